@@ -131,6 +131,8 @@ def context():
     assert running.has_function("borrowed_copy")
     tensors = [tf.constant(3.0), *concrete.captured_inputs]
     assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
+    running.clear_kernel_cache()
+    assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
     # What is there once TensorFlow has read its flags.
     assert running._physical_devices is not None
     assert private.context.Context()._physical_devices is None
@@ -277,6 +279,12 @@ def parse_saved_model(folder=None):
 
 
 @contract
+def get_save_options():
+    with private.save_context(tf.saved_model.SaveOptions(save_debug_info=True)):
+        assert private.get_save_options().save_debug_info
+
+
+@contract
 def in_save_context():
     assert not private.in_save_context()
 
@@ -314,6 +322,19 @@ def default_variable_creator_v2():
 
     with tf.variable_creator_scope(creator):
         assert float(tf.Variable(3.0)) == 3.0
+
+
+@contract
+def AggregatingVariable():
+    variable = tf.Variable(3.0)
+    around = private.AggregatingVariable(None, variable, tf.VariableAggregation.NONE)
+    assert around.get() is variable
+
+
+@contract
+def CachingVariable():
+    variable = tf.Variable(3.0)
+    assert private.CachingVariable(variable).get() is variable
 
 
 @contract

@@ -34,6 +34,7 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
+    "tfkit.src.convert.jax_layer",
     "tfkit.src.convert.to_jax",
     "tfkit.src.convert.to_torch",
     "tfkit.src.saving.orbax",

@@ -40,6 +40,18 @@ def test_the_lines_that_made_an_operation_are_left_out():
     assert str(error) == "division by zero\nRaised by an operation of layer 'a' ('a/b')."
 
 
+def test_what_other_processes_add_to_an_error_is_left_out():
+    message = (
+        "Graph execution error:\n\nDetected at node a/b defined at (most recent call last):\n"
+        "<stack traces unavailable>\nDetected at node a/b defined at (most recent call last):\n"
+        "<stack traces unavailable>\ndivision by zero\n\t [[{{node a/b}}]]\n"
+        "Additional GRPC error information from remote target /job:worker/replica:0/task:0 /x:\n"
+        ':UNKNOWN:Error received from peer  {grpc_message:"division by zero"} [Op:__inference_f_1]'
+    )
+    error = kernel_errors.located(refused(message), layer="a")
+    assert str(error) == "division by zero\nRaised by an operation of layer 'a' ('a/b')."
+
+
 def test_a_label_is_found_in_the_batch():
     message = "Received a label value of -1 which is outside the valid range of [0, 3).  "
     message += "Label values: 1 2 -1 0"

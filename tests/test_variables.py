@@ -541,3 +541,11 @@ def test_a_variable_becomes_an_array_without_a_warning(dtype):
     own = np.array(weight.kernel, dtype)
     own += 1  # It is the caller's own.
     assert not np.any(own == weight.kernel.numpy())
+
+
+def test_a_variable_that_a_strategy_has_divided_is_refused():
+    def divided(*args, **options):
+        return object()
+
+    with pytest.raises(ValueError, match=r"by its `variable_partitioner`.* without `variable_part"):
+        make_variable("weight 'kernel' of layer 'dense'", (2,), tf.zeros, variable_class=divided)

@@ -233,6 +233,26 @@ def test_names_that_modules_of_pytorch_have_themselves():
     assert difference(model(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
 
 
+def test_paths_that_give_the_same_name_stay_apart():
+    class Two(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.parts = {"a.b": layers.Dense(2), "a_b": layers.Dense(2)}
+
+        def call(self, x):
+            return self.parts["a.b"](x) - self.parts["a_b"](x)
+
+    layer = Two()
+    module = tfkit.interop.to_torch(layer, ROWS)
+    assert len(module.state_dict()) == 4
+    assert difference(layer(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
+    with torch.no_grad():
+        for index, parameter in enumerate(module.parameters()):
+            parameter.fill_(index)
+    module.copy_back()
+    assert difference(layer(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
+
+
 def test_a_state_dict_in_safetensors(tmp_path):
     safetensors = pytest.importorskip("safetensors.torch", reason="`pip install safetensors`")
     model = tfkit.Sequential([tfkit.Input((6,)), layers.Dense(2, name="d")])

@@ -1,6 +1,7 @@
 """Trainings to compare: `python -m tests.distribution.cases KIND FILE` runs them, on devices of the kind.
 
-`KIND` is `one`, `mirrored2`, `mirrored4` or `workers`, a process that finds its place in `TF_CONFIG`.
+`KIND` is `one`, `mirrored2`, `mirrored4`; or `workers` or `servers`, a process that finds its place in
+`TF_CONFIG`.
 The file gets the history, the evaluation, the predictions and the weights of each training; next to it is a
 file with the results of `features.py`.
 """
@@ -189,6 +190,9 @@ def main(kind, path):
         strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(len(devices))])
     elif kind == "workers":
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    elif kind == "servers":
+        resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+        strategy = tf.distribute.ParameterServerStrategy(resolver)
     else:
         strategy = tf.distribute.OneDeviceStrategy("CPU:0")
     found = {}

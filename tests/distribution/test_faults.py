@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 
-from tests.distribution.test_strategies import free_ports
+from tests.distribution.processes import addresses, task_of
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -111,11 +111,11 @@ model.fit(x, x, epochs=10**6, batch_size=4, verbose=0, callbacks=others)
 def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(LOST)
-    cluster = {"worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
+    cluster = addresses(worker=2)
     processes = []
     try:
         for index in range(2):
-            task = {"cluster": cluster, "task": {"type": "worker", "index": index}}
+            task = task_of(cluster, "worker", index)
             processes.append(
                 subprocess.Popen(
                     [sys.executable, script],

@@ -62,11 +62,14 @@ def test_one_that_fails_ends_the_others_with_its_status(launch):
 def test_after_a_kill_all_are_started_again(launch, tmp_path):
     script = f"""
 import pathlib
-mark = pathlib.Path({str(tmp_path / "mark")!r})
+mark, other = pathlib.Path({str(tmp_path / "mark")!r}), pathlib.Path({str(tmp_path / "other")!r})
 print("attempt", 1 + mark.exists())
 if not mark.exists():
     if task["index"] == 0:
+        other.touch()
         time.sleep(300)
+    while not other.exists():
+        time.sleep(0.01)
     mark.touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -79,14 +82,14 @@ if not mark.exists():
     ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_reaches_all_and_they_may_save(launch, number):
     script = """
 def save(*_):
     print("saved", flush=True)
     sys.exit(0)
 
-for kind in (signal.SIGINT, signal.SIGTERM):
+for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(kind, save)
 print("ready")
 time.sleep(300)
@@ -111,10 +114,29 @@ time.sleep(300)
     child = int(re.search(r"child (\d+)", process.stdout.readline()).group(1))
     process.send_signal(signal.SIGTERM)
     finish(process)
+    assert ends(child)
+
+
+def test_workers_end_with_a_launcher_that_is_killed(launch):
+    process = launch('print("pid", os.getpid())\ntime.sleep(300)')
+    workers = [int(process.stdout.readline().split()[-1]) for _ in range(2)]
+    process.kill()
+    assert all(map(ends, workers))
+
+
+def test_all_end_when_nobody_reads_their_output(launch):
+    process = launch("while True:\n    print('on')\n    time.sleep(0.01)", "--workers", "1")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) not in (0, None)
+
+
+def ends(pid):
+    """Whether a process ends within 20 seconds."""
     deadline = time.monotonic() + 20
-    while is_running(child) and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not is_running(child)
+    return not is_running(pid)
 
 
 def is_running(pid):
@@ -147,6 +169,57 @@ print(task["type"], total.numpy(), total.device)
     code, lines = finish(launch(script, "--workers", "2", "--ps", "1"))
     assert code == 0
     assert any("chief 10.0 /job:ps" in line for line in lines), lines
+
+
+SERVED = """
+import pathlib
+import tensorflow as tf
+
+resolver = tf.distribute.cluster_resolver.TFConfigClusterResolver()
+strategy = tf.distribute.ParameterServerStrategy(resolver)
+with strategy.scope():
+    value = tf.Variable(3.0)
+"""
+
+
+def test_after_a_signal_servers_stay_until_the_chief_has_saved(launch):
+    script = """
+print("ready")
+try:
+    time.sleep(300)
+except KeyboardInterrupt:
+    time.sleep(1)
+    print("saved", value.numpy())
+"""
+    process = launch(SERVED + script, "--workers", "1", "--ps", "1", "--grace", "30")
+    while "[chief 0] ready" not in (line := process.stdout.readline()):
+        assert line, process.stderr.read()
+    process.send_signal(signal.SIGINT)
+    code, lines = finish(process)
+    assert code == 128 + signal.SIGINT
+    assert "[chief 0] saved 3.0" in lines
+
+
+def test_after_a_parameter_server_all_are_started_again(launch, tmp_path):
+    script = f"""
+mark = pathlib.Path({str(tmp_path / "mark")!r})
+print("attempt", 1 + mark.exists(), value.numpy())
+if not mark.exists():
+    mark.touch()
+    for entry in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((entry / "stat").read_text().split()[3])
+            served = (entry / "environ").read_text()
+        except OSError:
+            continue
+        if parent == os.getppid() and '"type": "ps"' in served:
+            os.kill(int(entry.name), signal.SIGKILL)
+    time.sleep(300)
+"""
+    code, lines = finish(launch(SERVED + script, "--workers", "1", "--ps", "1", "--restarts", "1"))
+    assert code == 0, lines
+    assert "[launch] ps 0 has ended with SIGKILL; all are started again" in lines
+    assert "[chief 0] attempt 2 3.0" in lines
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,10 @@ from tensorflow.python.autograph.core import ag_ctx as ag_ctx
 from tensorflow.python.autograph.core import config
 from tensorflow.python.autograph.impl import api
 
+# What `ParameterServerStrategy` puts around its variables.
+from tensorflow.python.distribute.ps_values import AggregatingVariable as AggregatingVariable
+from tensorflow.python.distribute.ps_values import CachingVariable as CachingVariable
+
 # Functions by name: calls of programs, and registration of a `FunctionDef`.
 from tensorflow.python.eager import context as context
 from tensorflow.python.eager import tape as tape
@@ -65,6 +69,7 @@ from tensorflow.python.ops.resource_variable_ops import (
 )
 from tensorflow.python.saved_model import fingerprinting_utils as fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse_saved_model
+from tensorflow.python.saved_model.save_context import get_save_options as get_save_options
 from tensorflow.python.saved_model.save_context import in_save_context as in_save_context
 from tensorflow.python.saved_model.save_context import save_context as save_context
 

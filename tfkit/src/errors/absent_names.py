@@ -39,7 +39,7 @@ ABSENT: dict[str, dict[str, str]] = {
         "DTypePolicyMap": "It describes quantized layers. Pass `dtype` to each layer.",
     },
     "layers": {
-        "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
+        "TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",

@@ -22,8 +22,11 @@ _FUNCTION = re.compile(r"\{\{function_node ([^}]*)\}\} ?")
 _PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\n\t \[\[[^\s\]]*\]\]|\[Op:[^\]]*\])")
 # TensorFlow's prefix of a message: the node, and the lines of Python that made it.
 _TRACED = re.compile(
-    r"^Graph execution error:\s*Detected at node (\S+) defined at .*:\n(?:\s*\n|  File .*\n|    .*\n)*"
+    r"^Graph execution error:\s*(?:Detected at node (\S+) defined at .*:\n"
+    r"(?:\s*\n|  File .*\n|    .*\n|<stack traces unavailable>\n)*)+"
 )
+# What each process adds through which the error of another one has come.
+_REMOTE = re.compile(r"\s*Additional GRPC error information from remote target .*", re.DOTALL)
 # TensorFlow's addition to the message of an operation outside of any program.
 _EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
 # TensorFlow's description of a node that it cannot add to a graph.
@@ -57,7 +60,7 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
     """
     if hasattr(error, "_tfkit"):
         return error
-    message = str(error.message)
+    message = _REMOTE.sub("", str(error.message))
     place: dict[str, Any] = {"is_of_compiler": is_of_compiler(error)}
     if traced := _TRACED.search(message):
         place["name"] = traced[1]

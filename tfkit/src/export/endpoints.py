@@ -13,7 +13,14 @@ from tfkit.src.borrowed.private import in_save_context, save_context
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.freezing import frozen
-from tfkit.src.export.signatures import call_specs, input_names, layer_specs, output_names, specs_of
+from tfkit.src.export.signatures import (
+    call_specs,
+    input_names,
+    layer_specs,
+    numbered_specs,
+    output_names,
+    specs_of,
+)
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
 from tfkit.src.symbolic.conversion import as_tensors
@@ -160,6 +167,7 @@ def layer_endpoint(
     layer: Layer,
     input_signature: Any = None,
     batch_size: int | None = None,
+    numbered: bool = False,
     **options: Any,
 ) -> Endpoint:
     """Returns an endpoint for the call of a layer or model, with `training=False`.
@@ -169,16 +177,20 @@ def layer_endpoint(
         layer: the layer or model.
         input_signature: specs to use instead of those of earlier calls.
         batch_size: the first size of inputs where it would be free.
+        numbered: whether tensors are `inputs`, `inputs_1`, ..., `output_0`, `output_1`, ... (outputs in a
+            dict keep their keys), and not named after the `Input`s and layers of a functional model.
         **options: those of `traced_endpoint`.
     """
     specs = layer_specs(layer, input_signature)
+    if numbered:
+        specs = numbered_specs(specs)
     if batch_size is not None:
         specs = tf.nest.map_structure(lambda leaf: _of_batch(leaf, batch_size), specs)
 
     def call(*args: Any) -> Any:
         return layer(**dict(zip(specs, args, strict=True)), training=False)
 
-    names = getattr(layer, "output_names", None)
+    names = None if numbered else getattr(layer, "output_names", None)
     return traced_endpoint(name, call, specs, layer_names=names, **options)
 
 

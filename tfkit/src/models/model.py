@@ -403,7 +403,7 @@ class Model(Trainer):
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Returns the members, and for `tf.saved_model.save` the signature that `export` writes."""
+        """Returns the members, and for `tf.saved_model.save` a signature."""
         children = super()._trackable_children(save_type, **kwargs)
         return children if save_type == "checkpoint" else children | default_signature(self)
 

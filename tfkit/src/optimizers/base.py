@@ -25,6 +25,7 @@ from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.slots import SlotOwner, constant, variable_path
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.registry.tables import is_builtin
+from tfkit.src.runtime import replicas
 from tfkit.src.variables.operators import Value
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
@@ -239,7 +240,7 @@ class Optimizer(SlotOwner):
             gradients = distribution.all_reduce_sum(gradients)
             gradients = self._unscaled(gradients, variables)
             gradients = self._clipped_unless_accumulating(gradients, variables)
-            if tf.distribute.has_strategy():
+            if replicas.is_one_of_several():
                 distribution.merge(self._run_phases, gradients, variables)
                 return
             # The body of `_run_phases`, without another frame around the formula.
@@ -360,7 +361,7 @@ class Optimizer(SlotOwner):
         learning_rate = tf.convert_to_tensor(self.learning_rate)
         with once.in_one_update():
             self._before_updates()
-            if tf.distribute.has_strategy():
+            if tf.distribute.has_strategy() or replicas.are_on_servers():
                 for gradient, variable in zip(gradients, variables, strict=True):
                     distribution.update(variable, self._update_copy, gradient, learning_rate)
             elif self._may_use_xla() and compiling.pays(gradients, variables):

@@ -7,7 +7,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import map_values
 from tfkit.src.runtime import replicas
 from tfkit.src.runtime.collected_rows import collected_rows
 
@@ -18,7 +17,7 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
     weighs them.
     """
-    if not tf.distribute.has_strategy():
+    if not replicas.is_one_of_several():
         return list(gradients)
     if tf.distribute.in_cross_replica_context():
         raise ValueError(
@@ -28,17 +27,44 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync == 1:
         return list(gradients)
-    gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
-    if replicas.rows() is not None:
-        gradients = [_together(gradient) for gradient in gradients]
-        sums = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
-        reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else ())
-        return [g if isinstance(g, tf.IndexedSlices) else next(reduced) for g in gradients]
-    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    if replicas.rows() is None:
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    return _weighted_sums(gradients)
+
+
+def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
+    """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
+    # Rows of a table may become dense here.
+    sums = [_together(gradient) for gradient in gradients]
+    by_dtype: dict[tf.DType, list[int]] = {}
+    for index, gradient in enumerate(sums):
+        if not isinstance(gradient, tf.IndexedSlices):
+            by_dtype.setdefault(gradient.dtype, []).append(index)
+    for indices in by_dtype.values():
+        reduced = _all_reduced([sums[index] for index in indices])
+        for index, value in zip(indices, reduced, strict=True):
+            sums[index] = value
+    return sums
+
+
+def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
+    """Returns the weighted sums of tensors of one dtype over the replicas."""
+    context = tf.distribute.get_replica_context()
+    options = getattr(tf.distribute.get_strategy().extended, "_communication_options", None)
+    if options is not None and options.bytes_per_pack:
+        # The user's sizes of the tensors that are exchanged.
+        weighted = [replicas.weighted(gradient) for gradient in gradients]
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, weighted))
+    # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
+    flat = tf.concat([tf.reshape(gradient, [-1]) for gradient in gradients], 0)
+    flat = context.all_reduce(tf.distribute.ReduceOp.SUM, replicas.weighted(flat))
+    parts = tf.split(flat, [tf.size(gradient) for gradient in gradients])
+    shapes = [tf.shape(gradient) for gradient in gradients]
+    return [tf.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _together(gradient: Any) -> Any:
-    """Returns the rows of a table that all replicas have looked up, in the order of one device.
+    """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
     Optimizers that square single rows need them as they are, and not their sums.
     """
@@ -51,13 +77,13 @@ def _together(gradient: Any) -> Any:
             return mine
         return list(collected_rows(strategy, mine))
 
-    values, indices = replicas.merged(joined, gradient.values, gradient.indices)
+    values, indices = replicas.merged(joined, replicas.weighted(gradient.values), gradient.indices)
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 
 def merge(function: Callable[..., None], *args: Any) -> None:
     """Calls `function(*args)` once for all replicas, where every copy can be updated."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         tf.distribute.get_replica_context().merge_call(
             lambda strategy, *merged: function(*merged), args=args
         )
@@ -66,24 +92,31 @@ def merge(function: Callable[..., None], *args: Any) -> None:
 
 
 def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> None:
-    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy."""
-    if tf.distribute.has_strategy():
+    """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy.
+
+    On a parameter server, it is between reading and writing that updates of other workers are lost: there it
+    takes a small part of the time that it would take on the worker.
+    """
+    if replicas.is_one_of_several():
         strategy = tf.distribute.get_strategy()
         strategy.extended.update(variable, function, args=args, group=False)
+    elif replicas.are_on_servers():
+        with tf.device(variable.device):
+            function(variable, *args)
     else:
         function(variable, *args)
 
 
 def local_value(value: Any) -> Any:
     """Returns one replica's value of a tensor that is the same on all replicas."""
-    if tf.distribute.has_strategy():
+    if replicas.is_one_of_several():
         return tf.distribute.get_strategy().experimental_local_results(value)[0]
     return value
 
 
 def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
-    if isinstance(variable, tf.distribute.DistributedValues) or not tf.distribute.has_strategy():
+    if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
     # TensorFlow notes it in one place or the other, by the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base.names import auto_name
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
+from tfkit.src.runtime import replicas
 from tfkit.src.variables.variables import make_variable
 
 
@@ -63,6 +65,16 @@ class Values:
     def rest(self) -> list[np.ndarray]:
         """Returns the values that were not taken yet."""
         return list(self._values)
+
+
+def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
+    """Returns a context in which variables are made on the devices of another one."""
+    strategy: Any = tf.distribute.get_strategy()
+    has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
+    if has_servers and getattr(reference, "_distribute_strategy", None) is not strategy:
+        # A variable of the coordinator, which a user's layer has made outside of the scope: it is refused.
+        return contextlib.nullcontext()
+    return strategy.extended.colocate_vars_with(reference)
 
 
 class SlotOwner(tf.Module):
@@ -214,8 +226,7 @@ class SlotOwner(tf.Module):
         """
         name = name or "var"
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
-        strategy = tf.distribute.get_strategy()
-        with strategy.extended.colocate_vars_with(reference_variable):
+        with replicas.scope(), _colocated(reference_variable):
             # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
             # models share a few names.
             variable = self._make_variable(

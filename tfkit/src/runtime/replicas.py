@@ -37,6 +37,10 @@ class Rows(NamedTuple):
 
 
 _rows: ContextVar[Rows | None] = ContextVar("rows of the replica in progress", default=None)
+# The strategy on whose parameter servers variables are, while a step is traced that workers run alone.
+_servers: ContextVar[tf.distribute.Strategy | None] = ContextVar(
+    "strategy with servers", default=None
+)
 
 
 def rows() -> Rows | None:
@@ -57,12 +61,33 @@ def having(own: Rows) -> Iterator[None]:
         _rows.reset(token)
 
 
+@contextlib.contextmanager
+def on_servers(strategy: tf.distribute.Strategy) -> Iterator[None]:
+    """Context manager for the trace of a step whose variables are on the parameter servers of a strategy."""
+    token = _servers.set(strategy)
+    try:
+        yield
+    finally:
+        _servers.reset(token)
+
+
+def are_on_servers() -> bool:
+    """Whether a step is traced whose variables are on parameter servers."""
+    return _servers.get() is not None
+
+
+def is_one_of_several() -> bool:
+    """Whether this runs under a strategy whose replicas make a step together, even if it has only one."""
+    return tf.distribute.has_strategy() and _servers.get() is None
+
+
 def scope() -> contextlib.AbstractContextManager[Any]:
-    """Returns the context in which a replica makes variables, of which all replicas get copies."""
+    """Returns the context in which a step makes variables: copies for all replicas, or on servers."""
     own = _rows.get()
-    if own is None or tf.distribute.has_strategy():
+    strategy = _servers.get() if own is None else own.strategy
+    if strategy is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
-    return own.strategy.scope()
+    return strategy.scope()
 
 
 def weighted(value: tf.Tensor) -> tf.Tensor:

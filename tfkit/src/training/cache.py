@@ -80,7 +80,10 @@ class Programs:
         else:
             with self._lock:
                 trace = self.trace(mode, data.structure, step, data.known_size)
-                program = trace.programs.get(kind) or kind.made(trace, self._settings.jit_compile)
+                found = trace.programs.get(kind)
+                if found is None and step.program is not None:
+                    found = step.program(kind, trace)
+                program = found or kind.made(trace, self._settings.jit_compile)
                 trace.programs[kind] = program
         self._latest[mode] = program
         return program

@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.metrics.base import Metric
 from tfkit.src.runtime import replicas
 from tfkit.src.saving.atomic import discarded
 from tfkit.src.training import placement, process_data
+from tfkit.src.training.coordinated import Coordinated, check_workers
 from tfkit.src.training.data import batch_size_of
+from tfkit.src.training.recorded_logs import RecordedLogs
 from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.step import Step
 
@@ -134,7 +135,7 @@ class Devices:
         is_part = isinstance(batch, process_data.Part)
         batch = batch.batch if is_part else batch
         available = tf.cast(batch_size_of(batch), "int32")
-        recorded = _Recorded()
+        recorded = RecordedLogs()
         on_replica = self._on_replica(step, batch, available, is_part, recorded.without_results)
         with self.strategy.scope(), recorded.metrics(model):
             logs = self.strategy.run(on_replica)
@@ -218,57 +219,7 @@ class Devices:
         return tf.identity(self.strategy.experimental_local_results(value)[0])
 
 
-class _Recorded:
-    """The logs of a user's step that are results of metrics: these are computed for all replicas together."""
-
-    def __init__(self) -> None:
-        self._made: dict[int, tuple[Any, Metric, str | None]] = {}
-        self._logged: dict[str, tuple[Metric, str | None]] = {}
-
-    @contextlib.contextmanager
-    def metrics(self, model: ModelSteps) -> Iterator[None]:
-        """Context manager in which the results of a model's metrics are recorded."""
-        metrics = model.metrics
-        for metric in metrics:
-            # Not through `__setattr__`, which would make traces stale.
-            metric.__dict__["result"] = self._recording(metric, metric.result)
-        try:
-            yield
-        finally:
-            for metric in metrics:
-                metric.__dict__.pop("result", None)
-
-    def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
-        def recording() -> Any:
-            value = result()
-            parts = value.items() if isinstance(value, dict) else [(None, value)]
-            for key, part in parts:
-                self._made[id(part)] = (part, metric, key)
-            return value
-
-        return recording
-
-    def without_results(self, logs: Any) -> dict[str, Any]:
-        """Returns the logs of one replica without the results of metrics: means over the batch."""
-        others = {}
-        for name, value in logs.items():
-            known = self._made.get(id(value))
-            if known is not None:
-                self._logged[name] = known[1:]
-            else:
-                others[name] = _mean_log(tf.convert_to_tensor(value))
-        return others
-
-    def results(self) -> dict[str, Any]:
-        """Returns the logs that are results of metrics."""
-        found: dict[str, Any] = {}
-        for name, (metric, key) in self._logged.items():
-            value = metric.result()
-            found[name] = tf.identity(value if key is None else value[key])
-        return found
-
-
-def devices_for(model: ModelSteps) -> Devices | None:
+def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
     """Returns the devices of the strategy that a model is trained with, `None` without one.
 
     Raises:
@@ -280,16 +231,22 @@ def devices_for(model: ModelSteps) -> Devices | None:
     if strategy is None:
         return None
     _check(model, strategy)
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        check_workers(model, strategy)
+        return Coordinated(strategy)
     return Devices(strategy)
 
 
-def predicting_devices(model: ModelSteps) -> Devices | None:
+def predicting_devices(model: ModelSteps) -> Devices | Coordinated | None:
     """Returns the devices that predict the rows of a batch together; `None` if one device does.
 
     Each of several processes predicts all rows for itself: it need not wait for others, which may predict
     something else, or nothing.
     """
     strategy = placement.strategy_of(model)
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        _check(model, strategy)
+        return Coordinated(strategy)
     if not isinstance(strategy, tf.distribute.MirroredStrategy) or runs_eagerly(model):
         return None
     several = strategy.num_replicas_in_sync > 1 and model.jit_compile is not True
@@ -298,23 +255,18 @@ def predicting_devices(model: ModelSteps) -> Devices | None:
 
 def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
-    name = type(strategy).__name__
+    name = type(strategy).__name__.removesuffix("V2")
     if "CentralStorage" in name:
         raise ValueError(
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
-        )
-    if "ParameterServer" in name:
-        raise ValueError(
-            f"A model is not trained under {name}. Use `tf.distribute.MultiWorkerMirroredStrategy` for "
-            "several machines, or `tf.distribute.MirroredStrategy` for the devices of one."
         )
     placement.check_trained(model, strategy)
     settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", model.jit_compile is True))
     for option, is_set in settings:
         if is_set:
             raise ValueError(
-                f"`{option}=True` does not go with {name}: the replicas exchange values in programs of "
+                f"`{option}=True` does not go with {name}: devices exchange values in programs of "
                 f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
             )
 
@@ -380,10 +332,3 @@ def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:
     if not isinstance(value, (tf.Tensor, tf.RaggedTensor)) or value.shape.rank == 0:
         return value
     return value[first : first + count]
-
-
-def _mean_log(value: tf.Tensor) -> tf.Tensor:
-    """Returns the mean over all replicas of a log; of integers, that of one replica."""
-    if not value.dtype.is_floating:
-        return value
-    return replicas.total(replicas.weighted(value))

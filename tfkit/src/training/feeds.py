@@ -13,6 +13,7 @@ from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.preparation import Batches, Stages, has_strings
+from tfkit.src.training.scheduled import ScheduledBatches
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class ArrayFeed:
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         if self._program is not before:
             self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
-        if not isinstance(self._program, IteratorProgram):
+        if not isinstance(self._program, IteratorProgram | ScheduledBatches):
             return num_steps, self._program.run(self._rows, first, num_steps)
         if self._batches is None:
             self._batches = self._new_batches(first)

@@ -25,11 +25,13 @@ class Step:
         run: function of a batch that returns a nest of tensors.
         finish: function that returns further logs after the last step. Default: there are none.
         scope: returns a context in which the step is traced. Default: none.
+        program: returns the program of a class for a trace of the step. Default: what the class makes.
     """
 
     run: Callable[[Any], Any]
     finish: Callable[[], dict[str, Any]] = dict
     scope: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
+    program: Callable[[Any, Any], Any] | None = None
 
 
 class StepTrace:

@@ -17,6 +17,7 @@ from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.counts import (
     check_counts,
     check_positive,
@@ -388,7 +389,7 @@ class Trainer(OlderNames):
             programs = self._programs
             if programs.predicting is None:
                 programs.predicting = (predicting_devices(self),)
-            sharing: Devices | None = programs.predicting[0]
+            sharing: Devices | Coordinated | None = programs.predicting[0]
             return step if sharing is None else sharing.prediction(step)
         devices = self._devices
         return step if devices is None else devices.step(self, step)
@@ -398,12 +399,12 @@ class Trainer(OlderNames):
         return contextlib.nullcontext() if self._devices is None else self._devices.files()
 
     @property
-    def _devices(self) -> Devices | None:
+    def _devices(self) -> Devices | Coordinated | None:
         """The devices of the strategy that the model is trained with; `None` without one."""
         programs = self._programs
         if programs.devices is None:
             programs.devices = (devices_for(self),)
-        found: Devices | None = programs.devices[0]
+        found: Devices | Coordinated | None = programs.devices[0]
         return found
 
     @shortened

@@ -89,6 +89,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
             constraint=constraint,
             synchronization=tf.VariableSynchronization.AUTO,
             aggregation=aggregation,
+            distribute_strategy=getattr(self._owner, "_distribute_strategy", None),
         )
 
     @property
@@ -109,7 +110,8 @@ def has_copies() -> bool:
     """Whether the strategy in scope makes a copy of each variable for each of its devices."""
     if not tf.distribute.has_strategy():
         return False
-    return not isinstance(tf.distribute.get_strategy(), tf.distribute.OneDeviceStrategy)
+    single = (tf.distribute.OneDeviceStrategy, tf.distribute.ParameterServerStrategy)
+    return not isinstance(tf.distribute.get_strategy(), single)
 
 
 def read_in_calls_dtype(variable: Any) -> None:

@@ -17,7 +17,12 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, stateless
 from tfkit.src.base.names import auto_name, operation_name
-from tfkit.src.borrowed.private import tape, write_object_proto_for_resource_variable
+from tfkit.src.borrowed.private import (
+    AggregatingVariable,
+    CachingVariable,
+    tape,
+    write_object_proto_for_resource_variable,
+)
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
 from tfkit.src.runtime import replicas
@@ -416,13 +421,20 @@ def make_variable(
         )
     if deferred is not None and draw is not None:
         deferred.append((variable, draw))
-    if isinstance(variable, tf.Variable):  # A strategy may have split it into several.
-        if not isinstance(variable, Variable):
-            # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
-            base: Any = type(variable)
-            variable.__class__ = _class_over(base)
-        variable.label = name or "variable"
-        variable.path = "/".join(filter(None, (current_path(), variable.label)))
+    while isinstance(variable, AggregatingVariable | CachingVariable):
+        # What a strategy with parameter servers puts around a variable: neither sums nor caches are needed.
+        variable = variable.get()
+    if not isinstance(variable, tf.Variable):
+        raise ValueError(
+            f"The strategy has divided {what} by its `variable_partitioner`, and a layer needs it whole. "
+            "Make the `ParameterServerStrategy` without `variable_partitioner`."
+        )
+    if not isinstance(variable, Variable):
+        # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
+        base: Any = type(variable)
+        variable.__class__ = _class_over(base)
+    variable.label = name or "variable"
+    variable.path = "/".join(filter(None, (current_path(), variable.label)))
     return variable
 
 

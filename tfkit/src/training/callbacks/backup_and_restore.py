@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving.atomic import is_discarding, keep_as
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import checkpoint
@@ -47,6 +48,7 @@ class BackupAndRestore(SparseCallback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         backup_dir: str | os.PathLike[str],
