@@ -1,10 +1,13 @@
 """Workers that are killed in the middle of a training, and started again."""
 
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
+
+from tests.distribution.processes import addresses, task_of
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -85,3 +88,46 @@ def test_a_training_whose_workers_are_killed_ends_with_the_undisturbed_weights(t
     assert begun == [0, 5, 33]
     for value, weight in zip(expected, found, strict=True):
         np.testing.assert_array_equal(value, weight)
+
+
+LOST = """
+import os
+import tensorflow as tf
+
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+import numpy as np
+import tfkit as keras
+
+with strategy.scope():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+leave = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: epoch and os._exit(1))
+others = [leave] if strategy.cluster_resolver.task_id else []
+x = np.ones((8, 1))
+model.fit(x, x, epochs=10**6, batch_size=4, verbose=0, callbacks=others)
+"""
+
+
+def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOST)
+    cluster = addresses(worker=2)
+    processes = []
+    try:
+        for index in range(2):
+            task = task_of(cluster, "worker", index)
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, script],
+                    env={**os.environ, "TF_CONFIG": json.dumps(task)},
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        error = processes[0].communicate(timeout=200)[1]
+        assert processes[0].returncode == 1
+        assert "a process of it has ended or does not answer: worker 1. Start all" in error
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()

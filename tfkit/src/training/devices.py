@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -110,9 +111,24 @@ class Devices:
         found: list[int] = self._sum(tf.constant(numbers, "int64")).numpy().tolist()
         return found
 
-    def files(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which only the chief's files are written."""
-        return contextlib.nullcontext() if self.is_chief else discarded()
+    @contextlib.contextmanager
+    def files(self) -> Iterator[None]:
+        """Context manager of a training, in which only the chief's files are written.
+
+        Raises:
+            tf.errors.UnavailableError: if another process is gone, in place of the error that it caused.
+        """
+        with contextlib.nullcontext() if self.is_chief else discarded():
+            try:
+                yield
+                return
+            except tf.errors.OpError as error:
+                if self.num_processes == 1 or not _is_of_lost_process(error):
+                    raise
+                cause = error
+        gone = sorted(set(re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", str(cause))))
+        names = ", ".join(f"{kind} {number}" for kind, number in gone) or "one of the others"
+        raise tf.errors.UnavailableError(None, None, _LOST.format(names)) from cause
 
     def _run(self, model: ModelSteps, step: Step, batch: Any) -> Any:
         """Returns the results of one step of all replicas."""
@@ -277,6 +293,18 @@ def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor
         autograph=False,
         input_signature=[tf.TensorSpec([None], "int64")],
     )
+
+
+_LOST = (
+    "The training cannot go on, because a process of it has ended or does not answer: {}. Start all of them "
+    "again: with `fit(resume=folder)` or `BackupAndRestore` they continue from the last saved state. "
+    "`tfkit launch --restarts` does it by itself. The cause is in the output of that process."
+)
+
+
+def _is_of_lost_process(error: tf.errors.OpError) -> bool:
+    is_aborted = "Collective ops is aborted" in str(error) and "unhealthy" in str(error)
+    return is_aborted or isinstance(error, tf.errors.UnavailableError)
 
 
 def _place(strategy: Any) -> tuple[bool, int, int]:

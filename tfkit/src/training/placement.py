@@ -39,7 +39,7 @@ def check_compiled(model: Any, optimizer: Any, metrics: Iterable[Any]) -> None:
 
     Args:
         model: the model.
-        optimizer: the optimizer that it is to be trained with, or `None`.
+        optimizer: the optimizer to train it with, or `None`.
         metrics: the arguments of `compile`: nests of metrics, and of names and functions.
 
     Raises:

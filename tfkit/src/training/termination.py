@@ -14,7 +14,7 @@ STATUS = 128 + signal.SIGTERM  # As shells report a process that SIGTERM has end
 class Termination:
     """The request to end that a machine sends before it takes a process away.
 
-    The process that receives it goes on to the end of the program of steps in progress. Then each process
+    The process that receives it finishes the program of steps in progress. Then each process
     saves and ends, those that received nothing too.
 
     Args:
