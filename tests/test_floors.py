@@ -37,6 +37,8 @@ NAMED_BY_STRINGS = {
     "tfkit.src.convert.jax_layer",
     "tfkit.src.convert.to_jax",
     "tfkit.src.convert.to_torch",
+    "tfkit.src.convert.torch_layer",
+    "tfkit.src.export.openvino",
     "tfkit.src.saving.orbax",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
