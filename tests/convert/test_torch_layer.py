@@ -167,7 +167,7 @@ def test_nests_options_and_symbolic_calls():
 def test_policies(policy):
     layer = layers.TorchModuleWrapper(block, dtype=policy)
     model = tfkit.Sequential([tfkit.Input((4,)), layer])
-    model.compile("adam", "mse")
+    model.compile(tfkit.optimizers.SGD(0.1), "mse")
     losses = model.fit(X, Y, epochs=3, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     assert layer(X).dtype == layer.compute_dtype
@@ -230,12 +230,11 @@ def test_refusals():
         layers.TorchModuleWrapper.from_config({"module": "gASVAAAA", "name": "t"})
     layer = layers.TorchModuleWrapper(nn.Linear(4, 3))
     x = tf.constant(X)
-    with (
-        pytest.raises(NotImplementedError, match="is differentiated once"),
-        tf.GradientTape() as outer,
-    ):
+    with tf.GradientTape() as outer:
         outer.watch(x)
         with tf.GradientTape() as inner:
             inner.watch(x)
             loss = tf.reduce_sum(layer(x) ** 2)
-        outer.gradient(inner.gradient(loss, x), x)
+        gradient = inner.gradient(loss, x)
+    with pytest.raises(NotImplementedError, match="is differentiated once"):
+        outer.gradient(gradient, x)

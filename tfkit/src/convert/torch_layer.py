@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Unpack
+from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import recomputation
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.random import SeedGenerator
 from tfkit.src.registry import serialization
 
@@ -65,10 +64,10 @@ class TorchModuleWrapper(Layer):
         module: Any,
         name: str | None = None,
         output_shape: Any = None,
-        **kwargs: Unpack[LayerOptions],
+        **kwargs: Any,
     ) -> None:
         made = _made(module)
-        super().__init__(name=name, **kwargs)  # type: ignore[misc]
+        super().__init__(name=name, **kwargs)
         self._given, self._module = module, made
         self.output_shape = output_shape
         self.seed_generator = SeedGenerator()
@@ -141,7 +140,7 @@ class TorchModuleWrapper(Layer):
         if not (hasattr(self._given, "get_config") or not _imported().is_module(self._given)):
             raise TypeError(
                 f"Layer '{self.path}' (of type TorchModuleWrapper) holds a module of PyTorch "
-                f"({type(self._given).__name__}), which a configuration cannot hold: a stored module is code. "
+                f"({type(self._given).__name__}), which a configuration cannot hold: that is code. "
                 "Pass a registered function that makes the module instead of the module: "
                 "`TorchModuleWrapper(make_module)`, with `@tfkit.saving.register_keras_serializable()` on "
                 "`def make_module(): ...`. Or store weights alone: `model.save_weights(path)`."

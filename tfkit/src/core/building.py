@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import inspect
@@ -217,7 +218,9 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
             if isinstance(sizes.get(path), int):
                 each._known_size = sizes[path]
     if "call" in config:
-        traced(layer, (), specs.symbolic_from_data(config["call"]))
+        given = collections.OrderedDict(specs.symbolic_from_data(config["call"]))
+        bound = inspect.BoundArguments(layer._tfkit.signature.signature, given)
+        traced(layer, bound.args, bound.kwargs)
         return
     shapes = config.get("shapes_dict", config)
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}

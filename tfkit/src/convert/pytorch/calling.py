@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tensorflow as tf
-
 import torch
 
 # A call replaces a module's parameters for a moment, and draws from the generator of the process.
@@ -234,7 +233,7 @@ class HostCall:
         ]
 
     def _find_specs(self) -> None:
-        """Finds the outputs' shapes and dtypes: by calls without values, which PyTorch's `meta` tensors have."""
+        """Finds shapes and dtypes of outputs by calls of PyTorch's `meta` tensors, which have no values."""
         if self._output is not None:
             self._structure, self._specs = True, [self._output]
             return
