@@ -53,7 +53,7 @@ FUNCTIONS = {
     "einsum of batches": (lambda x: tf.einsum("abc,abd->bdc", x, x[..., :2]), [CUBES]),
     "einsum of sums": (lambda x: tf.einsum("ab,cd->ac", x, x), [X]),
     "bands": (lambda x: tf.linalg.diag_part(x, k=(-1, 1)), [CUBES]),
-    "set bands": (lambda x: tf.linalg.set_diag(x, x[:, :3, :4], k=(-1, 1)), [CUBES]),
+    "set diagonal": (lambda x: tf.linalg.set_diag(x, x[:, :4, 0], k=1), [CUBES]),
     "made bands": (lambda x: tf.linalg.diag(x[:, :3], k=(-1, 1), padding_value=3.0), [CUBES]),
     "segments": (lambda x: ops.segment_max(x, tf.constant([0, 2, 0, -1]), 3), [X]),
     "normal": (lambda x: x + tf.random.stateless_normal((4, 6), [1, 2]), [X]),

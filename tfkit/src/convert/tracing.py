@@ -171,4 +171,6 @@ def _spec(example: Any, free: bool) -> tf.TensorSpec:
         if not isinstance(example, tf.Tensor)
         else example.dtype
     )
+    if getattr(example.dtype, "kind", "") in ("O", "S", "U"):
+        dtype = "string"
     return tf.TensorSpec([None, *shape[1:]] if free and shape else shape, dtype)
