@@ -85,8 +85,10 @@ def test_the_table_names_public_names_of_keras():
 
 
 def test_an_import_says_what_to_use():
-    with pytest.raises(ImportError, match=r"`layers\.FlaxLayer`. tfkit runs on TensorFlow alone"):
-        from tfkit.layers import FlaxLayer  # noqa: F401
+    with pytest.raises(
+        ImportError, match=r"`dtype_policies\.DTypePolicyMap`. It describes quantized"
+    ):
+        from tfkit.dtype_policies import DTypePolicyMap  # noqa: F401
     with pytest.raises(
         ImportError, match=r"Keras's `applications`. Load a model that Keras has saved"
     ):

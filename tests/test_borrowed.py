@@ -131,6 +131,8 @@ def context():
     assert running.has_function("borrowed_copy")
     tensors = [tf.constant(3.0), *concrete.captured_inputs]
     assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
+    running.clear_kernel_cache()
+    assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
     # What is there once TensorFlow has read its flags.
     assert running._physical_devices is not None
     assert private.context.Context()._physical_devices is None
@@ -274,6 +276,12 @@ def parse_saved_model(folder=None):
     parsed = private.parse_saved_model(str(folder))
     assert isinstance(parsed, private.SavedModel)
     assert len(parsed.meta_graphs) == 1
+
+
+@contract
+def get_save_options():
+    with private.save_context(tf.saved_model.SaveOptions(save_debug_info=True)):
+        assert private.get_save_options().save_debug_info
 
 
 @contract

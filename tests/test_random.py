@@ -42,6 +42,20 @@ def test_equal_seeds_give_keras_numbers(name, seed):
     np.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("name", [name for name in DRAWS if isinstance(DRAWS[name][0], tuple)])
+def test_sizes_may_be_tensors_of_any_integers(name):
+    shape, options = DRAWS[name]
+    draw = functools.partial(getattr(random, name), **options, seed=7)
+
+    @tf.function(input_signature=[tf.TensorSpec([2], "int64")])
+    def drawn(sizes):
+        return draw(sizes)
+
+    for sizes in (np.array(shape, "int64"), tf.constant(shape, "int64")):
+        for actual in (draw(sizes), drawn(sizes)):
+            np.testing.assert_allclose(actual, draw(shape), rtol=2e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("name", DRAWS)
 def test_a_generator_gives_keras_stream_also_in_a_graph(name):
     first, options = DRAWS[name]

@@ -1,5 +1,8 @@
 """The layers."""
 
+from tfkit.src.convert.jax_layer import FlaxLayer as FlaxLayer
+from tfkit.src.convert.jax_layer import JaxLayer as JaxLayer
+from tfkit.src.convert.torch_layer import TorchModuleWrapper as TorchModuleWrapper
 from tfkit.src.core.layer import Layer as Layer
 from tfkit.src.export.loading import TFSMLayer as TFSMLayer
 from tfkit.src.layers.activation import ELU as ELU

@@ -37,7 +37,7 @@ prepare_convert() {
   echo "Installing JAX and PyTorch into .venv-convert (minutes the first time)" >&2
   "${PYTHON:-python3}" -m venv --clear .venv-convert &&
     .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input \
-      -e ".[test,jax]" optax torch==2.13.0 &&
+      -e ".[test,jax]" flax optax torch==2.13.0 &&
     echo "$digest" >"$stamp"
 }
 

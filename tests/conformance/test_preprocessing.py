@@ -218,6 +218,7 @@ def everything(module):
         return layer
 
     texts = ["hello world", "hello", "w\u00f6rld"]
+    given = {"output_mode": "tf_idf", "idf_weights": [0.5, 2.0]}
     outputs = [
         adapted(lay.Normalization(), np.arange(12.0).reshape(4, 3))(x["number"]),
         adapted(lay.Discretization(num_bins=3, output_mode="one_hot"), np.arange(10.0))(
@@ -226,6 +227,12 @@ def everything(module):
         adapted(lay.IntegerLookup(output_mode="tf_idf"), np.array([[1, 2, 3], [1, 2, 2]]))(x["id"]),
         adapted(lay.StringLookup(), ["x", "y", "x"])(x["word"]),
         lay.StringLookup(vocabulary=["q", "r"], output_mode="multi_hot")(x["word"]),
+        lay.StringLookup(vocabulary=["x", "r"], **given)(x["word"]),
+        lay.StringLookup(vocabulary=["x", "é\t,"], **given, max_tokens=6, pad_to_max_tokens=True)(
+            x["word"]
+        ),
+        lay.IntegerLookup(vocabulary=[1, -3], **given)(x["id"]),
+        lay.TextVectorization(vocabulary=["the", "cat"], **given)(x["text"]),
         adapted(lay.TextVectorization(), texts)(x["text"]),
         adapted(lay.TextVectorization(output_mode="tf_idf", ngrams=2), texts)(x["text"]),
         lay.Hashing(5)(x["word"]),

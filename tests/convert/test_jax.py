@@ -115,6 +115,7 @@ def test_values_come_back_all_or_none():
             r"has shape .* and the value \(7,\)",
         ),
         ({path: it > 0 for path, it in doubled.items()}, "of dtype float32, and the value of bool"),
+        ({path: [[1], [1, 2]] for path in doubled}, "cannot be set to what is no array"),
     ):
         with pytest.raises(ValueError, match=message):
             from_jax(model, wrong)
@@ -122,6 +123,27 @@ def test_values_come_back_all_or_none():
         np.testing.assert_array_equal(a, b)
     from_jax(model, doubled, state)
     np.testing.assert_allclose(model(X), f(doubled, state, X)[0], atol=1e-6)
+
+
+def test_integers_that_a_variable_cannot_hold_are_refused():
+    class Counter(layers.Layer):
+        def build(self, _):
+            self.count = self.add_weight(shape=(2,), dtype="uint8", trainable=False)
+
+        def call(self, x):
+            return x
+
+    layer = Counter()
+    layer(X)
+    from_jax(layer, {}, {"count": np.array([0, 255])})
+    for wrong in (-1, 256, 1 << 40):
+        with pytest.raises(
+            ValueError, match=f"'count' is of dtype uint8, and the value has .*{wrong}"
+        ):
+            from_jax(layer, {}, {"count": np.array([wrong, 3 if wrong < 0 else wrong])})
+    with pytest.raises(ValueError, match=r"both have values of the variables \['count'\]"):
+        from_jax(layer, {"count": [1, 1]}, {"count": [2, 2]})
+    assert layer.count.numpy().tolist() == [0, 255]
 
 
 def test_the_layers_of_the_guide():
@@ -293,6 +315,8 @@ def test_a_gradient_of_the_users_own_is_refused_not_ignored():
         (TypeError, "Expected a layer or a model", lambda: to_jax(ops.relu, X)),
         (ValueError, "Pass examples of the inputs", lambda: to_jax(layers.Dense(2))),
         (TypeError, "takes a layer and a dict", lambda: from_jax(layers.Dense(2), [X])),
+        (TypeError, "takes values by path", lambda: from_jax(layers.Dense(2), {1: X})),
+        (TypeError, "takes `state` as a dict", lambda: from_jax(layers.Dense(2), {}, [X])),
     ],
 )
 def test_wrong_arguments_are_refused(error, message, call):

@@ -11,6 +11,7 @@ import tensorflow as tf
 
 import tfkit
 from tests.conformance import table
+from tests.convert.functions import FUNCTIONS, Counter, Function
 from tests.guide.vae import vae_class
 from tests.losses import test_functions
 from tfkit import layers
@@ -154,6 +155,50 @@ def test_losses(case):
     compare(loss, [np.asarray(prediction, "float32")], False)
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name):
+    function, data = FUNCTIONS[name]
+    compare(Function(function), data, False)
+
+
+def test_states_and_matrices_that_are_used_twice():
+    layer = Counter()
+    layer(X[:, :6])
+    for _ in range(2):
+        compare(layer, [X[:, :6]], True)
+
+
+def test_what_depends_on_values_is_decided_in_each_call():
+    """PyTorch has arrays whose form depends on values, and loops; a graph of operations has not."""
+
+    def function(x):
+        rows = tf.boolean_mask(x, x[:, 0] > 0)
+        return tf.while_loop(lambda a: tf.reduce_sum(a) < 100.0, lambda a: [a * 2 + 1], [rows])[0]
+
+    module = tfkit.interop.to_torch(Function(function), X).eval()
+    for x in (X, -X, X * 3):
+        assert difference(function(tf.constant(x)), module(torch.tensor(x))) < TOLERANCE
+
+
+def test_a_gradient_that_a_user_wrote_is_refused():
+    @tf.custom_gradient
+    def clipped(x):
+        return tf.sin(x), lambda g: tf.clip_by_value(g, -1.0, 1.0)
+
+    module = tfkit.interop.to_torch(Function(clipped), X)
+    x = torch.tensor(X, requires_grad=True)
+    y = module(x)
+    assert difference(tf.sin(X), y) < TOLERANCE
+    with pytest.raises(NotImplementedError, match="custom_gradient"):
+        y.sum().backward()
+
+
+def test_strings_are_refused_with_the_name_of_the_layer():
+    layer = layers.Hashing(3, name="words")
+    with pytest.raises(ValueError, match="'words' takes strings"):
+        tfkit.interop.to_torch(layer, np.array(["a"]))
+
+
 # --- Modules ----------------------------------------------------------------------------------------------
 
 
@@ -233,6 +278,26 @@ def test_names_that_modules_of_pytorch_have_themselves():
     assert difference(model(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
 
 
+def test_paths_that_give_the_same_name_stay_apart():
+    class Two(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.parts = {"a.b": layers.Dense(2), "a_b": layers.Dense(2)}
+
+        def call(self, x):
+            return self.parts["a.b"](x) - self.parts["a_b"](x)
+
+    layer = Two()
+    module = tfkit.interop.to_torch(layer, ROWS)
+    assert len(module.state_dict()) == 4
+    assert difference(layer(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
+    with torch.no_grad():
+        for index, parameter in enumerate(module.parameters()):
+            parameter.fill_(index)
+    module.copy_back()
+    assert difference(layer(ROWS), module(torch.tensor(ROWS))) < TOLERANCE
+
+
 def test_a_state_dict_in_safetensors(tmp_path):
     safetensors = pytest.importorskip("safetensors.torch", reason="`pip install safetensors`")
     model = tfkit.Sequential([tfkit.Input((6,)), layers.Dense(2, name="d")])
@@ -267,6 +332,18 @@ assert module(x[:2]).shape == (2, 4, 2)
     subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
     for y in np.load(tmp_path / "y.npy"):
         np.testing.assert_allclose(y, model(x).numpy(), atol=1e-5)
+
+
+def test_a_program_that_differs_is_not_written(tmp_path, monkeypatch):
+    from tfkit.src.convert.pytorch import framework
+
+    model = tfkit.Sequential([tfkit.Input((3,)), layers.Activation("tanh")])
+    wrong = {**framework.FORMULAS, "Tanh": lambda x: torch.tanh(x) + 1e-3}
+    monkeypatch.setattr(framework.Pytorch, "formulas", wrong)
+    with pytest.raises(tfkit.export.VerificationError, match="for 3 rows, gives other values"):
+        model.export(tmp_path / "m.pt2", format="torch")
+    assert not list(tmp_path.iterdir())
+    model.export(tmp_path / "m.pt2", format="torch", verify=False, verbose=False)
 
 
 def test_a_module_is_what_it_was_after_an_export():

@@ -2,15 +2,19 @@
 
 `KIND` is `one`, `mirrored2`, `mirrored4`; or `workers` or `servers`, a process that finds its place in
 `TF_CONFIG`.
-The file gets the history, the evaluation, the predictions and the weights of each training.
+The file gets the history, the evaluation, the predictions and the weights of each training; next to it is a
+file with the results of `features.py`.
 """
 
+import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 import tfkit as keras
+from tests.distribution import features
 from tfkit import layers, ops
 
 RNG = np.random.RandomState(0)
@@ -157,8 +161,6 @@ CASES = {
     "measured": (measured, (X, (CLASSES > 1).astype("float32")[:, None]), 9, {}),
     "dataset": (mlp, as_dataset, None, {}),
 }
-# In several processes Adam squares the sums of the rows of a table, and not the single rows.
-ONE_PROCESS = ("lstm with Adam",)
 
 
 def run(case, strategy):
@@ -195,11 +197,12 @@ def main(kind, path):
         strategy = tf.distribute.OneDeviceStrategy("CPU:0")
     found = {}
     for case in CASES:
-        if kind == "workers" and case in ONE_PROCESS:
-            continue
         found.update(run(case, strategy))
         print(case, flush=True)
     np.savez(path, **found)
+    if kind != "one":
+        results = features.run_all(strategy, Path(path).parent)
+        Path(f"{path}.json").write_text(json.dumps(results))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,13 @@
 """Workers that are killed in the middle of a training, and started again."""
 
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
+
+from tests.distribution.processes import addresses, task_of
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -21,12 +24,19 @@ attempt = len(list(folder.glob("killed*")))
 
 
 class Kill(keras.callbacks.Callback):
+    def on_train_batch_begin(self, batch, logs=None):
+        begun = folder / f"begun{attempt}"
+        if task == 0 and not begun.exists():
+            begun.write_text(str(int(self.model.optimizer.iterations)))
+
     def on_train_batch_end(self, batch, logs=None):
         # In each attempt, the other worker.
-        due = attempt < len(kills) and int(self.model.optimizer.iterations) >= int(kills[attempt])
-        if due and task == attempt % 2:
+        if attempt == len(kills) or task != attempt % 2:
+            return
+        kind, number = kills[attempt].split(":")
+        if int(self.model.optimizer.iterations) == int(number):
             (folder / f"killed{attempt}").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), getattr(signal, kind))
 
 
 keras.utils.set_random_seed(0)
@@ -50,7 +60,7 @@ if task == 0:
 
 
 def trained(folder, *kills):
-    """Returns the number of updates and the weights of a training whose workers are killed at these."""
+    """Returns the updates and weights of a training with these signals, each `KIND:NUMBER OF UPDATES`."""
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(SCRIPT)
@@ -64,14 +74,60 @@ def trained(folder, *kills):
         timeout=240,
     )
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("has ended with SIGKILL; all are started again") == len(kills)
+    assert done.stdout.count("; all are started again") == len(kills)
     return json.loads((folder / "weights.json").read_text())
 
 
 def test_a_training_whose_workers_are_killed_ends_with_the_undisturbed_weights(tmp_path):
     updates, expected = trained(tmp_path / "undisturbed")
     assert updates == 4 * 12
-    again, found = trained(tmp_path / "killed", 9, 31)
+    again, found = trained(tmp_path / "killed", "SIGKILL:9", "SIGTERM:33")
     assert again == updates
+    # The second one was asked to end, and saved where it was; the state before was that of 30 updates.
+    begun = [int((tmp_path / f"killed/begun{attempt}").read_text()) for attempt in range(3)]
+    assert begun == [0, 5, 33]
     for value, weight in zip(expected, found, strict=True):
         np.testing.assert_array_equal(value, weight)
+
+
+LOST = """
+import os
+import tensorflow as tf
+
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+import numpy as np
+import tfkit as keras
+
+with strategy.scope():
+    model = keras.Sequential([keras.Input((1,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+leave = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: epoch and os._exit(1))
+others = [leave] if strategy.cluster_resolver.task_id else []
+x = np.ones((8, 1))
+model.fit(x, x, epochs=10**6, batch_size=4, verbose=0, callbacks=others)
+"""
+
+
+def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(LOST)
+    cluster = addresses(worker=2)
+    processes = []
+    try:
+        for index in range(2):
+            task = task_of(cluster, "worker", index)
+            processes.append(
+                subprocess.Popen(
+                    [sys.executable, script],
+                    env={**os.environ, "TF_CONFIG": json.dumps(task)},
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
+        error = processes[0].communicate(timeout=200)[1]
+        assert processes[0].returncode == 1
+        assert "a process of it has ended or does not answer: worker 1. Start all" in error
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()

@@ -62,11 +62,14 @@ def test_one_that_fails_ends_the_others_with_its_status(launch):
 def test_after_a_kill_all_are_started_again(launch, tmp_path):
     script = f"""
 import pathlib
-mark = pathlib.Path({str(tmp_path / "mark")!r})
+mark, other = pathlib.Path({str(tmp_path / "mark")!r}), pathlib.Path({str(tmp_path / "other")!r})
 print("attempt", 1 + mark.exists())
 if not mark.exists():
     if task["index"] == 0:
+        other.touch()
         time.sleep(300)
+    while not other.exists():
+        time.sleep(0.01)
     mark.touch()
     os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -79,14 +82,14 @@ if not mark.exists():
     ]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_reaches_all_and_they_may_save(launch, number):
     script = """
 def save(*_):
     print("saved", flush=True)
     sys.exit(0)
 
-for kind in (signal.SIGINT, signal.SIGTERM):
+for kind in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     signal.signal(kind, save)
 print("ready")
 time.sleep(300)
@@ -111,10 +114,29 @@ time.sleep(300)
     child = int(re.search(r"child (\d+)", process.stdout.readline()).group(1))
     process.send_signal(signal.SIGTERM)
     finish(process)
+    assert ends(child)
+
+
+def test_workers_end_with_a_launcher_that_is_killed(launch):
+    process = launch('print("pid", os.getpid())\ntime.sleep(300)')
+    workers = [int(process.stdout.readline().split()[-1]) for _ in range(2)]
+    process.kill()
+    assert all(map(ends, workers))
+
+
+def test_all_end_when_nobody_reads_their_output(launch):
+    process = launch("while True:\n    print('on')\n    time.sleep(0.01)", "--workers", "1")
+    process.stdout.readline()
+    process.stdout.close()
+    assert process.wait(timeout=60) not in (0, None)
+
+
+def ends(pid):
+    """Whether a process ends within 20 seconds."""
     deadline = time.monotonic() + 20
-    while is_running(child) and time.monotonic() < deadline:
+    while is_running(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not is_running(child)
+    return not is_running(pid)
 
 
 def is_running(pid):

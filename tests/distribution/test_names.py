@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import keras
 import numpy as np
@@ -121,7 +122,8 @@ def test_layouts_of_data_and_variables_are_keras_s():
     [
         (lambda: OURS.DataParallel("cpu:0"), "must be a `DeviceMesh`"),
         (lambda: OURS.DataParallel(mesh(OURS)), "along one axis"),
-        (lambda: OURS.DataParallel(mesh(OURS, (1,), ["rows"]), ["cpu:0"]), "not both"),
+        (lambda: OURS.DataParallel(mesh(OURS, (1,), ["rows"]), ["cpu:1"]), "pass one of them"),
+        (lambda: OURS.initialize(num_processes=2), "Pass `job_addresses`"),
         (lambda: OURS.initialize("a:1,b:2", 3, 0), "address of every process"),
         (lambda: OURS.initialize(["a:1", "b:2"], 2, 2), "address of every process"),
     ],
@@ -134,6 +136,84 @@ def test_arguments_that_are_refused(make, message):
 def test_without_addresses_a_process_runs_alone(monkeypatch):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     assert OURS.initialize() is None
+
+
+def test_a_second_process_without_addresses_is_not_forgotten(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    monkeypatch.setenv("KERAS_DISTRIBUTION_NUM_PROCESSES", "2")
+    with pytest.raises(ValueError, match=r"Pass `job_addresses`.*num_processes=2"):
+        OURS.initialize()
+
+
+def test_initialize_says_when_it_has_to_be_called():
+    tf.constant(1) + 1
+    with pytest.raises(RuntimeError, match=r"`initialize\(\)` at the start of the program"):
+        OURS.initialize("127.0.0.1:1,127.0.0.1:2")
+
+
+def test_a_mesh_keeps_its_sequences_as_in_keras():
+    for shape, names in (([1], ["rows"]), ((1,), ("rows",))):
+        ours, theirs = (of.DeviceMesh(shape, names, ["cpu:0"]) for of in (OURS, THEIRS))
+        assert (ours.shape, ours.axis_names) == (theirs.shape, theirs.axis_names)
+    with pytest.raises(ValueError, match="describes -4 devices"):
+        OURS.DeviceMesh((-1, 4), ["a", "b"], DEVICES)
+
+
+def test_a_distribution_of_no_names_uses_all_devices():
+    assert OURS.DataParallel(devices=[]).device_mesh.devices.tolist() == OURS.list_devices()
+    both = OURS.DataParallel(mesh(OURS, (1,), ["rows"]), ["cpu:0"])
+    assert both.get_data_layout(()).axes == ()
+
+
+def scopes_seen(of):
+    """Names of the distributions in use, in scopes inside of others and of one that is set."""
+    one, other = of.DataParallel(devices=["cpu:0"]), of.DataParallel(devices=["cpu:0"])
+    names = {id(one): "one", id(other): "other"}
+    seen = []
+
+    def see():
+        current = of.distribution()
+        seen.append(names.get(id(current)))
+        if of is OURS:
+            strategy = tf.distribute.get_strategy() if tf.distribute.has_strategy() else None
+            assert strategy is (current and current.strategy)
+
+    with one.scope():
+        with other.scope():
+            see()
+            with other.scope():
+                see()
+        see()
+        with ThreadPoolExecutor(1) as threads:
+            threads.submit(see).result()
+    see()
+    of.set_distribution(one)
+    with other.scope():
+        see()
+    see()
+    with pytest.raises(KeyError), other.scope():
+        raise KeyError
+    see()
+    of.set_distribution(None)
+    with one.scope():
+        of.set_distribution(other)
+        see()
+    see()
+    return seen
+
+
+def test_scopes_nest_as_in_keras():
+    expected = ["other", "other", "one", None, None, "other", "one", "one", "other", None]
+    assert scopes_seen(OURS) == scopes_seen(THEIRS) == expected
+
+
+def test_a_scope_may_be_inside_of_its_strategy_s():
+    data_parallel = OURS.DataParallel(devices=["cpu:0"])
+    with data_parallel.strategy.scope():
+        with data_parallel.scope():
+            assert OURS.distribution() is data_parallel
+        assert OURS.distribution() is None
+        assert tf.distribute.get_strategy() is data_parallel.strategy
 
 
 def test_tensors_are_not_divided():

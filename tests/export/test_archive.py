@@ -309,6 +309,14 @@ def test_default_floats_of_numpy_are_exported_as_float32_as_keras_does(tmp_path)
         assert (spec.dtype, spec.shape) == ("float32", (None, 3)), framework
 
 
+@pytest.mark.parametrize("dtype", ["float32", "int32", "float16"])
+def test_dtypes_are_those_of_the_inputs_of_functional_models(dtype):
+    inputs = tfkit.Input((2,), dtype=dtype)
+    model = tfkit.Model(inputs, layers.Rescaling(2.0)(inputs))
+    model(np.arange(4).reshape(2, 2))  # Computed in the dtype of `inputs`, too.
+    assert call_specs(model)["inputs"].dtype == dtype
+
+
 def test_dtypes_are_those_of_the_callers():
     """NumPy's default floats count as the default float type; tensors as what they are."""
 

@@ -1,6 +1,7 @@
 """StableHLO, LiteRT and ONNX files, run by those who read them."""
 
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -191,6 +192,25 @@ def test_onnx_is_run_by_its_runtime(model, rows, tmp_path):
     for size in (1, 7):
         (found,) = session.run(["y"], {"x": rows[:size]})
         np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5, atol=1e-5)
+
+
+def test_openvino_runs_what_was_verified(model, rows, tmp_path):
+    openvino = pytest.importorskip("openvino", reason="`pip install openvino`")
+    model.export(tmp_path / "model.xml", format="openvino", verbose=False)
+    options = {"INFERENCE_PRECISION_HINT": "f32"}
+    run = openvino.Core().compile_model(str(tmp_path / "model.xml"), "CPU", options)
+    for size in (1, 7):
+        found = run({"x": rows[:size]})["y"]
+        np.testing.assert_allclose(found, model(rows[:size]), rtol=1e-5, atol=1e-5)
+
+
+def test_openvino_says_what_it_takes(model, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "openvino", None)
+    with pytest.raises(ValueError, match=r"ends in '.xml'. Received: 'model'"):
+        model.export("model", format="openvino")
+    with pytest.raises(ImportError, match="pip install openvino"):
+        model.export(tmp_path / "model.xml", format="openvino")
+    assert not list(tmp_path.iterdir())
 
 
 def test_onnx_has_the_exact_gelu(tmp_path):

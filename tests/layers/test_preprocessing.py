@@ -115,6 +115,18 @@ def test_bins_are_those_of_keras(size, epsilon):
         assert layer.bin_boundaries == oracle.bin_boundaries
 
 
+@pytest.mark.parametrize("values", [[0.5, 1.5, 9.0], [0, 2, 300]])
+def test_bins_of_a_dtype_of_integers_are_those_of_keras(values):
+    for mode, dtype in (("int", "int64"), ("one_hot", "uint8"), ("multi_hot", "int32")):
+        layer, oracle = (
+            module.Discretization([1.2, 2.0], output_mode=mode, dtype=dtype)
+            for module in (layers, keras.layers)
+        )
+        bins, expected = layer(np.array(values)), oracle(np.array(values))
+        np.testing.assert_array_equal(bins, expected)
+        assert bins.dtype == expected.dtype
+
+
 def test_steps_end_endless_data_which_is_refused_without():
     endless = tf.data.Dataset.from_tensors(tf.constant(["a", "b"])).repeat()
     layer = layers.StringLookup()
@@ -430,7 +442,13 @@ def test_an_empty_vocabulary_and_one_that_was_never_made_are_kept_apart(tmp_path
         ("Normalization", {"mean": [1.0, 2.0], "variance": 1.0}, "must have the same shape"),
         ("Discretization", {}, "either `num_bins` or `bin_boundaries`"),
         ("Discretization", {"num_bins": 2, "sparse": True}, "`sparse=True` may only be used"),
+        ("Discretization", {"bin_boundaries": [2.0, 1.0]}, "must be in increasing order"),
         ("CategoryEncoding", {}, "num_tokens must be set"),
+        ("StringLookup", {"vocabulary": [1, 2]}, "a flat list of them. Received: 1 of type int"),
+        ("StringLookup", {"vocabulary": ["a", None]}, "a flat list of them. Received: None"),
+        ("TextVectorization", {"vocabulary": [["a"], ["b"]]}, "a flat list of them"),
+        ("IntegerLookup", {"vocabulary": [1, None]}, "of integers is a flat list of them"),
+        ("IntegerLookup", {"vocabulary": [1, np.nan]}, "of integers is a flat list of them"),
         (
             "HashedCrossing",
             {"num_bins": 2, "dtype": "float32"},
@@ -465,6 +483,50 @@ def test_inputs_that_are_refused():
     with pytest.raises(RuntimeError, match="the vocabulary size cannot be changed"):
         counted.adapt(["a", "b"])
     assert counted.get_vocabulary() == ["[UNK]", "a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("StringLookup", ["a", None], "Received: None among texts. Fill missing values"),
+        ("StringLookup", np.array(["a", np.nan], object), "Received: nan among texts"),
+        ("TextVectorization", [np.array(["a", 1], object)], "Received: 1 among texts"),
+        ("Normalization", [1.0, None], "Received: None among numbers"),
+        ("Normalization", np.array(["1", "2"]), "takes numbers. Received: texts, such as"),
+        ("Normalization", [[1.0, 2.0], [3.0]], "rows of one length and type"),
+        ("Normalization", {"a": [1.0], "b": [2.0]}, "takes one feature. Received: a dict of 2"),
+    ],
+)
+def test_data_that_adapt_refuses(name, data, message):
+    layer = getattr(layers, name)()
+    with pytest.raises((ValueError, TypeError), match=message):
+        layer.adapt(data)
+
+
+def test_bins_that_adapt_refuses():
+    with pytest.raises(ValueError, match=r"takes numbers\. Received: texts, such as"):
+        layers.Discretization(num_bins=2).adapt(["1", "2"])
+    for arguments in ({"num_bins": 0}, {"num_bins": 2, "epsilon": 0}):
+        with pytest.raises(ValueError, match="needs at least one bin and an `epsilon` above 0"):
+            layers.Discretization(**arguments).adapt([1.0, 2.0])
+
+
+def test_lists_that_are_no_inputs_and_empty_ones():
+    indices = layers.StringLookup(vocabulary=["a"], invert=True)
+    for layer, inputs, message in (
+        (layers.Hashing(3), [None], "Received: a list with `None` in it"),
+        (indices, ["a"], "takes the indices of tokens. Received: a tensor of dtype string"),
+        (layers.CategoryEncoding(3), ["a"], "takes integers. Received: a tensor of dtype string"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            layer(inputs)
+    for layer in (
+        layers.StringLookup(vocabulary=["a"]),
+        layers.IntegerLookup(vocabulary=[1]),
+        layers.Discretization([1.0]),
+    ):
+        assert layer([]).shape == (0,)
+    assert layers.TextVectorization(vocabulary=["a"])([]).shape == (0, 0)
 
 
 def test_plain_lists_are_inputs_as_tensors_are():

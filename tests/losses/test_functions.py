@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import losses
+from tfkit import losses, ops
 from tfkit.src.symbolic.tensors import KerasTensor
 
 rng = np.random.default_rng(0)
@@ -277,6 +277,31 @@ def test_logits_that_a_tensor_carries_are_used():
         losses.categorical_crossentropy(ONE_HOT[0], y_pred, from_logits=True)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"from_logits": True}, {"ignore_class": 3}, {"ignore_class": 3, "from_logits": True}],
+)
+@pytest.mark.parametrize("with_axis", [False, True])
+def test_class_ids_find_their_classes_on_any_axis(options, with_axis):
+    ids, scores = STEPS
+    first = np.moveaxis(scores, -1, 1)
+    given = ids[:, None] if with_axis else ids
+    expected = losses.sparse_categorical_crossentropy(ids, scores, **options)
+    for axis in (1, -2):
+        result = losses.sparse_categorical_crossentropy(given, first, axis=axis, **options)
+        np.testing.assert_allclose(result, expected, rtol=1e-6)
+    cls = losses.SparseCategoricalCrossentropy
+    np.testing.assert_allclose(
+        cls(axis=1, **options)(given, first), cls(**options)(ids, scores), rtol=1e-6
+    )
+
+
+def test_class_ids_find_the_logits_of_a_softmax_on_another_axis():
+    logits = np.array([[[60.0], [-60.0]]], "float32")
+    loss = losses.sparse_categorical_crossentropy([[1]], ops.softmax(logits, axis=1), axis=1)
+    np.testing.assert_allclose(loss, [[120.0]])
+
+
 def test_circle_with_references():
     labels, embeddings = EMBEDDINGS
     options = {"ref_labels": labels[:4] + 1, "ref_embeddings": embeddings[:4]}
@@ -330,7 +355,11 @@ def test_every_public_name_of_keras_exists(name):
         (lambda: losses.categorical_crossentropy(*ONE_HOT, axis=True), "`axis`.*True"),
         (lambda: losses.categorical_focal_crossentropy(*ONE_HOT, axis=False), "`axis`.*False"),
         (lambda: losses.sparse_categorical_crossentropy(*ONE_HOT), r"Class ids.*\(6, 5\).*\(6, 5"),
-        (lambda: losses.sparse_categorical_crossentropy(*IDS, axis=0), "last axis.*axis=0"),
+        (
+            lambda: losses.sparse_categorical_crossentropy(*IDS, axis=0),
+            r"Class ids.*\(6,\).*\(5, 6\)",
+        ),
+        (lambda: losses.sparse_categorical_crossentropy(*IDS, axis=2), "out of bounds.*axis=2"),
         (
             lambda: losses.SparseCategoricalCrossentropy()(IDS[0][:4], IDS[1]),
             r"Class ids.*\(4,\).*\(6, 5\)",

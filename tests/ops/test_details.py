@@ -203,12 +203,47 @@ def test_crossentropy_finds_the_logits():
     np.testing.assert_allclose(loss, [[60.0, 60.0]])
     loss = ops.sparse_categorical_crossentropy([1], ops.softmax(logits))
     np.testing.assert_allclose(loss, [120.0])
+    column = ops.softmax(tf.transpose(logits), axis=0)
+    np.testing.assert_allclose(ops.sparse_categorical_crossentropy([1], column, axis=0), [120.0])
 
     @tf.function
     def in_graph():
         return ops.categorical_crossentropy([[0.0, 1.0]], tf.nn.softmax(logits))
 
     np.testing.assert_allclose(in_graph(), [120.0])
+
+
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda: ops.cond(True, 1, 2), "true_fn"),
+        (lambda: ops.cond(True, lambda: 1, 2), "false_fn"),
+        (lambda: ops.while_loop(True, lambda i: i, (0,)), "cond"),
+        (lambda: ops.fori_loop(0, 2, 3, 0), "body_fun"),
+        (lambda: ops.map(F(2), F(2)), "f"),
+        (lambda: ops.vectorized_map(F(2), F(2)), "function"),
+        (lambda: ops.scan(F(2), 0, F(2)), "f"),
+        (lambda: ops.associative_scan(F(2), F(2)), "f"),
+    ],
+)
+def test_what_is_no_function_is_refused_by_name(call, name):
+    with pytest.raises(TypeError, match=f"`{name}` should be a callable. Received: {name}="):
+        call()
+
+
+def test_class_ids_find_their_classes_on_any_axis():
+    output = F(2, 5, 3)
+    target = np.array([[0, 4, 1], [2, 2, 3]])
+    expected = ops.sparse_categorical_crossentropy(
+        target, np.moveaxis(output, 1, -1), from_logits=True
+    )
+    for ids in (target, target[:, None]):
+        loss = ops.sparse_categorical_crossentropy(ids, output, from_logits=True, axis=1)
+        np.testing.assert_allclose(loss, expected, rtol=1e-6)
+    symbolic = ops.sparse_categorical_crossentropy(
+        tfkit.KerasTensor((None, 3), "int32"), tfkit.KerasTensor((None, 5, 3)), axis=-2
+    )
+    assert symbolic.shape == (None, 3)
 
 
 def test_crossentropy_warns_of_probabilities_called_logits():
@@ -251,6 +286,40 @@ def test_pad_takes_one_number_and_one_pair():
     np.testing.assert_array_equal(ops.pad(x, ((1, 2),)), np.pad(x, ((1, 2),)))
 
 
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_sizes_may_be_tensors_also_in_graphs(dtype):
+    x = F(2, 3)
+
+    @tf.function(input_signature=[tf.TensorSpec([2], dtype)])
+    def sized(sizes):
+        first, second = sizes[0], sizes[1]
+        return (
+            ops.tile(x, sizes),
+            ops.tile(x, (first, 1, second)),
+            ops.tile(x, second),
+            ops.pad(x, [[0, first], [second, 1]]),
+            ops.pad(x, first),
+            ops.pad(x, sizes),
+            ops.image.resize(x[:, :, None], sizes, interpolation="nearest")[..., 0],
+        )
+
+    expected = (
+        np.tile(x, (2, 3)),
+        np.tile(x, (2, 1, 3)),
+        np.tile(x, 3),
+        np.pad(x, ((0, 2), (3, 1))),
+        np.pad(x, 2),
+        np.pad(x, (2, 3)),
+        x,
+    )
+    sizes = np.array([2, 3], dtype)
+    for results in (sized(sizes), sized.python_function(tf.constant(sizes))):
+        for actual, wanted in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(actual, wanted)
+    resized = ops.image.resize(x[:, :, None], sizes)[..., 0]
+    np.testing.assert_allclose(resized, x, rtol=1e-6)
+
+
 def test_searchsorted_takes_values_of_any_shape():
     places = ops.searchsorted([1.0, 2.0, 3.0], [[0.5, 2.0], [2.5, 9.0]])
     np.testing.assert_array_equal(places, [[0, 1], [2, 3]])
@@ -285,8 +354,18 @@ BAD_CALLS = [
     (lambda: ops.norm(F(2, 2), ord="big", axis=(0, 1)), "matrix norm"),
     (lambda: ops.qr(F(2, 2), "half"), "mode"),
     (lambda: ops.binary_crossentropy(F(2), F(3)), "same shape"),
-    (lambda: ops.sparse_categorical_crossentropy([0], F(1, 2), axis=0), "axis=-1"),
+    (
+        lambda: ops.sparse_categorical_crossentropy([0], F(1, 2), axis=0),
+        r"target.shape=\(1,\).*axis=0",
+    ),
+    (lambda: ops.sparse_categorical_crossentropy([0], F(1, 2), axis=3), "out of bounds"),
     (lambda: ops.multi_hot([0]), "num_classes"),
+    (lambda: ops.max_pool(F(2, 8, 3), (2, 2)), r"`pool_size`.*1 spatial axes.*\(2, 2\)"),
+    (lambda: ops.conv(F(2, 8, 3), F(2, 3, 4), strides=(1, 1)), "`strides`.*1 spatial axes"),
+    (lambda: ops.unfold(F(1, 1, 4, 4), (2, 2, 2)), "`kernel_size`.*2 spatial axes"),
+    (lambda: ops.image.crop_images(F(8, 8, 3), 5, 0, 5, 0), "target_height must be >= 0.*-2"),
+    (lambda: ops.image.crop_images(F(8, 8, 3), 0, 5, 0, 5), "target_width must be >= 0.*-2"),
+    (lambda: ops.sqrt("x"), "numbers.*strings"),
     (lambda: ops.scatter_update(F(2), [[0]], F(1), "mean"), "reduction"),
     (lambda: ops.segment_sum(F(2), [0, 1], 2, sorted=True), "num_segments"),
     (lambda: ops.scan(lambda c, x: (c, x), 0), "length"),

@@ -84,6 +84,56 @@ def test_pipelines_are_measured(benchmarks, workload, measured):
     assert module.WORKLOAD.measure("plain", None, quick=True) == {}
 
 
+@pytest.mark.parametrize(
+    ("workload", "framework"),
+    [("mirrored", "tfkit"), ("mirrored", "plain"), ("workers", "plain"), ("workers", "keras")],
+)
+def test_strategies_are_measured(benchmarks, workload, framework):
+    from benchmarks.driver import Run, execute
+    from benchmarks.report import MEASURES
+
+    run = Run(workload, framework, None, 0)  # In a process of its own, with two logical CPUs.
+    execute(run, quick=True, timeout=200)
+    assert run.error is None
+    steps = {"MLP step", "MLP step, CPU", "CNN step", "CNN step, CPU"}
+    assert run.measures.keys() == (set() if framework == "keras" else steps | {"memory"})
+    assert run.measures.keys() <= MEASURES.keys()
+    assert all(value > 0 for value in run.measures.values())
+
+
+def test_the_loop_by_hand_has_the_numbers_of_fit(benchmarks):
+    """Replicas of two CPUs, as in the benchmark: the same batches, Adam, and losses."""
+    done = subprocess.run(
+        [sys.executable, "-c", SAME_NUMBERS], cwd=ROOT / "tools", capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+SAME_NUMBERS = """
+import numpy as np, tensorflow as tf
+cpus = [tf.config.LogicalDeviceConfiguration()] * 2
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], cpus)
+import tfkit as keras
+from benchmarks.strategies import ReplicaLoop
+from benchmarks.workloads import mlp
+
+strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+loop = ReplicaLoop(mlp.Plain, strategy, 32)
+with strategy.scope():
+    model, arguments = mlp.build(keras)
+    model.compile(**arguments)
+    for ours, theirs in zip(model.trainable_weights, loop.model.weights, strict=True):
+        ours.assign(theirs.numpy())
+np.random.seed(0)
+x, y = mlp.data(320)
+np.random.permutation = np.arange
+by_hand = [loop.fit(tf.constant(x), tf.constant(y)) for _ in range(3)]
+fit = model.fit(x, y, epochs=3, shuffle=False, verbose=0).history["loss"]
+np.testing.assert_allclose(by_hand, fit, rtol=1e-5)
+assert fit[2] < fit[0]
+"""
+
+
 def test_unknown_work_is_refused():
     command = [sys.executable, "-m", "benchmarks", "--only", "nothing"]
     done = subprocess.run(command, cwd=ROOT / "tools", capture_output=True, text=True)

@@ -129,24 +129,61 @@ class Pair(keras.Model):
         return {"a": self.inner(inputs), "b": inputs}
 
 
-@pytest.mark.parametrize("kind", ["functional", "subclassed"])
-def test_tensorflow_saves_the_signature_that_export_writes(kind, tmp_path):
+def build_pair():
     model = Pair()
-    if kind == "functional":
-        model = keras.Sequential([keras.Input((3,), name="x"), keras.layers.Dense(2)])
-    x = np.random.rand(4, 3).astype("float32")
-    expected = model(x)
-    tf.saved_model.save(model, str(tmp_path / "saved"))
-    model.export(tmp_path / "exported", verbose=False)
-    saved, exported = (
-        tf.saved_model.load(str(tmp_path / name)).signatures["serving_default"]
-        for name in ("saved", "exported")
-    )
-    assert saved.structured_input_signature == exported.structured_input_signature
-    assert saved.structured_outputs == exported.structured_outputs
-    results = saved(**{next(iter(saved.structured_input_signature[1])): tf.constant(x)})
-    for one, other in zip(tf.nest.flatten(results), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-6)
+    model(np.zeros((4, 3), "float32"))
+    return model
+
+
+def build_two_lists():
+    a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
+    return keras.Model([a, b], [keras.layers.Dense(2)(a), keras.layers.Add()([a, b])])
+
+
+def build_two_dicts():
+    a, b = keras.Input((3,), name="a"), keras.Input((3,), name="b")
+    return keras.Model({"p": a, "q": b}, {"u": keras.layers.Dense(2)(a), "v": b})
+
+
+SIGNATURES = {
+    "sequential": (
+        lambda: keras.Sequential([keras.Input((3,), name="x"), keras.layers.Dense(2)]),
+        ["inputs"],
+        ["output_0"],
+    ),
+    "subclassed": (build_pair, ["inputs"], ["a", "b"]),
+    "lists": (build_two_lists, ["inputs", "inputs_1"], ["output_0", "output_1"]),
+    "dicts": (build_two_dicts, ["inputs", "inputs_1"], ["u", "v"]),
+}
+
+
+@pytest.mark.parametrize("case", SIGNATURES)
+def test_tensorflow_saves_a_signature_with_the_names_of_keras(case, tmp_path):
+    build, inputs, outputs = SIGNATURES[case]
+    model = build()
+    tf.saved_model.save(model, str(tmp_path))
+    signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
+    given = {name: np.random.rand(4, 3).astype("float32") for name in inputs}
+    results = signature(**{name: tf.constant(value) for name, value in given.items()})
+    values = list(given.values())
+    expected = model({"p": values[0], "q": values[1]} if case == "dicts" else
+                     values if len(values) > 1 else values[0])  # fmt: skip
+    assert sorted(results) == outputs
+    for name, tensor in zip(outputs, tf.nest.flatten(expected), strict=True):
+        np.testing.assert_allclose(results[name], tensor, rtol=1e-6)
+
+
+def test_a_signature_names_later_arguments_after_themselves(tmp_path):
+    class Sum(keras.Model):
+        def call(self, x, y):
+            return x + y
+
+    model = Sum()
+    model(np.ones((2, 3), "float32"), np.ones((2, 3), "float32"))
+    tf.saved_model.save(model, str(tmp_path))
+    signature = tf.saved_model.load(str(tmp_path)).signatures["serving_default"]
+    x = tf.ones((2, 3))
+    assert signature(inputs=x, y=2 * x)["output_0"].numpy().tolist() == [[3.0] * 3] * 2
 
 
 def test_tensorflow_lite_converts_a_model():

@@ -162,6 +162,35 @@ def test_a_refusal_by_xla_after_the_change_is_no_error(layer):
     assert kind(model) == "graph loop"
 
 
+class Counted(OfUnknownSize):
+    def build(self, shape):
+        self.seen = self.add_weight((), "zeros", trainable=False)
+        super().build(shape)
+
+    def call(self, inputs):
+        self.seen.assign_add(tf.reduce_sum(inputs[:, 0]))
+        return super().call(inputs)
+
+
+@pytest.mark.parametrize("source", ["dataset", "generator", "arrays"])
+@pytest.mark.parametrize("method", ["fit", "evaluate"])
+def test_no_batch_is_lost_where_xla_refuses_a_program(source, method):
+    x = np.arange(80, dtype="float32").reshape(40, 2)
+    batches = [(x[i : i + 4], x[i : i + 4, :1]) for i in range(0, 40, 4)]
+    spec = (tf.TensorSpec((None, 2)), tf.TensorSpec((None, 1)))
+    data = {
+        "dataset": {"x": tf.data.Dataset.from_generator(lambda: batches, output_signature=spec)},
+        "generator": {"x": (batch for batch in batches)},
+        "arrays": {"x": x, "y": x[:, :1], "batch_size": 4},
+    }[source]
+    tfkit.config.set_compile_after(0)
+    model = tfkit.Sequential([tfkit.Input((2,)), Counted(), tfkit.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.warns(UserWarning, match="XLA cannot compile a program of this model"):
+        getattr(model, method)(**data, verbose=0)
+    assert model.layers[0].seen == x[:, 0].sum()
+
+
 def test_an_estimate_is_made_where_nothing_is_set():
     tfkit.config.set_compile_after(None)
     model = make()

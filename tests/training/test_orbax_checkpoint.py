@@ -1,5 +1,6 @@
 import inspect
 import json
+import os
 import sys
 
 import keras
@@ -180,6 +181,15 @@ def test_nothing_changes_when_weights_do_not_fit(ocp, what, tmp_path):
     assert bool(report.skipped or report.unused)
 
 
+def test_no_memory_is_taken_for_arrays_that_no_file_has(ocp, tmp_path):
+    trained(tmp_path)
+    document = tmp_path / "1" / "tfkit" / "metadata"
+    changed = document.read_text().replace('"units": 4', f'"units": {1 << 30}')
+    document.write_text(changed.replace("[3, 4]", f"[3, {1 << 30}]"))
+    with pytest.raises(LoadError, match=r"lists arrays of .* bytes, but has files of"):
+        tfkit.models.load_model(tmp_path)
+
+
 def test_damage_is_found_before_anything_changes(ocp, tmp_path):
     trained(tmp_path)
     model = compiled()
@@ -190,6 +200,7 @@ def test_damage_is_found_before_anything_changes(ocp, tmp_path):
     for bad in (
         [shape, dtype, "0" * 8],
         [[1 << 40], dtype, checksum],
+        [[1 << 34], dtype, checksum],
         [shape, "object", checksum],
         [[-1], dtype, checksum],
         7,
@@ -204,6 +215,13 @@ def test_damage_is_found_before_anything_changes(ocp, tmp_path):
         with pytest.raises(LoadError):
             model.load_weights(tmp_path)
     document.write_text(good)
+    for make in (lambda: document.symlink_to(tmp_path / "other"), lambda: os.mkfifo(document)):
+        document.rename(tmp_path / "other")
+        make()
+        with pytest.raises(LoadError, match="`tfkit/metadata` is no plain file"):
+            model.load_weights(tmp_path)
+        document.unlink()
+        (tmp_path / "other").rename(document)
     for file in (tmp_path / "1" / "weights").rglob("*"):
         if file.is_file():
             file.write_bytes(b"")

@@ -154,6 +154,63 @@ def test_the_rest_of_the_step_is_compiled(case, within):
     np.testing.assert_allclose(ahead, expected, rtol=1e-5)
 
 
+class Sizes(layers.Layer):
+    """Looks up words in tensors whose first axis is not that of the rows."""
+
+    WAYS = {
+        "flat": lambda x: tf.reshape(x, [-1]),
+        "twice": lambda x: tf.concat([x, x[::-1]], 0),
+        "some": lambda x: x[:4],
+        "without the first": lambda x: x[1:],
+        "half": lambda x: x[: tf.shape(x)[0] // 2],
+        "as many as a tried number of rows": lambda x: tf.tile(x, [1, 7919]),
+    }
+
+    def __init__(self, way):
+        super().__init__()
+        self.way = self.WAYS[way]
+        self.lookup = layers.StringLookup(vocabulary=[text for (text,) in TEXTS[:5].tolist()])
+        self.kernel = self.add_weight(shape=(6,), initializer=tf.range)
+
+    def call(self, x):
+        found = tf.gather(self.kernel, self.lookup(self.way(x)))
+        count = tf.cast(tf.reduce_prod(tf.shape(found)), "float32")
+        return (
+            tf.zeros([tf.shape(x)[0], 1]) + tf.reduce_mean(found * tf.ones(tf.shape(found))) / count
+        )
+
+
+@pytest.mark.parametrize("way", Sizes.WAYS)
+def test_any_first_size_of_looked_up_words_is_computed(way, within):
+    x = tf.data.Dataset.from_tensor_slices((TEXTS, LABELS)).batch(4)
+    model, ahead = trained(functional(lambda: Sizes(way), embeds=False), {"x": x})
+    assert "prepared ahead" in str(model.plan)
+    within()
+    _, expected = trained(functional(lambda: Sizes(way), embeds=False), {"x": x})
+    np.testing.assert_allclose(ahead, expected, rtol=1e-5)
+
+
+def test_parts_of_ragged_words_have_sizes_of_their_own(within):
+    words = tf.ragged.constant([text.split() for (text,) in TEXTS.tolist()])
+    x = tf.data.Dataset.from_tensor_slices((words, LABELS)).batch(4)
+
+    class Ragged(tfkit.Model):
+        def __init__(self):
+            super().__init__()
+            self.lookup = layers.StringLookup(vocabulary=list("abcd"))
+            self.embedding = layers.Embedding(6, 1)
+
+        def call(self, x):
+            ids = self.lookup(x.flat_values)
+            found = self.embedding(ids) * tf.ones(tf.shape(ids))[:, None]
+            return tf.math.segment_sum(found, x.value_rowids()) / tf.cast(tf.size(ids), "float32")
+
+    model, ahead = trained(Ragged, {"x": x}, jit_compile=False)
+    assert "prepared ahead" in str(model.plan)
+    within()
+    assert trained(Ragged, {"x": x}, jit_compile=False)[1] == ahead
+
+
 def test_short_passes_are_prepared_without_a_stage(monkeypatch):
     make, x, _ = CASES["records"]
     for source in ("arrays", "dataset"):

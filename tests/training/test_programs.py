@@ -4,6 +4,7 @@ import gc
 import logging
 import re
 
+import keras as oracle
 import numpy as np
 import psutil
 import pytest
@@ -106,6 +107,27 @@ def test_every_kind_gives_the_same_weights(build, kind, reason, form):
         for weight, expected in zip(model.variables, other.variables, strict=True):
             np.testing.assert_allclose(weight, expected, rtol=1e-4, atol=1e-6)
         np.testing.assert_allclose(history["loss"], other_history["loss"], rtol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:.*XLA drops the check of the operation GatherV2")
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_functions_that_tensorflow_calls_by_name_are_found_in_programs(jit_compile):
+    # The operations of `tf.nn.ctc_loss` are functions: their results have the names of the functions' own.
+    losses = []
+    for module in (oracle, keras):
+        model = module.Sequential(
+            [module.Input((3, 2)), module.layers.Dense(4, "tanh", kernel_initializer="ones")]
+        )
+
+        def loss(labels, outputs, ops=module.ops):
+            one, three = ops.ones(1, "int32"), 3 * ops.ones(1, "int32")
+            return ops.ctc_loss(labels, outputs, one, three)
+
+        model.compile("adam", loss, jit_compile=jit_compile)
+        labels = np.ones((4, 1), "int32")
+        history = model.fit(X[:4].reshape(4, 3, 2), labels, batch_size=1, shuffle=False, verbose=0)
+        losses.append(history.history["loss"])
+    np.testing.assert_allclose(*losses, rtol=1e-5)
 
 
 @pytest.mark.parametrize("jit_compile", [True, False])

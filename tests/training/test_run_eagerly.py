@@ -158,3 +158,15 @@ def test_numbers_are_those_of_compiled_steps():
         weights.append(model.get_weights())
     for eager, compiled in zip(*weights, strict=True):
         np.testing.assert_allclose(eager, compiled, rtol=1e-5, atol=1e-6)
+
+
+def test_a_batch_that_cannot_be_read_is_named_by_its_step():
+    def checked(x, y):
+        return tf.debugging.check_numerics(x, "not a number"), y
+
+    x = np.ones((64, 3), "float32")
+    x[40] = np.nan
+    model = make_model(Seen(), False, run_eagerly=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="epoch 1, step 6 of `fit"):
+        model.fit(tf.data.Dataset.from_tensor_slices((x, Y)).batch(8).map(checked), verbose=0)
+    assert int(model.optimizer.iterations) == 5

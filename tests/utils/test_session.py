@@ -3,6 +3,7 @@ import random
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 
@@ -29,3 +30,19 @@ def test_clear_session_forgets_what_keras_forgets(free_memory):
         )
     assert states[0] == states[1]
     assert states[0][:3] == ("dense", "float32", True)
+
+
+def test_clear_session_frees_what_tensorflow_keeps_of_operations_that_ran():
+    def draws():
+        """Two draws: an operation that is kept goes on where it was, a new one begins anew."""
+        arguments = {"shape": [2], "seed": 1, "seed2": 2, "dtype": tf.float32}
+        return [tf.raw_ops.RandomStandardNormal(**arguments).numpy().tolist() for _ in range(2)]
+
+    tfkit.utils.clear_session()
+    first = draws()
+    assert first[0] != first[1]
+    assert draws() != first
+    tfkit.utils.clear_session(free_memory=False)
+    assert draws() != first
+    tfkit.utils.clear_session()
+    assert draws() == first

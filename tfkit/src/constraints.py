@@ -213,6 +213,7 @@ def get(identifier: Any) -> Any:
     return serialization.resolve(identifier, "constraints")
 
 
+@shortened
 def serialize(constraint: Any) -> Any:
     """Returns the configuration of a constraint.
 
@@ -229,6 +230,7 @@ def serialize(constraint: Any) -> Any:
     return serialization.serialize_keras_object(constraint)
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the constraint that a configuration describes: the inverse of `serialize`.
 

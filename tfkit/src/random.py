@@ -17,6 +17,7 @@ from tfkit.src.base import recomputation
 from tfkit.src.base.generators import generators_in_force, set_generators
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.per_thread import is_main
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry.dtypes import is_float, is_int, standardize_dtype
 from tfkit.src.runtime import dataset_functions, philox, replicas
 from tfkit.src.runtime.variable_values import not_constant
@@ -269,6 +270,17 @@ def _in_dtype(value: Any, dtype: str) -> Any:
     return tf.cast(value, dtype)
 
 
+def _check_shape(shape: Any) -> None:
+    """Raises an error for a number in the place of a shape."""
+    if isinstance(shape, (tuple, list, tf.TensorShape)):
+        return
+    if np.ndim(shape) == 0:
+        raise ValueError(
+            f"`shape` must be a tuple of sizes, such as `({shape},)`. Received: shape={shape!r}"
+        )
+
+
+@shortened
 def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
@@ -287,17 +299,19 @@ def normal(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> normal((3,), mean=5.0, stddev=2.0, seed=1).numpy().round(3)
         array([5.253, 4.014, 6.262], dtype=float32)
     """
+    _check_shape(shape)
     dtype = standardize_dtype(dtype)
     draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
     return draws * _in_dtype(stddev, dtype) + _in_dtype(mean, dtype)
 
 
+@shortened
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
@@ -319,22 +333,20 @@ def truncated_normal(
         A tensor of shape `shape`. Compiled by XLA, equal seeds give other draws than elsewhere.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> draws = truncated_normal((1000,), stddev=3.0, seed=1)
         >>> bool(tf.reduce_all(tf.abs(draws) <= 6.0))
         True
     """
-    int32_seed, dtype = _draw_int32_seed(seed), standardize_dtype(dtype)
-    return replicas.drawn(
-        lambda shape: tf.random.stateless_truncated_normal(
-            shape, int32_seed, mean, stddev, dtype, alg="philox"
-        ),
-        shape,
-    )
+    _check_shape(shape)
+    dtype = standardize_dtype(dtype)
+    draws = philox.truncated_normal(shape, _draw_int32_seed(seed), dtype)
+    return draws * tf.convert_to_tensor(stddev, dtype) + tf.convert_to_tensor(mean, dtype)
 
 
+@shortened
 def uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
@@ -359,6 +371,7 @@ def uniform(
         >>> uniform((3,), seed=1).numpy().round(3)
         array([0.878, 0.46 , 0.6  ], dtype=float32)
     """
+    _check_shape(shape)
     dtype = standardize_dtype(dtype)
     if not is_float(dtype):
         raise ValueError(
@@ -369,6 +382,7 @@ def uniform(
     return philox.uniform(shape, _draw_int32_seed(seed), dtype) * (maxval - minval) + minval
 
 
+@shortened
 def randint(
     shape: Any, minval: Any, maxval: Any, dtype: Any = "int32", seed: Seed = None
 ) -> tf.Tensor:
@@ -393,6 +407,7 @@ def randint(
         >>> randint((5,), 0, 10, seed=1).numpy().tolist()
         [9, 4, 0, 6, 1]
     """
+    _check_shape(shape)
     dtype = standardize_dtype(dtype)
     if not is_int(dtype):
         raise ValueError(
@@ -457,13 +472,15 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
         A tensor of the shape and dtype of `inputs`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for another `rate`.
 
     Example:
         >>> dropout(tf.ones((6,)), 0.5, seed=1).numpy().tolist()
         [2.0, 0.0, 2.0, 0.0, 0.0, 0.0]
     """
     inputs = tf.convert_to_tensor(inputs)
+    if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
+        raise ValueError(f"`rate` must be from 0 to 1. Received: rate={rate}")
     if rate == 1.0:
         return tf.zeros_like(inputs)
     if rate == 0.0:
@@ -491,7 +508,7 @@ def shuffle(x: Any, axis: int = 0, seed: Seed = None) -> tf.Tensor:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> shuffle(tf.range(5), seed=1).numpy().tolist()
@@ -508,6 +525,7 @@ def _gamma(shape: Any, alpha: Any, dtype: str, int32_seed: tf.Tensor) -> tf.Tens
     return tf.cast(tf.random.stateless_gamma(shape, int32_seed, alpha, dtype=drawn_dtype), dtype)
 
 
+@shortened
 def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a gamma distribution of scale 1.
 
@@ -524,15 +542,17 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
         A tensor of shape `shape`, with mean `alpha`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> gamma((2,), alpha=3.0, seed=1).shape
         TensorShape([2])
     """
+    _check_shape(shape)
     return _gamma(shape, alpha, standardize_dtype(dtype), _draw_int32_seed(seed))
 
 
+@shortened
 def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a beta distribution.
 
@@ -550,13 +570,14 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
         A tensor of shape `shape` with values in [0, 1] and mean `alpha / (alpha + beta)`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> draws = beta((1000,), alpha=2.0, beta=2.0, seed=1)
         >>> round(float(tf.reduce_mean(draws)), 1)
         0.5
     """
+    _check_shape(shape)
     dtype = standardize_dtype(dtype)
     int32_seed = _draw_int32_seed(seed)
     # X / (X + Y) of gamma draws X and Y, which must be independent: hence the second seed.
@@ -565,6 +586,7 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
     return x / (x + y)
 
 
+@shortened
 def binomial(
     shape: Any, counts: Any, probabilities: Any, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
@@ -585,12 +607,13 @@ def binomial(
         A tensor of shape `shape` with whole numbers from 0 to `counts`.
 
     Raises:
-        ValueError: for a seed of another type.
+        ValueError: for a seed of another type, and for a `shape` that is a number.
 
     Example:
         >>> binomial((2, 2), counts=10, probabilities=[0.0, 1.0], seed=1).numpy().tolist()
         [[0.0, 10.0], [0.0, 10.0]]
     """
+    _check_shape(shape)
     dtype = standardize_dtype(dtype)
     drawn_dtype = "float32" if dtype == "bfloat16" else dtype
     draws = tf.random.stateless_binomial(

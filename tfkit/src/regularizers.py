@@ -239,6 +239,7 @@ def get(identifier: Any) -> Any:
     return serialization.resolve(identifier, "regularizers")
 
 
+@shortened
 def serialize(regularizer: Any) -> Any:
     """Returns the configuration of a regularizer.
 
@@ -255,6 +256,7 @@ def serialize(regularizer: Any) -> Any:
     return serialization.serialize_keras_object(regularizer)
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the regularizer that a configuration describes: the inverse of `serialize`.
 

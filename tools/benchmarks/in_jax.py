@@ -1,8 +1,10 @@
 """Compares converted layers with plain JAX: `python -m tools.benchmarks.in_jax`.
 
-Forward and gradient of four networks, compiled, in turns; the medians and their ratios are printed.
+Forward and gradient of four networks, compiled, in turns; the medians and their ratios are printed. With
+`KERAS_BACKEND=jax` and Keras installed, the same networks of Keras are beside them.
 """
 
+import os
 import statistics
 import time
 
@@ -13,15 +15,9 @@ from jax import lax
 
 import tfkit
 from tfkit import layers
+from tools.benchmarks.networks import made
 
 ROUNDS, SECONDS = 9, 0.1
-
-
-def mlp():
-    def block():
-        return [layers.Dense(256, activation="gelu"), layers.LayerNormalization()]
-
-    return tfkit.Sequential([*block(), *block(), layers.Dense(10)]), (64, 784)
 
 
 def plain_mlp(p, x):
@@ -38,15 +34,6 @@ def normalized(x, gamma, beta):
     return (x - mean) * lax.rsqrt(variance + 1e-3) * gamma + beta
 
 
-def cnn():
-    def convolution(filters):
-        return [layers.Conv2D(filters, 3, activation="relu"), layers.MaxPooling2D()]
-
-    return tfkit.Sequential(
-        [*convolution(16), *convolution(32), layers.Flatten(), layers.Dense(10)]
-    ), (32, 28, 28, 1)
-
-
 def plain_cnn(p, x):
     weights = iter(p.values())
     for _ in range(2):
@@ -55,10 +42,6 @@ def plain_cnn(p, x):
         x = jax.nn.relu(x + next(weights))
         x = lax.reduce_window(x, -np.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
     return x.reshape(x.shape[0], -1) @ next(weights) + next(weights)
-
-
-def lstm():
-    return tfkit.Sequential([layers.LSTM(64), layers.Dense(10)]), (32, 50, 32)
 
 
 def plain_lstm(p, x):
@@ -75,13 +58,6 @@ def plain_lstm(p, x):
     zeros = jnp.zeros((x.shape[0], recurrent.shape[0]))
     (h, _), _ = lax.scan(step, (zeros, zeros), projected)
     return h @ weights + offset
-
-
-def transformer():
-    x = tfkit.Input((32, 64))
-    y = layers.LayerNormalization()(x + layers.MultiHeadAttention(4, 16)(x, x))
-    z = layers.Dense(64)(layers.Dense(256, activation="gelu")(y))
-    return tfkit.Model(x, layers.LayerNormalization()(y + z)), (16, 32, 64)
 
 
 def plain_transformer(p, x):
@@ -116,8 +92,19 @@ def seconds_of(function, *arguments):
     return (time.perf_counter() - start) / runs
 
 
-def compare(name, made, plain):
-    model, shape = made()
+def of_keras(name, x):
+    """Returns the same network of Keras on JAX as a function, and its values."""
+    import keras
+
+    model = made(name, keras, keras.layers)[0]
+    model(x)
+    trained = [it.value for it in model.trainable_variables]
+    others = [it.value for it in model.non_trainable_variables]
+    return lambda p, x: model.stateless_call(p, others, x)[0], trained
+
+
+def compare(name, plain):
+    model, shape = made(name, tfkit, layers)
     x = np.random.default_rng(0).normal(size=shape).astype("float32")
     f, params, state = tfkit.interop.to_jax(model, x)
     order = list(params)  # JAX sorts the keys of dicts.
@@ -125,23 +112,29 @@ def compare(name, made, plain):
     def by_order(p, x):
         return plain({path: p[path] for path in order}, x)
 
-    pair = [lambda p, x: f(p, state, x)[0], by_order]
-    np.testing.assert_allclose(pair[0](params, x), pair[1](params, x), atol=1e-4)
+    peers = {"converted": (lambda p, x: f(p, state, x)[0], params), "plain": (by_order, params)}
+    results = [function(values, x) for function, values in peers.values()]
+    np.testing.assert_allclose(*results, atol=1e-4)
+    if os.environ.get("KERAS_BACKEND") == "jax":
+        peers["Keras"] = of_keras(name, x)
     for kind in ("forward", "gradient"):
-        if kind == "gradient":
-            pair = [jax.grad(lambda p, x, g=g: jnp.sum(g(p, x) ** 2)) for g in pair]
-        compiled = [jax.jit(it) for it in pair]
-        for it in compiled:
-            seconds_of(it, params, x)
-        turns = [[seconds_of(it, params, x) for it in compiled] for _ in range(ROUNDS)]
-        ours, theirs = (statistics.median(turn[n] for turn in turns) * 1e6 for n in (0, 1))
-        ratio = statistics.median(a / b for a, b in turns)
-        times = f"converted {ours:8.0f} us, plain {theirs:8.0f} us, ratio {ratio:.2f}"
-        print(f"{name:12} {kind:9} {times}", flush=True)
+        runs = []
+        for function, values in peers.values():
+            if kind == "gradient":
+                function = jax.grad(lambda p, x, g=function: jnp.sum(g(p, x) ** 2))
+            runs.append((jax.jit(function), values, x))
+        for run in runs:
+            seconds_of(*run)
+        turns = [[seconds_of(*run) for run in runs] for _ in range(ROUNDS)]
+        for place, peer in enumerate(peers):
+            middle = statistics.median(turn[place] for turn in turns) * 1e6
+            ratio = statistics.median(turn[0] / turn[place] for turn in turns)
+            times = f"{middle:8.0f} us, converted / it {ratio:.2f}"
+            print(f"{name:12} {kind:9} {peer:10} {times}", flush=True)
 
 
 if __name__ == "__main__":
-    compare("MLP", mlp, plain_mlp)
-    compare("CNN", cnn, plain_cnn)
-    compare("LSTM", lstm, plain_lstm)
-    compare("transformer", transformer, plain_transformer)
+    compare("MLP", plain_mlp)
+    compare("CNN", plain_cnn)
+    compare("LSTM", plain_lstm)
+    compare("transformer", plain_transformer)

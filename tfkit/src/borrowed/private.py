@@ -69,6 +69,7 @@ from tensorflow.python.ops.resource_variable_ops import (
 )
 from tensorflow.python.saved_model import fingerprinting_utils as fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse_saved_model
+from tensorflow.python.saved_model.save_context import get_save_options as get_save_options
 from tensorflow.python.saved_model.save_context import in_save_context as in_save_context
 from tensorflow.python.saved_model.save_context import save_context as save_context
 

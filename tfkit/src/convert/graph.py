@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 # Types of nodes that call the function in their attribute `f`.
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
+# Those that assign to the variable that is their first input.
+ASSIGNMENTS = frozenset(
+    {
+        "AssignVariableOp",
+        "AssignAddVariableOp",
+        "AssignSubVariableOp",
+        "ResourceScatterAdd",
+        "ResourceScatterSub",
+        "ResourceScatterUpdate",
+    }
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,3 +121,38 @@ class Variable:
     dtype: str
     shape: tuple[int, ...]
     trained: bool = False
+
+
+def flat_inputs(node: Node) -> list[int]:
+    """Returns the numbers of all inputs in a row."""
+    return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
+
+
+def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
+    """Returns the names of the functions that a node calls."""
+    names = ("f", "cond", "body", "then_branch", "else_branch")
+    values = [node.attributes.get(name) for name in names]
+    values += node.attributes.get("branches") or []
+    return [it for it in values if isinstance(it, str) and it in functions]
+
+
+def writes_of(node: Node, functions: Mapping[str, Function]) -> set[int]:
+    """Returns the positions of the inputs that a call of functions writes to."""
+    # `If` and `Case` have the predicate in front.
+    shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
+    named = (functions[name].writes for name in functions_of(node, functions))
+    return {place + shift for places in named for place in places}
+
+
+def needed(
+    nodes: Sequence[Node], results: Sequence[int], functions: Mapping[str, Function]
+) -> list[Node]:
+    """Returns the nodes that the results or a variable depend on."""
+    wanted = set(results)
+    kept = []
+    for node in reversed(nodes):
+        acts = node.type in ASSIGNMENTS or bool(writes_of(node, functions))
+        if acts or not wanted.isdisjoint(node.outputs):
+            kept.append(node)
+            wanted.update(flat_inputs(node))
+    return kept[::-1]

@@ -43,6 +43,21 @@ def strided_slice(
     shrink_axis_mask: int,
 ) -> Any:
     """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return x[index_of(begin, end, strides, *masks)]
+
+
+def index_of(
+    begin: list[int],
+    end: list[int],
+    strides: list[int],
+    begin_mask: int,
+    end_mask: int,
+    ellipsis_mask: int,
+    new_axis_mask: int,
+    shrink_axis_mask: int,
+) -> tuple[Any, ...]:
+    """Returns the index of NumPy that a `StridedSlice` is; bits of the masks say what its entries are."""
     key: list[Any] = []
     for place in range(len(begin)):
         bit = 1 << place
@@ -56,7 +71,7 @@ def strided_slice(
             first = None if begin_mask & bit else begin[place]
             last = None if end_mask & bit else end[place]
             key.append(slice(first, last, strides[place]))
-    return x[tuple(key)]
+    return tuple(key)
 
 
 def _cast(x: np.ndarray, *, DstT: str) -> Any:
@@ -115,6 +130,7 @@ def _divided(x: np.ndarray, y: np.ndarray) -> Any:
 # Inputs are NumPy arrays, keyword arguments are attributes of the node. `NotImplemented` leaves a case to the
 # framework. A condition on a symbol that may be true or false raises an error, which does the same.
 FORMULAS: dict[str, Callable[..., Any]] = {
+    "Abs": lambda x: np.abs(x),
     "AddV2": lambda x, y: x + y,
     "All": _reduce(np.all),
     "BroadcastArgs": lambda a, b: np.array(np.broadcast_shapes(tuple(a), tuple(b)), a.dtype),
@@ -122,6 +138,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ConcatV2": lambda values, axis: np.concatenate(values, int(axis)),
     "Const": lambda *, value: value,
     "EnsureShape": lambda x: x,
+    # Constants in 64 bits may be out of the range of 32, which is all that JAX has at first.
+    "Exp": lambda x: np.exp(x),
+    "Log": lambda x: np.log(x),
+    "Sqrt": lambda x: np.sqrt(x),
     "Equal": lambda x, y: np.asarray(x == y, bool),
     "ExpandDims": lambda x, axis: np.expand_dims(x, int(axis)),
     "Fill": _fill,

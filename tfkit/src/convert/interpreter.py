@@ -10,7 +10,8 @@ attributes it gets those that it names as keyword-only parameters. It returns th
 
 A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
 and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
-`KNOWN_OR_ARRAYS` is given so if it is known. All other inputs are arrays of the framework.
+`KNOWN_OR_ARRAYS` is given so if it is known. A known number for a parameter with a name in `NUMBERS` is given
+as a number of Python, beside an array. All other inputs are arrays of the framework.
 
 The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
@@ -18,6 +19,7 @@ Loops and branches are given to the framework as functions of lists of arrays.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +28,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable
+from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable, flat_inputs
+from tfkit.src.convert.patterns import PATTERNS, fused
 
 # Names of parameters of formulas whose values must be known while the program is made.
 KNOWN = frozenset(
@@ -55,7 +58,8 @@ KNOWN = frozenset(
     }
 )
 # Names of those that are given likewise if they are known, and as arrays otherwise.
-KNOWN_OR_ARRAYS = frozenset({"begin", "end"})
+KNOWN_OR_ARRAYS = frozenset({"begin", "end", "index"})
+NUMBERS = frozenset({"a", "b"})
 _MOST_STEPS = 1_000_000  # Of a loop whose steps are counted before it runs.
 _UNKNOWN = object()
 
@@ -68,7 +72,7 @@ class Framework(Protocol):
 
     Attributes:
         name: its name, for errors.
-        formulas: the table.
+        formulas: the table. Entries of types that `patterns.py` has are used for what these stand for.
     """
 
     name: str
@@ -80,6 +84,10 @@ class Framework(Protocol):
 
     def shape(self, value: Any) -> Sequence[Any]:
         """Returns the sizes of an array: integers or symbols."""
+        ...
+
+    def numbers(self, value: Any) -> Any:
+        """Returns the content of an array as a number or (nested) lists; `None` where it has none yet."""
         ...
 
     def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -124,7 +132,7 @@ class Interpreter:
     """
 
     def __init__(self, graph: Graph, framework: Framework, owner: str) -> None:
-        self._graph = graph
+        self._graph = graph = fused(graph, PATTERNS.keys() & framework.formulas.keys())
         self._framework = framework
         self._owner = owner
         for function in (graph.main, *graph.functions.values()):
@@ -138,7 +146,8 @@ class Interpreter:
             inputs: one array for each input of the graph.
             variables: values by path. Those that the graph assigns to are replaced in this dict.
         """
-        return self._run(self._graph.main, [*inputs, *self._graph.captures], variables)
+        results = self._run(self._graph.main, [*inputs, *self._graph.captures], variables)
+        return [self._array(it) for it in results]
 
     def _check(self, node: Node) -> None:
         if not any(node.type in table for table in (self._framework.formulas, _OWN, host.FORMULAS)):
@@ -175,19 +184,33 @@ class Interpreter:
             return [self._framework.extreme(node.type, *inputs)]
         return self._formula(node, inputs)
 
-    def _formula(self, node: Node, inputs: Values, type_: str | None = None) -> Values:
+    def _formula(self, node: Node, inputs: Values) -> Values:
         """Returns the outputs of a node by the framework's formula."""
-        formula = self._framework.formulas.get(type_ or node.type)
+        formula = self._framework.formulas.get(node.type)
         if formula is None:
             raise self._without_formula(node)
         names, attributes = _signature(formula)
-        given = [self._input(node, name, value) for name, value in zip(names, inputs, strict=True)]
-        result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
+        with_array = not all(host.is_known(it) for it in inputs)
+        given = [
+            self._input(node, name, value, with_array)
+            for name, value in zip(names, inputs, strict=True)
+        ]
+        try:
+            result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
+        except Exception as error:
+            if not isinstance(error, ConversionError):
+                error.add_note(f"In operation '{node.name}' ('{node.type}') of '{self._owner}'.")
+            raise
         return list(result) if isinstance(result, (list, tuple)) else [result]
 
-    def _input(self, node: Node, name: str, value: Any) -> Any:
-        if name in KNOWN or (name in KNOWN_OR_ARRAYS and host.is_known(value)):
+    def _input(self, node: Node, name: str, value: Any, with_array: bool) -> Any:
+        if name in KNOWN:
             return self._known(node, name, value)
+        if name in KNOWN_OR_ARRAYS:
+            numbers = self._numbers(value)
+            return self._array(value) if numbers is None else numbers
+        if name in NUMBERS and with_array and host.is_known(value) and _is_number(value):
+            return value.item()
         return self._array(value)
 
     def _array(self, value: Any) -> Any:
@@ -195,14 +218,20 @@ class Interpreter:
             return [self._array(item) for item in value]
         return self._framework.array(np.asarray(value)) if host.is_known(value) else value
 
+    def _numbers(self, value: Any) -> Any:
+        if host.is_known(value):
+            return np.asarray(value).tolist()
+        return self._framework.numbers(value)
+
     def _known(self, node: Node, name: str, value: Any) -> Any:
-        if not host.is_known(value):
+        numbers = self._numbers(value)
+        if numbers is None:
             raise ConversionError(
                 f"Operation '{node.name}' of '{self._owner}' (type '{node.type}') needs `{name}` before the "
                 f"program runs, and here it depends on data. {self._framework.name} has no arrays whose form "
                 "depends on their values."
             )
-        return np.asarray(value).tolist()
+        return numbers
 
     # --- What is the same for all frameworks ----------------------------------------------------------
 
@@ -236,15 +265,17 @@ class Interpreter:
 
     def _update(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         variable, *others = inputs
-        value = [variables[variable.path], *others]
-        (new,) = self._formula(node, value, _ON_VALUES[node.type])
+        on_values = _on_values(node, _ON_VALUES[node.type])
+        if node.type.startswith("ResourceScatter"):
+            others[0] = self._formula(_on_values(node, "ExpandDims"), [others[0], np.array(-1)])[0]
+        (new,) = self._formula(on_values, [variables[variable.path], *others])
         self._set(variable, new, variables)
         return []
 
     def _gather(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
-        batch_dims = node.attributes.get("batch_dims") or 0
+        axis = np.array(node.attributes.get("batch_dims") or 0)
         return self._formula(
-            node, [variables[inputs[0].path], inputs[1], np.array(batch_dims)], "GatherV2"
+            _on_values(node, "GatherV2"), [variables[inputs[0].path], inputs[1], axis]
         )
 
     def _call(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
@@ -387,25 +418,32 @@ def _counted(function: Function, results: Sequence[int]) -> list[Node]:
     for node in reversed(function.nodes):
         if not needed.isdisjoint(node.outputs):
             kept.append(node)
-            needed.update(_flat(node))
+            needed.update(flat_inputs(node))
     return kept[::-1]
 
 
 def _results_that_matter(test: Function, test_nodes: list[Node], body: Function) -> list[int]:
     """Returns the results of a loop's body that its condition depends on, step by step."""
-    places = {n for node in test_nodes for n in _flat(node)} | set(test.results)
+    places = {n for node in test_nodes for n in flat_inputs(node)} | set(test.results)
     places = {n for n in places if n < len(test.parameters)}
     while True:
         needed = [body.results[place] for place in sorted(places)]
-        used = {n for node in _counted(body, needed) for n in _flat(node)} | set(needed)
+        used = {n for node in _counted(body, needed) for n in flat_inputs(node)} | set(needed)
         larger = places | {n for n in used if n < len(body.parameters)}
         if larger == places:
             return needed
         places = larger
 
 
-def _flat(node: Node) -> list[int]:
-    return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
+def _is_number(value: Any) -> bool:
+    """Whether a known value is one number that is the same as a number of Python."""
+    return bool(np.ndim(value) == 0 and value.dtype.kind in "fi")
+
+
+def _on_values(node: Node, kind: str) -> Node:
+    """Returns an operation on a variable as one on its value."""
+    attributes = {**node.attributes, "T": node.attributes.get("dtype")}
+    return dataclasses.replace(node, type=kind, attributes=attributes)
 
 
 def _written(functions: list[Function], arguments: Values) -> list[str]:

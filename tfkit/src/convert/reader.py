@@ -9,22 +9,23 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import gradient_registry, op_def_registry
-from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Parameter, Variable
+from tfkit.src.convert.graph import (
+    ASSIGNMENTS,
+    CALLS,
+    Function,
+    Graph,
+    Node,
+    Parameter,
+    Variable,
+    flat_inputs,
+    needed,
+    writes_of,
+)
 from tfkit.src.runtime.function_defs import functions_in
 
-# Operations that assign to the variable that is their first input.
-ASSIGNMENTS = frozenset(
-    {
-        "AssignVariableOp",
-        "AssignAddVariableOp",
-        "AssignSubVariableOp",
-        "ResourceScatterAdd",
-        "ResourceScatterSub",
-        "ResourceScatterUpdate",
-    }
-)
 # Checks that raise an error and compute nothing: a converted function does not make them.
-_DROPPED = frozenset({"NoOp", "Assert", "CheckNumericsV2", "PrintV2"})
+_DROPPED = frozenset({"NoOp", "Assert", "PrintV2"})
+_CHECKED = frozenset({"CheckNumerics", "CheckNumericsV2"})  # Their result is their input.
 _SAME = frozenset({"Identity", "EnsureShape"})
 
 
@@ -100,7 +101,7 @@ class _Reader:
             inputs = _grouped(op, node, numbers)
             attributes = {name: self._attribute(value) for name, value in node.attr.items()}
             attributes["custom_gradient"] = _has_custom_gradient(attributes)
-            kind = node.op
+            kind = "Identity" if node.op in _CHECKED else node.op
             if called is not None:
                 self._keep(node.op)
                 kind, inputs, attributes["f"] = "PartitionedCall", (_flattened(inputs),), node.op
@@ -113,7 +114,8 @@ class _Reader:
             place: origins[number] for place, number in enumerate(results) if number in origins
         }
         same = frozenset(a for a, b in self._passed[signature.name].items() if a == b)
-        kept = tuple(self._needed(nodes, results))
+        made = [it for it in nodes if it.type not in _DROPPED]
+        kept = tuple(needed(made, results, self.functions))
         return Function(signature.name, names, kept, results, count, writes, same)
 
     def _attribute(self, value: Any) -> Any:
@@ -152,27 +154,9 @@ class _Reader:
             flat = flat_inputs(node)
             if node.type in ASSIGNMENTS and flat[0] < num_parameters:
                 yield flat[0]
-            for written in self.writes_of(node):
+            for written in writes_of(node, self.functions):
                 if flat[written] < num_parameters:
                     yield flat[written]
-
-    def writes_of(self, node: Node) -> set[int]:
-        """Returns the positions of the inputs that a call of functions writes to."""
-        # `If` and `Case` have the predicate in front.
-        shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
-        named = (self.functions[name].writes for name in functions_of(node, self.functions))
-        return {place + shift for places in named for place in places}
-
-    def _needed(self, nodes: list[Node], results: tuple[int, ...]) -> list[Node]:
-        """Returns the nodes that the results or a variable depend on."""
-        needed = set(results)
-        kept = []
-        for node in reversed(nodes):
-            acts = node.type in ASSIGNMENTS or bool(self.writes_of(node))
-            if node.type not in _DROPPED and (acts or not needed.isdisjoint(node.outputs)):
-                kept.append(node)
-                needed.update(flat_inputs(node))
-        return kept[::-1]
 
 
 def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
@@ -194,22 +178,8 @@ def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
     return True
 
 
-def flat_inputs(node: Node) -> list[int]:
-    """Returns the numbers of all inputs in a row."""
-    return list(_flattened(node.inputs))
-
-
 def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
     return tuple(n for item in inputs for n in (item if isinstance(item, tuple) else (item,)))
-
-
-def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
-    """Returns the names of the functions that a node calls."""
-    values = [
-        node.attributes.get(name) for name in ("f", "cond", "body", "then_branch", "else_branch")
-    ]
-    values += node.attributes.get("branches") or []
-    return [it for it in values if isinstance(it, str) and it in functions]
 
 
 def _in_order(nodes: Any, parameters: set[str]) -> list[Any]:

@@ -71,8 +71,9 @@ def from_jax(
             the layer (`"other/..."`) are left out.
 
     Raises:
-        TypeError: if `layer` is no layer, or `params` no dict.
-        ValueError: if a path is missing or not known, or a shape or a kind of dtype differs. Nothing is set.
+        TypeError: if `layer` is no layer, or `params` or `state` no dict of values by path.
+        ValueError: if a path is missing, not known, or in both dicts, a shape or a kind of dtype differs, or
+            an integer is too large. Nothing is set.
 
     Example:
         >>> layer = tfkit.layers.Dense(1, use_bias=False)
@@ -82,7 +83,15 @@ def from_jax(
         >>> layer.kernel.numpy().ravel().tolist()
         [1.0, 2.0]
     """
-    values = dict(params.items()) if isinstance(params, Mapping) else params
-    if state is not None:
-        values |= {path: it for path, it in state.items() if not path.startswith("other/")}
-    set_values(layer, values, with_state=state is not None, source="from_jax")
+    if not isinstance(state, Mapping | None):
+        raise TypeError(
+            f"`from_jax` takes `state` as a dict of values by path. Received: a {type(state).__name__}"
+        )
+    others = {path: it for path, it in (state or {}).items() if not str(path).startswith("other/")}
+    if isinstance(params, Mapping):
+        if both := sorted(map(str, params.keys() & others.keys())):
+            raise ValueError(
+                f"`params` and `state` both have values of the variables {both}. None was set."
+            )
+        params = {**params, **others}
+    set_values(layer, params, with_state=state is not None, source="from_jax")

@@ -63,6 +63,17 @@ def exported_program(layer: Layer, specs: list[Any]) -> bytes:
     return content
 
 
+def loaded_program(content: bytes, specs: list[Any]) -> tuple[Any, bool]:
+    """Returns a stored program as a function of arrays, and whether it takes batches of any size.
+
+    Args:
+        content: what `exported_program` returned.
+        specs: those that it was made for.
+    """
+    function, is_free = _imported("exporting").loaded(content, specs)
+    return function, bool(is_free)
+
+
 def _imported(name: str) -> Any:
     """Returns a module of the folder that imports PyTorch."""
     try:

@@ -88,7 +88,7 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
 
     Raises:
         TypeError: if `layer` is no layer.
-        ValueError: without examples.
+        ValueError: without examples, and for inputs of strings.
     """
     if not isinstance(layer, Layer):
         raise TypeError(
@@ -100,6 +100,11 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
         )
     nest = (tuple(examples), dict(keywords))
     exact, free = (tf.nest.map_structure(lambda it, f=f: _spec(it, f), nest) for f in (False, True))
+    if any(it.dtype == tf.string for it in tf.nest.flatten(free)):
+        raise ValueError(
+            f"'{layer.name}' takes strings, which JAX and PyTorch do not have. Look words up, or split the "
+            "layer, before the converted call."
+        )
     if not layer.built:
         args, kwargs = tf.nest.map_structure(lambda it: KerasTensor(it.shape, it.dtype), free)
         layer(*args, **kwargs)

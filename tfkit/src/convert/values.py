@@ -31,6 +31,8 @@ def set_values(layer: Layer, values: Mapping[str, Any], with_state: bool, source
             f"`{source}` takes a layer and a dict of values by path. Received: {layer!r} and a "
             f"{type(values).__name__}"
         )
+    if not all(isinstance(path, str) for path in values):
+        raise TypeError(f"`{source}` takes values by path. Received the paths: {list(values)[:20]}")
     trained = {id(it) for it in layer.trainable_variables}
     variables = {
         path: it for path, it in named_state(layer).items() if with_state or id(it) in trained
@@ -42,7 +44,13 @@ def set_values(layer: Layer, values: Mapping[str, Any], with_state: bool, source
             near = nearest(path, variables, 0.6)
             faults.append(f"'{path}' is not known" + (f" (did you mean '{near}'?)" if near else ""))
             continue
-        arrays[path] = np.asarray(value)
+        try:
+            arrays[path] = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            faults.append(
+                f"'{path}' cannot be set to what is no array ({str(error).splitlines()[0]})"
+            )
+            continue
         faults += _faults(path, variables[path], arrays[path])
     if faults:
         raise ValueError(
@@ -58,6 +66,11 @@ def _faults(path: str, variable: tf.Variable, array: np.ndarray) -> list[str]:
     kinds = [_kind(tf.as_dtype(it)) for it in (variable.dtype, array.dtype)]
     if kinds[0] != kinds[1]:
         return [f"'{path}' is of dtype {variable.dtype.name}, and the value of {array.dtype}"]
+    if kinds[0] == "integer" and array.size:
+        least, most = int(array.min()), int(array.max())
+        if least < variable.dtype.min or most > variable.dtype.max:
+            held = f"{least}" if least == most else f"numbers from {least} to {most}"
+            return [f"'{path}' is of dtype {variable.dtype.name}, and the value has {held}"]
     return []
 
 

@@ -31,8 +31,8 @@ class DataParallel:
         strategy: the strategy of `tf.distribute`.
 
     Raises:
-        ValueError: if `device_mesh` is no `DeviceMesh` or has more than one axis, if both are given, or if
-            a dataset is not to be divided among processes.
+        ValueError: if `device_mesh` is no `DeviceMesh`, has more than one axis or other devices than
+            `devices`, or if a dataset is not to be divided among processes.
     """
 
     def __init__(
@@ -41,18 +41,19 @@ class DataParallel:
         devices: Sequence[str] | None = None,
         auto_shard_dataset: bool = True,
     ) -> None:
+        names = [] if devices is None else np.asarray(devices).ravel().tolist()
         if device_mesh is None:
-            names = list_devices() if devices is None else list(np.asarray(devices).ravel())
+            names = names or list_devices()
             device_mesh = DeviceMesh((len(names),), ["batch"], names)
-        elif devices is not None:
-            raise ValueError(
-                "Pass `device_mesh` or `devices`, not both. "
-                f"Received: device_mesh={device_mesh}, devices={devices}"
-            )
         if not isinstance(device_mesh, DeviceMesh):
             raise ValueError(
                 "`device_mesh` must be a `DeviceMesh`. "
                 f"Received: {device_mesh!r} (of type {type(device_mesh).__name__})"
+            )
+        if names and names != device_mesh.devices.ravel().tolist():
+            raise ValueError(
+                "`devices` are not those of `device_mesh`; pass one of them. "
+                f"Received: device_mesh of {device_mesh.devices.tolist()}, devices={names}"
             )
         if len(device_mesh.shape) > 1:
             raise ValueError(
@@ -100,9 +101,9 @@ class DataParallel:
         return int(resolver.task_id or 0) if resolver else 0
 
     def get_data_layout(self, data_shape: Sequence[int | None]) -> TensorLayout:
-        """Returns the layout of a batch: divided along its first axis."""
+        """Returns the layout of a batch: divided along its first axis. A scalar is not divided."""
         axes = [self.batch_dim_name, *([None] * (len(data_shape) - 1))]
-        return TensorLayout(axes, self._device_mesh)
+        return TensorLayout(axes[: len(data_shape)], self._device_mesh)
 
     def get_variable_layout(self, variable: Any) -> TensorLayout:
         """Returns the layout of a variable: it is not divided."""
@@ -141,7 +142,8 @@ class ModelParallel:
         raise NotImplementedError(UNDIVIDED)
 
 
-_current: PerThread[DataParallel | None] = PerThread("distribution", None)
+# As TensorFlow's strategies, each thread has its own.
+_current: PerThread[DataParallel | None] = PerThread("distribution", None, make=lambda: None)
 
 
 def distribution() -> DataParallel | None:
@@ -154,13 +156,14 @@ def distribution() -> DataParallel | None:
 
 
 def set_distribution(value: DataParallel | None) -> None:
-    """Uses a distribution for all models that are made from now on.
+    """Uses a distribution for all models that this thread makes from now on.
 
     Args:
         value: the distribution; `None` for none.
 
     Raises:
         TypeError: for anything else.
+        RuntimeError: inside the scope of a strategy of `tf.distribute`.
     """
     if value is not None and not isinstance(value, DataParallel):
         raise TypeError(
@@ -174,12 +177,14 @@ def set_distribution(value: DataParallel | None) -> None:
 @contextlib.contextmanager
 def _scope(of: DataParallel) -> Iterator[None]:
     before = _current.get()
-    with of.strategy.scope():
-        _current.set(of)
-        try:
-            yield
-        finally:
-            _current.set(before)
+    is_in_use = tf.distribute.has_strategy() and tf.distribute.get_strategy() is of.strategy
+    # Not `strategy.scope()`, which cannot be inside the scope of another strategy.
+    use = _current.set if is_in_use else set_distribution
+    use(of)
+    try:
+        yield
+    finally:
+        use(before)
 
 
 def _strategy_of(devices: list[str]) -> tf.distribute.Strategy:

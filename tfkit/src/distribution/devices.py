@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -62,24 +63,31 @@ def initialize(
 
     Raises:
         RuntimeError: if it was called before, or after TensorFlow was used.
-        ValueError: if the numbers do not fit the addresses.
+        ValueError: if the numbers do not fit the addresses, and for several processes without addresses.
     """
     variables = os.environ
     job_addresses = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES")
+    if num_processes is None and "KERAS_DISTRIBUTION_NUM_PROCESSES" in variables:
+        num_processes = int(variables["KERAS_DISTRIBUTION_NUM_PROCESSES"])
     if not job_addresses and "TF_CONFIG" not in variables:
+        if num_processes not in (None, 1):
+            raise ValueError(
+                "TensorFlow does not find other processes by itself. Pass `job_addresses`, the "
+                f"'host:port' of each one. Received: num_processes={num_processes}"
+            )
         return
     if _of_processes:
         raise RuntimeError(
             "`initialize()` was called before. Call it once, when the program starts."
         )
     if not job_addresses:
-        _of_processes.append(tf.distribute.MultiWorkerMirroredStrategy())
+        _of_processes.append(_strategy())
         return
     if isinstance(job_addresses, str):
         job_addresses = job_addresses.split(",")
     addresses = [address.strip() for address in job_addresses]
     if num_processes is None:
-        num_processes = int(variables.get("KERAS_DISTRIBUTION_NUM_PROCESSES", len(addresses)))
+        num_processes = len(addresses)
     if process_id is None:
         process_id = int(variables.get("KERAS_DISTRIBUTION_PROCESS_ID", 0))
     if num_processes != len(addresses) or not 0 <= process_id < len(addresses):
@@ -92,8 +100,21 @@ def initialize(
         task_type="worker",
         task_id=process_id,
         rpc_layer="grpc",
+        # Without them, the strategy uses the CPU.
+        num_accelerators={"GPU": len(tf.config.list_physical_devices("GPU"))},
     )
-    _of_processes.append(tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver=resolver))
+    _of_processes.append(_strategy(cluster_resolver=resolver))
+
+
+def _strategy(**options: Any) -> tf.distribute.MultiWorkerMirroredStrategy:
+    """Returns the strategy of all processes."""
+    try:
+        return tf.distribute.MultiWorkerMirroredStrategy(**options)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "Call `initialize()` at the start of the program, before TensorFlow computes or makes anything: "
+            f"{error}"
+        ) from None
 
 
 def strategy_of_processes() -> tf.distribute.Strategy | None:

@@ -12,7 +12,7 @@ from tfkit.src.distribution.devices import list_devices
 
 UNDIVIDED = (
     "tfkit divides batches among devices, not tensors: every device holds all weights. Use "
-    "`distribution.DataParallel`; `docs/scaling.md` says what was measured of model parallelism."
+    "`distribution.DataParallel`; `docs/design/0009-model-parallelism.md` says why."
 )
 
 
@@ -51,16 +51,17 @@ class DeviceMesh:
                 f"`shape` describes {np.prod(shape)} devices. "
                 f"Received: shape={tuple(shape)}, {names.size} devices: {names.tolist()}"
             )
+        self._shape = shape
+        self._axis_names = axis_names
         self._devices = names.reshape(shape)
-        self._axis_names = list(axis_names)
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Sequence[int]:
         """Number of devices along each axis."""
-        return self._devices.shape
+        return self._shape
 
     @property
-    def axis_names(self) -> list[str]:
+    def axis_names(self) -> Sequence[str]:
         """Name of each axis."""
         return self._axis_names
 

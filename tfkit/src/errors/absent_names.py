@@ -16,7 +16,6 @@ _QUANTIZATION = (
     "tfkit trains no quantized models. Export the model and quantize that: "
     "`model.export(path, format='litert')`."
 )
-_OTHER_ENGINE = "tfkit runs on TensorFlow alone."
 
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
@@ -37,9 +36,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
         "QuantizedFloat8DTypePolicy": _QUANTIZATION,
         "DTypePolicyMap": "It describes quantized layers. Pass `dtype` to each layer.",
-    },
-    "layers": {
-        "FlaxLayer JaxLayer TorchModuleWrapper": _OTHER_ENGINE,
     },
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",

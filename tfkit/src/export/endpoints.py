@@ -13,13 +13,22 @@ from tfkit.src.borrowed.private import in_save_context, save_context
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.freezing import frozen
-from tfkit.src.export.signatures import call_specs, input_names, layer_specs, output_names, specs_of
+from tfkit.src.export.signatures import (
+    call_specs,
+    input_names,
+    layer_specs,
+    numbered_specs,
+    output_names,
+    specs_of,
+)
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.runtime.tensorflow_faults import assume_onednn
+from tfkit.src.runtime.xla import operations
 from tfkit.src.symbolic.conversion import as_tensors
 
 PREDICT = "tensorflow/serving/predict"
 _MARK = "_tfkit_endpoint"
+_PYTHON = ("EagerPyFunc", "PyFunc", "PyFuncStateless")
 
 
 class Endpoint:
@@ -110,6 +119,7 @@ def traced_endpoint(
 ) -> Endpoint:
     """Returns an endpoint for a function of tensors, traced for the specs of its arguments."""
     function, trace = _traced(call, specs, jit_compile and not freeze)
+    _check_whole(name, trace)
     if freeze:
         function, trace = _traced(frozen(name, trace), specs, jit_compile)
     return Endpoint(
@@ -139,6 +149,22 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
         return function, function.get_concrete_function()
 
 
+def _check_whole(name: str, trace: Any) -> None:
+    """Raises an error for a trace that calls Python, of which a file would hold the number of a function.
+
+    Raises:
+        ValueError: for such an operation, with its name.
+    """
+    for kind, operation in operations(trace.graph.as_graph_def()):
+        if kind in _PYTHON:
+            raise ValueError(
+                f"Endpoint '{name}' cannot be exported: operation '{operation}' ({kind}) calls a function of "
+                "this Python process, as `TorchModuleWrapper`, `tf.py_function` and `tf.numpy_function` do, "
+                "and a file for other processes cannot hold it. Compute this part by operations of "
+                "TensorFlow, or export the part of the model before it and the part after it."
+            )
+
+
 def _is_spec(leaf: Any) -> bool:
     return isinstance(leaf, tf.TypeSpec)
 
@@ -160,6 +186,7 @@ def layer_endpoint(
     layer: Layer,
     input_signature: Any = None,
     batch_size: int | None = None,
+    numbered: bool = False,
     **options: Any,
 ) -> Endpoint:
     """Returns an endpoint for the call of a layer or model, with `training=False`.
@@ -169,16 +196,20 @@ def layer_endpoint(
         layer: the layer or model.
         input_signature: specs to use instead of those of earlier calls.
         batch_size: the first size of inputs where it would be free.
+        numbered: whether tensors are `inputs`, `inputs_1`, ..., `output_0`, `output_1`, ... (outputs in a
+            dict keep their keys), and not named after the `Input`s and layers of a functional model.
         **options: those of `traced_endpoint`.
     """
     specs = layer_specs(layer, input_signature)
+    if numbered:
+        specs = numbered_specs(specs)
     if batch_size is not None:
         specs = tf.nest.map_structure(lambda leaf: _of_batch(leaf, batch_size), specs)
 
     def call(*args: Any) -> Any:
         return layer(**dict(zip(specs, args, strict=True)), training=False)
 
-    names = getattr(layer, "output_names", None)
+    names = None if numbered else getattr(layer, "output_names", None)
     return traced_endpoint(name, call, specs, layer_names=names, **options)
 
 

@@ -12,11 +12,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import ConverterError
-from tfkit.src.convert.to_torch import exported_program
+from tfkit.src.convert.to_torch import exported_program, loaded_program
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.endpoints import layer_endpoint
+from tfkit.src.export.openvino import export_openvino
+from tfkit.src.export.programs import check
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
 from tfkit.src.export.signatures import layer_specs
 from tfkit.src.layers.recurrent.rnn import RNN
@@ -42,7 +44,7 @@ def export(
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or the file of another format.
-        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
@@ -231,7 +233,11 @@ def export_onnx(
 
 
 def export_torch(
-    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
+    layer: Layer,
+    filepath: Any,
+    verbose: bool | None = None,
+    input_signature: Any = None,
+    verify: bool = True,
 ) -> None:
     """Writes the call of a layer as a program of `torch.export`, which PyTorch alone runs.
 
@@ -242,16 +248,24 @@ def export_torch(
         filepath: a name that ends in `.pt2`.
         verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
+        verify: whether to load the program in this process and to compare it with the layer; what differs is
+            not written.
 
     Raises:
         ValueError: for another file name.
         ImportError: without PyTorch.
         NotImplementedError: if there is no formula for an operation.
+        VerificationError: if the program gives other numbers than the layer.
     """
     if not str(filepath).endswith(".pt2"):
         raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")
     with assume_onednn(False):
-        content = exported_program(layer, list(layer_specs(layer, input_signature).values()))
+        specs = list(layer_specs(layer, input_signature).values())
+        content = exported_program(layer, specs)
+        if verify:
+            endpoint = layer_endpoint(ENDPOINT, layer, input_signature)
+            run, sizes_are_free = loaded_program(content, specs)
+            check(layer, endpoint, run, f"The program of '{layer.name}'", sizes_are_free)
     with atomic_write(filepath) as temporary:
         temporary.write_bytes(content)
     _say(filepath, verbose)
@@ -267,5 +281,6 @@ _WRITERS = {
     "stablehlo": export_stablehlo,
     "litert": export_litert,
     "onnx": export_onnx,
+    "openvino": export_openvino,
     "torch": export_torch,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.base.protocols import ModelLike
+from tfkit.src.borrowed.private import get_save_options, in_save_context
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.frames import warn
 from tfkit.src.export.archive import ExportArchive
@@ -46,7 +47,10 @@ DEFAULT_SIGNATURE = "_default_save_signature"
 
 
 def default_signature(model: ModelLike) -> dict[str, Any]:
-    """Returns the `serving_default` of `tf.saved_model.save(layer, folder)`, as in `layer.export(folder)`.
+    """Returns the `serving_default` of `tf.saved_model.save(layer, folder)`.
+
+    It computes what the one of `layer.export(folder)` does. Its inputs and outputs are named as those that
+    Keras gives it, since programs that load such a folder name them: `inputs`, `output_0`.
 
     Returns:
         A dict to be added to the layer's trackable children; empty where the inputs are not known.
@@ -54,8 +58,10 @@ def default_signature(model: ModelLike) -> dict[str, Any]:
     layer = model._tfkit.layer
     if not layer.built or (model._graph is None and not layer._tfkit.given):
         return {}
+    # The converter to LiteRT asks for debug information. It names inputs after the `Input`s, with Keras, too.
+    converts = in_save_context() and get_save_options().save_debug_info
     try:
-        return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer).signature}
+        return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer, numbered=not converts).signature}
     except ValueError as error:
         warn(
             f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}",

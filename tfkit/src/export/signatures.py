@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -22,8 +23,8 @@ Path = tuple[str | int, ...]
 def call_specs(layer: Layer) -> dict[str, Any]:
     """Returns specs of the arguments of a layer's `call` by name, from its calls so far.
 
-    The inputs of a functional model have the names and sizes of its `Input`s; sizes that differed between
-    calls are free. Dtypes are those of the latest call.
+    The inputs of a functional model have the names, dtypes and sizes of its `Input`s; sizes that differed
+    between calls are free. Of other layers the dtypes are those of the latest call.
 
     Raises:
         ValueError: for a layer whose inputs are not known.
@@ -33,7 +34,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
     if graph is not None:
         seen = _given_specs(graph, (given or {}).get("inputs"))
         specs = [
-            tf.TensorSpec(_sizes(tensor, spec), spec.dtype, tensor.name)
+            tf.TensorSpec(_sizes(tensor, spec), tensor.dtype, tensor.name)
             for tensor, spec in zip(graph.flat_inputs, seen, strict=True)
         ]
         return {"inputs": tf.nest.pack_sequence_as(graph.inputs, specs)}
@@ -144,6 +145,27 @@ def input_names(arguments: dict[str, Any]) -> list[str]:
                 paths.append(path)
                 names.append(getattr(spec, "name", None))
     return _unique([_identifier(name) for name in _labels(paths, names)])
+
+
+def numbered_specs(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Returns the specs with those of the first argument named `inputs`, `inputs_1`, ..., as Keras does.
+
+    Args:
+        arguments: a nest of specs for each argument, by its name.
+    """
+    counter = itertools.count()
+
+    def numbered(leaf: Any) -> Any:
+        if not isinstance(leaf, tf.TensorSpec):
+            return leaf
+        number = next(counter)
+        return tf.TensorSpec(leaf.shape, leaf.dtype, f"inputs_{number}" if number else "inputs")
+
+    first = next(iter(arguments), None)
+    return {
+        name: tf.nest.map_structure(numbered, specs) if name == first else specs
+        for name, specs in arguments.items()
+    }
 
 
 def output_names(outputs: Any, layer_names: Sequence[str] | None = None) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,6 +55,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
         ...     os.listdir(folder)
         ['model.h5']
     """
+    _check_path(filepath, ValueError)
     suffix = Path(filepath).suffix
     include_optimizer = kwargs.pop("include_optimizer", True)
     as_folder = kwargs.pop("zipped", None) is False
@@ -63,6 +65,15 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
     else:
         save = keras.save_model if suffix == ".keras" else model_file.save_model
     save(model, filepath, overwrite, include_optimizer)
+
+
+def _check_path(filepath: Any, kind: type[Exception] = TypeError) -> None:
+    """Raises an error of a kind, that of Keras, for what is no path."""
+    if not isinstance(filepath, (str, os.PathLike)):
+        raise kind(
+            "`filepath` must be the path of a file, a string or a `pathlib.Path`. "
+            f"Received: filepath={filepath!r} (of type {type(filepath).__name__})"
+        )
 
 
 def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any], as_folder: bool) -> None:
@@ -125,6 +136,7 @@ def load_model(
         True
     """
     forks.check("`load_model()`")
+    _check_path(filepath)
     load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
     with tamed():
         return load(filepath, custom_objects, compile, safe_mode)
@@ -172,6 +184,7 @@ def load_weights(
         >>> sorted(report.loaded)
         ['dense/bias', 'dense/kernel']
     """
+    _check_path(filepath)
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
     with tamed():
         return load(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.core.layer import Layer
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import serialization
 
 
+@shortened
 def serialize(layer: Layer) -> dict[str, Any]:
     """Returns the configuration of a layer, without its weights.
 
@@ -25,6 +27,7 @@ def serialize(layer: Layer) -> dict[str, Any]:
     return serialization.serialize_keras_object(layer)
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Layer:
     """Returns the layer that a configuration describes: the inverse of `serialize`.
 

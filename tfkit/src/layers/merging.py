@@ -33,6 +33,8 @@ def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
     expected = f"exactly {count} inputs, in a list" if count else "a list of at least 1 input"
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
         raise _refusal(layer, expected, inputs)
+    if not all(hasattr(x, "shape") for x in inputs):
+        raise _refusal(layer, f"{expected}, not in lists of their own", inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
         raise _refusal(layer, f"{expected} with the same batch size", inputs)
 
@@ -356,6 +358,11 @@ class Concatenate(Layer):
         """Returns the joined tensor."""
         _check_list(self, inputs)
         others = [list(x.shape) for x in inputs]
+        if any(not -len(sizes) <= self.axis < len(sizes) for sizes in others):
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) concatenates along axis {self.axis}, "
+                f"which inputs do not have. Received: shapes {[tuple(x.shape) for x in inputs]}"
+            )
         for sizes in others:
             sizes[self.axis] = None
         try:

@@ -10,7 +10,9 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_labels
 from tfkit.src.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy
+from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -80,7 +82,7 @@ def categorical_crossentropy(
     y_true, y_pred = as_tensors(y_true, y_pred)
     check_same_shape(y_true, y_pred)
     _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing, tf.shape(y_true)[-1])
+    y_true = smooth_labels(y_true, label_smoothing)
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(y_true, y_pred, axis=axis)
@@ -127,7 +129,7 @@ def categorical_focal_crossentropy(
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
     _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing, tf.shape(y_true)[-1])
+    y_true = smooth_labels(y_true, label_smoothing)
     p = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
     p = clip_probabilities(p / tf.reduce_sum(p, axis, keepdims=True))
     return -tf.reduce_sum(alpha * (1.0 - p) ** gamma * y_true * tf.math.log(p), axis)
@@ -145,16 +147,16 @@ def sparse_categorical_crossentropy(
 
     Args:
         y_true: class ids from 0 to `classes - 1`, `(...)` or `(..., 1)`.
-        y_pred: probabilities, or logits, `(..., classes)`.
+        y_pred: probabilities, or logits, `(..., classes)` unless `axis` is another.
         from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
         ignore_class: class id of entries that do not count, such as -1 or 255; `None` for none.
-        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+        axis: integer, the axis of the classes. Default: `-1`.
 
     Returns:
         Losses of shape `(...)`.
 
     Raises:
-        ValueError: if `axis` is not the last one, or if the shapes do not fit together.
+        ValueError: if predictions have no such `axis`, or if the shapes do not fit together.
         InvalidArgumentError: if an id is negative or not below the number of classes.
 
     Example:
@@ -163,8 +165,10 @@ def sparse_categorical_crossentropy(
     """
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = tf.cast(y_true, "int64")
-    if axis not in (-1, y_pred.shape.rank - 1):
-        raise ValueError(f"Classes must be on the last axis, `axis=-1`. Received: axis={axis}")
+    _check_axis(axis)
+    place = one_axis(axis, y_pred.shape.rank)
+    if place != y_pred.shape.rank - 1:
+        y_pred, from_logits, y_true = _with_classes_last(y_pred, from_logits, y_true, place)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)
@@ -180,6 +184,16 @@ def sparse_categorical_crossentropy(
         losses = tf.where(is_valid, losses, 0)
         set_mask(losses, is_valid)
     return losses
+
+
+def _with_classes_last(
+    y_pred: tf.Tensor, from_logits: bool, y_true: tf.Tensor, axis: int
+) -> tuple[tf.Tensor, bool, tf.Tensor]:
+    """Returns predictions with the classes on the last axis, whether they are logits, and the class ids."""
+    # First, since it can be seen of unchanged predictions only.
+    y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
+    y_true = moveaxis(y_true, axis, -1) if y_true.shape.rank == y_pred.shape.rank else y_true
+    return moveaxis(y_pred, axis, -1), from_logits, y_true
 
 
 @symbolic_op
@@ -341,7 +355,7 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
-        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+        axis: integer, the axis of the classes. Default: `-1`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"sparse_categorical_crossentropy"`.
         dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
@@ -354,8 +368,8 @@ class SparseCategoricalCrossentropy(FunctionLoss):
     Output shape: A scalar; without reduction `(batch, ...)`.
 
     Raises:
-        ValueError: if `reduction` or `dtype` is unknown, if `axis` is not the last one, or if the
-            shapes of targets, predictions and weights do not fit together.
+        ValueError: if `reduction` or `dtype` is unknown, if predictions have no such `axis`, or if
+            the shapes of targets, predictions and weights do not fit together.
         InvalidArgumentError: if an id is negative or not below the number of classes.
 
     Example:

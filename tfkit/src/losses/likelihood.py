@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
 from tfkit.src.base import settings
@@ -38,8 +36,18 @@ def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
     return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())
 
 
-def smooth_labels(y_true: tf.Tensor, label_smoothing: float, num_classes: Any) -> tf.Tensor:
-    """Returns labels moved by `label_smoothing` (0 to 1) of the way towards uniform ones."""
+def smooth_labels(
+    y_true: tf.Tensor, label_smoothing: float, num_classes: int | None = None
+) -> tf.Tensor:
+    """Returns labels moved by `label_smoothing` (0 to 1) of the way towards uniform ones.
+
+    Args:
+        y_true: labels, of any float dtype.
+        label_smoothing: 0 for the labels as they are.
+        num_classes: number of classes, the size of the last axis unless given.
+    """
     if not label_smoothing:
         return y_true
+    if num_classes is None:
+        num_classes = tf.shape(y_true)[-1]
     return y_true * (1.0 - label_smoothing) + label_smoothing / tf.cast(num_classes, y_true.dtype)

@@ -8,15 +8,21 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.brief import brief
 
 
 def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
     """Returns `value` as a tensor of `dtype`; the same object if it is one already.
 
     Raises:
-        ValueError: for strings.
+        ValueError: for strings, and for objects.
     """
-    value = value if tf.is_tensor(value) else np.asarray(value)
+    given, value = value, value if tf.is_tensor(value) else np.asarray(value)
+    if value.dtype == object:
+        raise ValueError(
+            "A loss compares numbers. Received: targets or predictions of the type "
+            f"{type(given).__name__}: {brief(given)}"
+        )
     if tf.as_dtype(value.dtype) == tf.string:
         raise ValueError(
             "A loss compares numbers. Received: targets or predictions of dtype string and shape "

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import serialization
 
 
+@shortened
 def get(identifier: Any) -> Any:
     """Returns the metric, or the metric function, for an identifier.
 
@@ -24,6 +26,7 @@ def get(identifier: Any) -> Any:
     return serialization.resolve(identifier, "metrics")
 
 
+@shortened
 def serialize(metric: Any) -> Any:
     """Returns the configuration of a metric, without its state.
 
@@ -40,6 +43,7 @@ def serialize(metric: Any) -> Any:
     return serialization.serialize_keras_object(metric)
 
 
+@shortened
 def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> Any:
     """Returns the metric that a configuration describes: the inverse of `serialize`.
 

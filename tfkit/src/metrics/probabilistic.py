@@ -162,7 +162,7 @@ class SparseCategoricalCrossentropy(FunctionMetric):
         from_logits: whether predictions are logits, and not probabilities. Default: `False`.
         ignore_class: class id of entries whose crossentropy counts as 0, such as -1 or 255; `None`
             for none.
-        axis: integer, the axis of the classes, which must be the last. Default: `-1`.
+        axis: integer, the axis of the classes. Default: `-1`.
 
     Call arguments:
         y_true: class ids, `(batch, ...)` or `(batch, ..., 1)`.
@@ -172,8 +172,8 @@ class SparseCategoricalCrossentropy(FunctionMetric):
     Output shape: A scalar.
 
     Raises:
-        ValueError: if `axis` is not the last one, or if the shapes of targets and predictions do
-            not fit together.
+        ValueError: if predictions have no such `axis`, or if the shapes of targets and predictions
+            do not fit together.
 
     Example:
         >>> y_true, y_pred = [1, 0], [[0.25, 0.75], [0.75, 0.25]]

@@ -26,9 +26,9 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
         name: name of the model, for messages.
 
     Raises:
-        ValueError: for another number of values than there are inputs; for a list in the place of a dict
-            whose keys are not in alphabetical order: it is not known whether the order is that in which they
-            were written or the sorted one.
+        ValueError: for another number of values than there are inputs; for a dict without one of them; for a
+            list in the place of a dict whose keys are not in alphabetical order: it is not known whether the
+            order is that in which they were written or the sorted one.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)
@@ -53,10 +53,14 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
 
 
 def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
-    if isinstance(expected, Mapping):
-        wanted: dict[Any, Any] = {key: given[key] for key in expected}
-    else:
-        wanted = {tensor.name: given[tensor.name] for tensor in tf.nest.flatten(expected)}
+    inputs = tf.nest.flatten(expected)
+    keys = list(expected) if isinstance(expected, Mapping) else [each.name for each in inputs]
+    if missing := [key for key in keys if key not in given]:
+        raise ValueError(
+            f"Model '{name}' expects values for its inputs {keys}. Received: a dict with the keys "
+            f"{list(given)}, without {missing}"
+        )
+    wanted: dict[Any, Any] = {key: given[key] for key in keys}
     named = isinstance(expected, (Mapping, KerasTensor))
     if named and len(given) > len(wanted):
         left = [key for key in given if key not in wanted]

@@ -84,7 +84,10 @@ class Model(Trainer):
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
-        object.__setattr__(model, "_tfkit_settings", CompileSettings())
+        settings = CompileSettings()
+        if tf.distribute.has_strategy():
+            settings.strategy = tf.distribute.get_strategy()
+        object.__setattr__(model, "_tfkit_settings", settings)
         return model
 
     @shortened
@@ -391,16 +394,17 @@ class Model(Trainer):
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
-            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"` or `"torch"`.
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
             verbose: whether to print a summary of the export; `None` is True.
             input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
-                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX.
+                `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX, `verify` of `"openvino"`
+                and `"torch"`.
         """
         export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
-        """Returns the members, and for `tf.saved_model.save` the signature that `export` writes."""
+        """Returns the members, and for `tf.saved_model.save` a signature."""
         children = super()._trackable_children(save_type, **kwargs)
         return children if save_type == "checkpoint" else children | default_signature(self)
 

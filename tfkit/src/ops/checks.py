@@ -47,6 +47,17 @@ def require_integers(**sizes: Any) -> None:
             raise TypeError(f"`{name}` must be an integer. Received: {name}={size!r}")
 
 
+def require_functions(**functions: Any) -> None:
+    """Raises an error for arguments that cannot be called.
+
+    Raises:
+        TypeError: with the name of the first such argument.
+    """
+    for name, function in functions.items():
+        if not callable(function):
+            raise TypeError(f"`{name}` should be a callable. Received: {name}={function!r}")
+
+
 def as_indices(x: Any) -> Any:
     """Returns `x` as a tensor of integers; floats are truncated."""
     x = as_tensor(x)

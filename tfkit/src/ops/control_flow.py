@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.ops.checks import require_functions
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import any_symbolic, is_keras_tensor, record, symbolic_op, trace
@@ -31,6 +32,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
         The result of the chosen function.
 
     Raises:
+        TypeError: when a branch is no function.
         ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
 
     Example:
@@ -38,6 +40,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
         >>> float(ops.cond(x > 0, lambda: x, lambda: -x))
         3.0
     """
+    require_functions(true_fn=true_fn, false_fn=false_fn)
     if any_symbolic((pred,), {}):
         branches = [trace(branch, (), {}) for branch in (true_fn, false_fn)]
         kinds = [tf.nest.map_structure(_kind, branch) for branch in branches]
@@ -116,6 +119,7 @@ def while_loop(
         >>> int(total)
         6
     """
+    require_functions(cond=cond, body=body)
     nested = isinstance(loop_vars, (tuple, list))
     variables = tuple(loop_vars) if nested else (loop_vars,)
 
@@ -148,6 +152,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         >>> int(ops.fori_loop(0, 4, lambda i, total: total + i, 10))
         16
     """
+    require_functions(body_fun=body_fun)
     try:
         return tf.while_loop(
             lambda i, _: i < upper, lambda i, value: (i + 1, body_fun(i, value)), (lower, init_val)
@@ -192,6 +197,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
         >>> ops.map(lambda x: x["a"] + x["b"], xs).numpy().tolist()
         [11, 22]
     """
+    require_functions(f=f)
     xs = tf.nest.map_structure(tf.convert_to_tensor, xs)
     first = f(tf.nest.map_structure(lambda x: x[0], xs))
     signature = tf.nest.map_structure(_specification, tf.nest.map_structure(as_tensor, first))
@@ -216,6 +222,7 @@ def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
         >>> ops.vectorized_map(lambda x: x * x, tf.constant([1, 2, 3])).numpy().tolist()
         [1, 4, 9]
     """
+    require_functions(function=function)
     return tf.vectorized_map(function, elements)
 
 
@@ -254,8 +261,7 @@ def scan(
         >>> int(total), totals.numpy().tolist()
         (6, [1, 3, 6])
     """
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
+    require_functions(f=f)
     if not isinstance(unroll, bool) and (not isinstance(unroll, int) or unroll < 1):
         raise ValueError(f"`unroll` must be an integer >= 1 or a bool. Received: unroll={unroll}")
     if xs is None and length is None:
@@ -319,8 +325,7 @@ def associative_scan(
         >>> ops.associative_scan(ops.maximum, tf.constant([3, 1, 4]), reverse=True).numpy().tolist()
         [4, 4, 4]
     """
-    if not callable(f):
-        raise TypeError(f"`f` should be a callable. Received: f={f}")
+    require_functions(f=f)
     elems = tf.nest.map_structure(as_tensor, elems)
     leaves = tf.nest.flatten(elems)
     sizes = {leaf.shape[axis] for leaf in leaves} - {None}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
@@ -33,9 +34,21 @@ def layout(images: Any) -> str:
     return {3: "NWC", 4: "NHWC", 5: "NDHWC"}[images.shape.rank]
 
 
-def per_axis(value: Any, num_axes: int) -> list[int]:
-    """Returns one number for each of the spatial axes."""
-    return [value] * num_axes if isinstance(value, int) else list(value)
+def per_axis(name: str, value: Any, num_axes: int) -> list[int]:
+    """Returns one number for each of the spatial axes.
+
+    Raises:
+        ValueError: for another number of numbers.
+    """
+    if isinstance(value, int) or np.ndim(value) == 0:
+        return [value] * num_axes
+    values = list(value)
+    if len(values) != num_axes:
+        raise ValueError(
+            f"`{name}` must be one integer, or one for each of the {num_axes} spatial axes. "
+            f"Received: {name}={value!r}"
+        )
+    return values
 
 
 def _check_padding(padding: str) -> str:
@@ -97,7 +110,8 @@ def _over_kernel(
 ) -> tf.Tensor:
     """Returns `over_windows` for a kernel `(*sizes, channels, filters)`."""
     sizes = kernel.shape[:-2]
-    rates, steps = per_axis(dilations, len(sizes)), per_axis(strides, len(sizes))
+    rates = per_axis("dilation_rate", dilations, len(sizes))
+    steps = per_axis("strides", strides, len(sizes))
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
     always = what != "convolution"  # The gradient of a depthwise convolution.
@@ -198,7 +212,8 @@ def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -
     if convolution_gradients.applies(x, kernel, strides, dilations):
         return convolution_gradients.convolve(x, kernel, padding)
     num_axes = x.shape.rank - 2
-    steps, rates = per_axis(strides, num_axes), per_axis(dilations, num_axes)
+    steps = per_axis("strides", strides, num_axes)
+    rates = per_axis("dilation_rate", dilations, num_axes)
     if max(steps) > 1 and max(rates) > 1:
         x = _padded(x, kernel, steps, rates) if padding == "SAME" else x
         return _picked(tf.nn.convolution(x, kernel, 1, "VALID", layout(x), rates), steps)
@@ -295,7 +310,8 @@ def depthwise_conv(
     """
     inputs, kernel = as_tensor(inputs), as_tensor(kernel)
     num_axes = _check_spatial_axes(inputs, kernel, data_format)
-    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
+    strides = per_axis("strides", strides, num_axes)
+    dilations = per_axis("dilation_rate", dilation_rate, num_axes)
     padding = _check_padding(padding)
 
     def convolve(x: Any) -> Any:
@@ -357,7 +373,8 @@ def separable_conv(
     inputs, pointwise_kernel = as_tensor(inputs), as_tensor(pointwise_kernel)
     depthwise_kernel = as_tensor(depthwise_kernel)
     num_axes = _check_spatial_axes(inputs, depthwise_kernel, data_format)
-    strides, dilations = per_axis(strides, num_axes), per_axis(dilation_rate, num_axes)
+    strides = per_axis("strides", strides, num_axes)
+    dilations = per_axis("dilation_rate", dilation_rate, num_axes)
     padding = _check_padding(padding)
 
     def convolve(x: Any) -> Any:
@@ -436,9 +453,11 @@ def conv_transpose(
     num_axes = inputs.shape.rank - 2
     spans = transposed_convolution.spans(
         kernel.shape[:-2],
-        per_axis(strides, num_axes),
-        per_axis(dilation_rate, num_axes),
-        [None] * num_axes if output_padding is None else per_axis(output_padding, num_axes),
+        per_axis("strides", strides, num_axes),
+        per_axis("dilation_rate", dilation_rate, num_axes),
+        [None] * num_axes
+        if output_padding is None
+        else per_axis("output_padding", output_padding, num_axes),
         _check_padding(padding),
     )
     return channels_last(

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.ops.convolution import conv, over_windows, per_axis
+from tfkit.src.ops.convolution import conv, over_windows
 from tfkit.src.ops.image_geometry import as_batch, check_images
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -311,7 +311,7 @@ def extract_patches(
             "Invalid `size` argument. Expected an int or a tuple. "
             f"Received: size={size} of type {type(size).__name__}"
         )
-    sizes = per_axis(size, 2)
+    sizes = [size] * 2 if isinstance(size, int) else list(size)
     if len(sizes) not in (2, 3):
         raise ValueError(
             "Invalid `size` argument. Expected a tuple of length 2 or 3. "
@@ -354,7 +354,7 @@ def extract_patches_3d(
         >>> ops.image.extract_patches_3d(tf.ones((2, 4, 4, 4, 3)), 2).shape
         TensorShape([2, 2, 2, 2, 24])
     """
-    sizes = per_axis(size, 3)
+    sizes = [size] * 3 if isinstance(size, int) else list(size)
     if len(sizes) != 3:
         raise TypeError(
             f"Invalid `size`. Expected an int or a tuple of length 3. Received: size={size}"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.runtime.sizes import as_sizes
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _RESIZE_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")
@@ -67,7 +69,7 @@ def resize(
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
-        size: new height and width, in pixels.
+        size: new height and width, in pixels; numbers, or a tensor of both.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or
             `"area"`. Default: `"bilinear"`.
         antialias: whether to smooth images before they become smaller. Default: `False`.
@@ -101,6 +103,10 @@ def resize(
             "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`. "
             "Received: both"
         )
+    if tf.is_tensor(size):
+        size = tf.unstack(as_sizes(size))
+    elif isinstance(size, (np.ndarray, tf.TensorShape)):
+        size = [int(side) for side in size]
     if not isinstance(size, (tuple, list)) or len(size) != 2:
         raise ValueError(
             f"Argument `size` must be a tuple of two elements (height, width). Received: {size}"
@@ -158,6 +164,15 @@ def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names:
                 f"and a target of {target}"
             )
     return before, after
+
+
+def _check_inside(name: str, size: Any, before: Any, after: Any) -> None:
+    """Raises an error for croppings that are larger than the images together."""
+    if all(isinstance(each, int) for each in (size, before, after)) and before + after > size:
+        raise ValueError(
+            f"target_{name} must be >= 0. Received: target_{name}={size - before - after}, from a {name} of "
+            f"{size} and croppings of {before} and {after}"
+        )
 
 
 @symbolic_op
@@ -272,6 +287,8 @@ def crop_images(
         width, left_cropping, right_cropping, target_width, -1,
         "left_cropping, right_cropping, target_width",
     )  # fmt: skip
+    _check_inside("height", height, top, bottom)
+    _check_inside("width", width, left, right)
     last = standardize_data_format(data_format) == "channels_last"
     if last:
         cropped = images[..., top : height - bottom, left : width - right, :]

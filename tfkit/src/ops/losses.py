@@ -8,7 +8,9 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
+from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
+from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -128,27 +130,27 @@ def categorical_crossentropy(
 def sparse_categorical_crossentropy(
     target: Any, output: Any, from_logits: bool = False, axis: int = -1
 ) -> tf.Tensor:
-    """Returns `-log(output[target])` over the classes in the last axis.
+    """Returns `-log(output[target])` over the classes in one axis.
 
     Probabilities are kept `settings.epsilon()` away from 0 and 1 and then divided by their sum. The
     logits of an `output` that comes from `softmax` are used in its place, since they are exact.
 
     Args:
-        target: numbers of the true classes, a tensor of the shape of `output` without its last
-            axis, or with a last axis of size 1.
+        target: numbers of the true classes, a tensor of the shape of `output` without the axis of
+            classes, or with size 1 there.
         output: predicted probabilities, or logits, with at least one axis.
         from_logits: whether `output` holds logits, to which a softmax has still to be applied.
             Default: `False`.
-        axis: axis of the classes; only the last one is possible. Default: `-1`.
+        axis: axis of the classes. Default: `-1`.
 
     Returns:
-        A tensor of the shape of `output` without its last axis, and of its dtype.
+        A tensor of the shape of `output` without the axis of classes, and of its dtype.
 
     Warns:
         UserWarning: when `from_logits` is true for an `output` that comes from `softmax`.
 
     Raises:
-        ValueError: for another axis, and when the shapes do not fit.
+        ValueError: for an axis that `output` has not, and when the shapes do not fit.
         InvalidArgumentError: for the number of a class that does not exist.
 
     Example:
@@ -158,24 +160,23 @@ def sparse_categorical_crossentropy(
     """
     output = as_tensor(output)
     target = tf.cast(target, tf.int64)
-    if axis not in (-1, output.shape.rank - 1):
-        raise ValueError(f"Only axis=-1 is currently supported. Received: axis={axis}")
     if output.shape.rank == 0:
         raise ValueError(
             f"Argument `output` must be at least rank 1. Received: output.shape={output.shape}"
         )
-    if target.shape.rank == output.shape.rank and target.shape[-1] == 1:
-        target = tf.squeeze(target, -1)
-    if target.shape.rank != output.shape.rank - 1 or not target.shape.is_compatible_with(
-        output.shape[:-1]
-    ):
+    place = one_axis(axis, output.shape.rank)
+    if target.shape.rank == output.shape.rank and target.shape[place] == 1:
+        target = tf.squeeze(target, place)
+    if not target.shape.is_compatible_with(output.shape[:place] + output.shape[place + 1 :]):
         raise ValueError(
-            "Arguments `target` and `output` must have the same shape up until the last dimension. "
-            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+            "Arguments `target` and `output` must have the same shape but for the axis of classes. "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}, axis={axis}"
         )
     output, from_logits = _find_logits(
         output, from_logits, "Softmax", "sparse_categorical_crossentropy"
     )
+    if place != output.shape.rank - 1:
+        output = moveaxis(output, place, -1)
     if not from_logits:
         output = tf.math.log(_clip(output))
     return sparse_softmax_crossentropy(target, output)

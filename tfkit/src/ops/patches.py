@@ -38,9 +38,8 @@ def unfold(
         [0.0, 1.0, 3.0, 4.0]
     """
     x = as_tensor(x)
-    kernel, rates, border, strides = (
-        per_axis(value, 2) for value in (kernel_size, dilation, padding, stride)
-    )
+    kernel, rates = per_axis("kernel_size", kernel_size, 2), per_axis("dilation", dilation, 2)
+    border, strides = per_axis("padding", padding, 2), per_axis("stride", stride, 2)
 
     def cut(x: tf.Tensor) -> tf.Tensor:
         x = tf.pad(x, [[0, 0], [0, 0], [border[0]] * 2, [border[1]] * 2])
@@ -91,7 +90,8 @@ def fold(
         [[1.0, 2.0, 1.0], [2.0, 4.0, 2.0], [1.0, 2.0, 1.0]]
     """
     x = as_tensor(x)
-    sizes, kernel = per_axis(output_size, 2), per_axis(kernel_size, 2)
+    sizes = per_axis("output_size", output_size, 2)
+    kernel = per_axis("kernel_size", kernel_size, 2)
     if x.shape.rank != 3:
         raise ValueError(f"`x` must be a 3D tensor. Received: x.shape={x.shape}")
     if x.shape[1] % (kernel[0] * kernel[1]):

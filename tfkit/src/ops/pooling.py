@@ -56,8 +56,8 @@ def _pool(
             "`inputs` must have 3, 4 or 5 axes: batch, 1 to 3 spatial axes, channels. "
             f"Received: inputs.shape={inputs.shape}"
         )
-    windows = per_axis(pool_size, inputs.shape.rank - 2)
-    strides = windows if strides is None else per_axis(strides, inputs.shape.rank - 2)
+    windows = per_axis("pool_size", pool_size, inputs.shape.rank - 2)
+    strides = windows if strides is None else per_axis("strides", strides, inputs.shape.rank - 2)
 
     def pool(x: Any) -> Any:
         return pool_windows(function, x, windows, strides, padding.upper())
@@ -147,7 +147,7 @@ def average_pool(
 
 def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, is_mean: bool) -> tf.Tensor:
     inputs = as_tensor(inputs)
-    sizes = per_axis(output_size, inputs.shape.rank - 2)
+    sizes = per_axis("output_size", output_size, inputs.shape.rank - 2)
 
     def pool(x: Any) -> Any:
         for axis, size in enumerate(sizes, start=1):

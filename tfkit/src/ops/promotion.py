@@ -135,6 +135,8 @@ def to_float(x: Any) -> Any:
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x
+    if x.dtype == tf.string:
+        raise ValueError(f"Expected numbers. Received: strings, in a tensor of shape {x.shape}")
     return cast(x, settings.floatx())
 
 

@@ -13,6 +13,7 @@ from tfkit.src.ops import sparse
 from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
 from tfkit.src.ops.promotion import as_tensor, promote_tensors
 from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.runtime.sizes import as_sizes
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -588,8 +589,8 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        repeats: number of copies along each axis. Where they are fewer or more than the axes of
-            `x`, ones are prepended to the shorter of the two.
+        repeats: number of copies along each axis, numbers or a tensor. Where they are fewer or more
+            than the axes of `x`, ones are prepended to the shorter of the two.
 
     Returns:
         A tensor of the dtype of `x`; its sizes are those of `x` times `repeats`.
@@ -601,7 +602,9 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
         [[1, 2], [1, 2]]
     """
     x = as_tensor(x)
-    repeats = [repeats] if isinstance(repeats, int) else list(repeats)
+    repeats = as_sizes(repeats if _ndim(repeats) else [repeats])
+    if tf.is_tensor(repeats):
+        repeats = tf.unstack(repeats)
     missing = x.shape.rank - len(repeats)
     x = tf.reshape(x, [1] * -missing + list(static_or_dynamic_shape(x))) if missing < 0 else x
     return tf.tile(x, [1] * missing + repeats)
@@ -646,7 +649,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
     Args:
         x: a tensor of any shape.
         pad_width: for each axis a pair of the number of elements before and after. One pair, or
-            one number, serves all axes.
+            one number, serves all axes. Numbers may be tensors.
         mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
             (mirrored with it). Default: `"constant"`.
         constant_values: value of a constant border; `None` for 0.
@@ -669,15 +672,23 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
             "Argument `constant_values` can only be provided when `mode == 'constant'`. "
             f"Received: mode={mode!r}"
         )
-    if isinstance(pad_width, int):
+    if not _ndim(pad_width):
         pad_width = (pad_width, pad_width)
-    if not isinstance(pad_width, tf.Tensor) and np.ndim(pad_width) == 1:
-        pad_width = (tuple(pad_width),)
-    if not isinstance(pad_width, tf.Tensor) and len(pad_width) == 1:
-        pad_width = tuple(pad_width) * x.shape.rank
+    if _ndim(pad_width) == 1:
+        pad_width = (pad_width,)
+    if not tf.is_tensor(pad_width):
+        pad_width = [as_sizes(pair) for pair in pad_width]
+        pad_width = pad_width * x.shape.rank if len(pad_width) == 1 else pad_width
     return tf.pad(
         x, tf.cast(pad_width, tf.int32), mode, 0 if constant_values is None else constant_values
     )
+
+
+def _ndim(numbers: Any) -> int:
+    """Returns the rank of a tensor, an array, or a nest of lists with numbers and scalar tensors in it."""
+    if isinstance(numbers, (tuple, list)):
+        return 1 + _ndim(numbers[0]) if numbers else 1
+    return int(numbers.shape.rank) if tf.is_tensor(numbers) else np.ndim(numbers)
 
 
 @symbolic_op

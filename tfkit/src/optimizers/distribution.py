@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.gradients import dense, map_values
 from tfkit.src.runtime import replicas
+from tfkit.src.runtime.collected_rows import collected_rows
 
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
@@ -27,32 +27,56 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     context = tf.distribute.get_replica_context()
     if context.num_replicas_in_sync == 1:
         return list(gradients)
-    gradients = [map_values(replicas.weighted, gradient) for gradient in gradients]
-    if replicas.rows() is not None:
-        gradients = [_together(gradient) for gradient in gradients]
-        sums = [g for g in gradients if not isinstance(g, tf.IndexedSlices)]
-        reduced = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, sums) if sums else ())
-        return [g if isinstance(g, tf.IndexedSlices) else next(reduced) for g in gradients]
-    return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    if replicas.rows() is None:
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, gradients))
+    return _weighted_sums(gradients)
+
+
+def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
+    """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
+    sums = [_together(gradient) for gradient in gradients]
+    by_dtype: dict[tf.DType, list[int]] = {}
+    for index, gradient in enumerate(sums):
+        if not isinstance(gradient, tf.IndexedSlices):
+            by_dtype.setdefault(gradient.dtype, []).append(index)
+    for indices in by_dtype.values():
+        reduced = _all_reduced([sums[index] for index in indices])
+        for index, value in zip(indices, reduced, strict=True):
+            sums[index] = value
+    return sums
+
+
+def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
+    """Returns the weighted sums of tensors of one dtype over the replicas."""
+    context = tf.distribute.get_replica_context()
+    options = getattr(tf.distribute.get_strategy().extended, "_communication_options", None)
+    if options is not None and options.bytes_per_pack:
+        # The user's sizes of the tensors that are exchanged.
+        weighted = [replicas.weighted(gradient) for gradient in gradients]
+        return list(context.all_reduce(tf.distribute.ReduceOp.SUM, weighted))
+    # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
+    flat = tf.concat([tf.reshape(gradient, [-1]) for gradient in gradients], 0)
+    flat = context.all_reduce(tf.distribute.ReduceOp.SUM, replicas.weighted(flat))
+    parts = tf.split(flat, [tf.size(gradient) for gradient in gradients])
+    shapes = [tf.shape(gradient) for gradient in gradients]
+    return [tf.reshape(part, shape) for part, shape in zip(parts, shapes, strict=True)]
 
 
 def _together(gradient: Any) -> Any:
-    """Returns the rows of a table that all replicas have looked up, in the order of one device.
+    """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
-    TensorFlow's collective operations refuse a batch with another number of rows than the first one's.
-    Several processes, which have nothing else, add up whole tables: optimizers that square single rows
-    differ there.
+    Optimizers that square single rows need them as they are, and not their sums.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
-    strategy = tf.distribute.get_strategy()
-    if strategy.extended._in_multi_worker_mode():
-        return dense(gradient)
 
     def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
-        return [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        mine = [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
+        if not strategy.extended._in_multi_worker_mode():
+            return mine
+        return list(collected_rows(strategy, mine))
 
-    values, indices = replicas.merged(joined, gradient.values, gradient.indices)
+    values, indices = replicas.merged(joined, replicas.weighted(gradient.values), gradient.indices)
     return tf.IndexedSlices(values, indices, gradient.dense_shape)
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from tfkit.src.base.brief import brief
 from tfkit.src.base.names import did_you_mean
+from tfkit.src.errors.tracebacks import shorten
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -77,21 +78,22 @@ class ConstructorArguments:
 def named_after_class(init: Function) -> Function:
     """Returns a constructor that classes inherit, whose errors about arguments name the class called.
 
-    Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`.
+    Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`. The
+    tracebacks of all errors show the user's lines alone.
     """
 
     @functools.wraps(init)
     def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
         try:
             init(self, *args, **kwargs)
-        except TypeError as error:
+        except BaseException as error:
             base, message = f"{init.__qualname__}()", str(error)
-            if not message.startswith(base):
-                raise
-            # A subclass with a constructor of its own has called it by `super()`.
-            called = next(cls for cls in type(self).__mro__ if cls.__init__ is constructor)  # type: ignore[misc]
-            message = f"{called.__qualname__}.__init__(){message.removeprefix(base)}"
-            raise TypeError(message) from None
+            if isinstance(error, TypeError) and message.startswith(base):
+                # A subclass with a constructor of its own has called it by `super()`.
+                called = next(cls for cls in type(self).__mro__ if cls.__init__ is constructor)  # type: ignore[misc]
+                error.args = (f"{called.__qualname__}.__init__(){message.removeprefix(base)}",)
+            shorten(error)
+            raise
 
     return constructor  # type: ignore[return-value]
 

@@ -31,6 +31,11 @@ def as_tensor(value: Any) -> Any:
     array = np.asarray(value)
     if array.dtype == object:
         array = _from_objects(array, value)
+    if array.dtype.kind in "Mm":
+        raise ValueError(
+            f"Dates and times must become numbers first. Received: an array of dtype {array.dtype} and shape "
+            f"{array.shape}. The days since the first one: `(x - x.min()) / np.timedelta64(1, 'D')`."
+        )
     if hasattr(value, "iloc") and array.ndim == 1:
         array = array[:, None]
     dtype = array.dtype

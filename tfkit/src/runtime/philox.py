@@ -20,6 +20,7 @@ import tensorflow as tf
 
 from tfkit.src.runtime import replicas
 from tfkit.src.runtime.shared_programs import differing_in_xla
+from tfkit.src.runtime.sizes import as_sizes
 
 _PHILOX = 1  # The number that TensorFlow's kernels know the algorithm by.
 # The number of low bits of an integer that form a float's fraction.
@@ -52,23 +53,23 @@ def _bits_function() -> Any:
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats in `[0, 1)`."""
-    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), shape)
+    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), as_sizes(shape))
 
 
 def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     if tf.executing_eagerly():
-        return tf.random.stateless_uniform(shape, seed, dtype=dtype, alg="philox")
+        return _of_kernel(tf.raw_ops.StatelessRandomUniformV2, shape, seed, dtype)
     return tf.reshape(_unit(_size(shape), seed, dtype), shape)
 
 
 def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats with mean 0 and deviation 1."""
-    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), shape)
+    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), as_sizes(shape))
 
 
 def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     if tf.executing_eagerly():
-        return tf.random.stateless_normal(shape, seed, dtype=dtype, alg="philox")
+        return _of_kernel(tf.raw_ops.StatelessRandomNormalV2, shape, seed, dtype)
     drawn_dtype = "float64" if dtype == "float64" else "float32"
     count = _size(shape)
     pairs = tf.reshape(_unit((count + 1) // 2 * 2, seed, drawn_dtype), [-1, 2])
@@ -78,9 +79,20 @@ def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     return tf.cast(tf.reshape(tf.reshape(both, [-1])[:count], shape), dtype)
 
 
+def truncated_normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
+    """Returns floats with mean 0 and deviation 1, those outside of [-2, 2] drawn again.
+
+    Inside XLA they are others.
+    """
+    kernel = tf.raw_ops.StatelessTruncatedNormalV2
+    return replicas.drawn(lambda shape: _of_kernel(kernel, shape, seed, dtype), shape)
+
+
 def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
     """Integers in `[minval, maxval)`, of 32 or 64 bits."""
-    return replicas.drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
+    return replicas.drawn(
+        lambda shape: _integers(shape, seed, minval, maxval, dtype), as_sizes(shape)
+    )
 
 
 def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
@@ -95,17 +107,24 @@ def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str)
     )
 
 
+def _of_kernel(kernel: Any, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
+    """Returns the floats that one of TensorFlow's kernels draws."""
+    key, counter = _kernel_key_and_counter(seed)
+    shape = shape if tf.is_tensor(shape) else tf.convert_to_tensor(shape, "int32")
+    return kernel(shape=shape, key=key, counter=counter, alg=_PHILOX, dtype=dtype)
+
+
 def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
     """Returns the key and the counter that the kernels take instead of a seed.
 
-    In one operation: `alg="philox"` of TensorFlow's own functions computes the same in twenty.
+    In one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
     """
     return tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
 
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns `uniform(shape, seed, dtype) >= threshold`, without computing the floats."""
-    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), shape)
+    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), as_sizes(shape))
 
 
 def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:

@@ -189,15 +189,22 @@ class _Renaming:
         for attributes in copy.arg_attr.values():
             _strip(attributes.attr)
         _number_nodes(copy)
+        results = {}
         for node, before in zip(copy.node_def, definition.node_def, strict=True):
             inside = (before.name, *callers)
             _strip(node.attr)
             node.ClearField("experimental_debug_info")
-            if node.op in library:
+            if (
+                node.op in library
+            ):  # As `tf.nn.ctc_loss` has them: such a call has its function's results.
+                for index, result in enumerate(library[node.op].signature.output_arg):
+                    results[node.name, result.name] = f"{node.name}:r{index}"
                 node.op = self._inner(node.op, library, in_xla, inside)
             for value in node.attr.values():
                 for called in functions_in(value):
                     called.name = self._inner(called.name, library, in_xla, inside)
+        if results:
+            _rename_results(copy, results)
         if in_xla:
             self._hold_places(copy)
             self._replace_by_equals(copy)
@@ -313,6 +320,22 @@ def _number_nodes(definition: Any) -> None:
     for index, result in enumerate(results):
         definition.control_ret[f"c{index}"] = result
         definition.signature.control_output.append(f"c{index}")
+
+
+def _rename_results(definition: Any, results: dict[tuple[str, str], str]) -> None:
+    """Renames references to results of calls, given the new one of each by its node and its name."""
+
+    def renamed(reference: str) -> str:
+        node, _, rest = reference.partition(":")
+        result, colon, index = rest.partition(":")
+        return (
+            results.get((node, result), f"{node}:{result}") + colon + index if colon else reference
+        )
+
+    for node in definition.node_def:
+        node.input[:] = map(renamed, node.input)
+    for result in list(definition.ret):
+        definition.ret[result] = renamed(definition.ret[result])
 
 
 def _rename_key(mapping: Any, old: str, new: str) -> None:

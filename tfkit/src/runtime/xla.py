@@ -59,10 +59,12 @@ def operations(
 ) -> Iterator[tuple[str, str]]:
     """Yields type and name of the operations of a `GraphDef` and of the functions inside it.
 
-    Loops of `own_loop` are left out, but not their contents. Functions of some names are left out, too.
+    Loops of `own_loop` are left out, but not their contents, and so are calls of functions by operations
+    that have the functions' names. Functions of some names are left out, too.
     """
+    functions = {each.signature.name for each in definition.library.function}
     for node in _nodes(definition, is_left_out):
-        if node.op not in LOOPS or OWN_LOOP not in node.attr:
+        if node.op not in functions and (node.op not in LOOPS or OWN_LOOP not in node.attr):
             yield node.op, node.name
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
+import stat
 import threading
 import zlib
 from pathlib import Path
@@ -29,6 +31,8 @@ _GROUPS = (contents.WEIGHTS, contents.OPTIMIZER, contents.INNER_OPTIMIZERS, cont
 _ABOUT = "tfkit"  # The item with the JSON document, which Orbax writes into a file of this name:
 _DOCUMENT = "metadata"
 _COMPLETE = "_CHECKPOINT_METADATA"  # Orbax's own file in the folder of a step.
+# Orbax stores zeros, as of an optimizer that has done nothing, in a thirty-thousandth of their size.
+_MOST_PACKED = 100_000
 
 
 def package() -> Any:
@@ -169,6 +173,7 @@ class Reader:
         is_step = (path / _COMPLETE).is_file()
         self.path = path.absolute() if is_step else [*steps(path.absolute()).values()][-1]
         self._reading = threading.Lock()
+        size = self._bytes_on_disk()
         document = self._document()
         self._orbax = package()  # Not before it is known that the checkpoint is of tfkit.
         texts, arrays = document.get("texts"), document.get("arrays")
@@ -182,6 +187,30 @@ class Reader:
         }
         if excess := limits.ITEMS.excess(sum(map(len, self._entries.values()))):
             raise LoadError(f"Checkpoint {self.path} has {excess}. It is refused.")
+        declared = sum(map(self.stored_bytes, self._entries))
+        if declared > _MOST_PACKED * size:
+            raise LoadError(
+                f"Checkpoint {self.path} lists arrays of {declared:,} bytes, but has files of {size:,} only. "
+                "It is refused."
+            )
+
+    def _bytes_on_disk(self) -> int:
+        """Returns the size of all files. What is in the folder is read, but nothing that it leads to."""
+        size, folders = 0, [os.fspath(self.path)]
+        while folders:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    status = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(status.st_mode):
+                        folders.append(entry.path)
+                    elif stat.S_ISREG(status.st_mode):
+                        size += status.st_size
+                    else:
+                        self._refuse(
+                            os.path.relpath(entry.path, self.path),
+                            "is no plain file, but a link or a device",
+                        )
+        return size
 
     def _document(self) -> dict[str, Any]:
         file = self.path / _ABOUT / _DOCUMENT
@@ -289,7 +318,7 @@ class Reader:
             raise DamagedFileError(
                 f"Checkpoint {self.path} is damaged: Orbax cannot read {group_name}. "
                 f"{type(error).__name__}: {quoted(str(error))}"
-            ) from error
+            ) from None
         finally:
             handler.close()
         if not same:

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from tfkit.src.base import budget, nests
 from tfkit.src.base.quoting import printable
-from tfkit.src.errors import tracebacks
+from tfkit.src.errors import argument_notes, tracebacks
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
@@ -326,6 +326,7 @@ def symbolic_op(function: Function) -> Function:
                 return record(op, function, args, kwargs)
             return function(*args, **kwargs)
         except BaseException as error:
+            argument_notes.add_arguments(error, function, args, kwargs)
             tracebacks.shorten(error)
             raise
 

@@ -13,6 +13,7 @@ from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
+from tfkit.src.training import placement
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
@@ -115,18 +116,21 @@ class Compiled(Layer):
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         if checked.jit_compile == "auto" and is_op_determinism_enabled():
             checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
-        found = self._optimizer_for(optimizer, auto_scale_loss)
-        compiled_loss = self._loss_for(checked)
-        compiled_metrics = None
-        if checked.metrics is not None or checked.weighted_metrics is not None:
-            compiled_metrics = CompiledMetrics(
-                checked.metrics, checked.weighted_metrics, self.output_names
-            )
+        with placement.scope_of(self):
+            found = self._optimizer_for(optimizer, auto_scale_loss)
+            compiled_loss = self._loss_for(checked)
+            compiled_metrics = None
+            if checked.metrics is not None or checked.weighted_metrics is not None:
+                compiled_metrics = CompiledMetrics(
+                    checked.metrics, checked.weighted_metrics, self.output_names
+                )
+            loss_tracker = Mean(name="loss")
+        placement.check_compiled(self, found, [checked.metrics, checked.weighted_metrics])
         self._tfkit_settings.take(checked)
         self.optimizer = found
         self._compiled_loss = compiled_loss
         self._tfkit_metrics = compiled_metrics
-        self._tfkit_loss_tracker = Mean(name="loss")
+        self._tfkit_loss_tracker = loss_tracker
         self.stop_training = False
         self.compiled = True
         self._programs = Programs(self._tfkit_settings)

@@ -119,6 +119,10 @@ class Coordinated:
         while not self._coordinator.done() and time.monotonic() < end:
             time.sleep(0.01)
 
+    def shared(self, number: int, *flags: bool) -> tuple[Any, ...]:
+        """Returns the number and the flags on which all processes that run the script agree: there is one."""
+        return number, *flags
+
     def agreed(self, values: Any) -> Any:
         """Returns values on which all processes that run the script agree: those of the only one."""
         return values

@@ -18,8 +18,13 @@ from tfkit.src.training.step import StepTrace, trace_once
 _REPEATABLE = ("LookupTableFindV2", "LookupTableSizeV2", "Assert")
 # And calls, which TensorFlow counts as stateful if they may call one that is.
 _CALLS = ("StatefulPartitionedCall", "If", "Case", "While")
-# A number of rows that no other axis has.
-_ROWS = 7919
+# Numbers of rows for which shapes are inferred. Where the sizes of an axis differ and are not these numbers,
+# as in `x[1:]`, in `concat([x, x], 0)`, or in `x[:4]` of one row, the size is not known.
+_TRIED = (7919, 7907, 1)
+# The size of an axis that has an entry for each row.
+_ROWS = "rows"
+# The sizes of a tensor: numbers, `_ROWS`, and `None` for what is not known; `None` if even the rank is not.
+_Sizes = list[int | str | None] | None
 # Operations that XLA cannot compile, or that have a guard, and whose kernel refuses no values here.
 _ACCEPTING = """
     AsString DenseBincount LookupTableFindV2 LookupTableSizeV2 RaggedTensorToTensor ReduceJoin
@@ -50,6 +55,12 @@ class Cut:
         self._library = {it.signature.name: it.node_def for it in trace.definition.library.function}
         count = len(function.inputs) - len(function.captured_inputs)
         self.inputs = function.inputs[:count]
+        # The parts of ragged and sparse tensors have other numbers of entries than the batch has rows.
+        parts = [tf.nest.flatten(spec, expand_composites=True) for spec in trace.specs]
+        have_rows = [
+            part is spec for spec, own in zip(trace.specs, parts, strict=True) for part in own
+        ]
+        self._with_rows = {it.name for it, has in zip(self.inputs, have_rows, strict=True) if has}
         self._captured = dict(
             zip(
                 (it.op.name for it in function.inputs[count:]),
@@ -144,8 +155,7 @@ class Cut:
 
     def _settle(self, known_size: int | None) -> None:
         """Moves also what follows a tensor of unknown size, as far as possible."""
-        self._rows = known_size or _ROWS
-        self._shapes = self._inferred_shapes()
+        self._sizes_of = self._inferred_sizes(known_size)
         # Whether the rest of the step can see the number of rows in one of the other tensors.
         self._has_rows = any(
             self._begins_with_rows(tensor) for tensor in self.inputs if self._is_read(tensor)
@@ -194,11 +204,11 @@ class Cut:
         """Whether a tensor is a shape of which only the number of rows is not known."""
         if tensor.op.type != "Shape" or not self._has_rows:
             return False
-        return self._shapes[tensor.op.inputs[0].name].is_fully_defined()
+        sizes = self._sizes_of[tensor.op.inputs[0].name]
+        return sizes is not None and None not in sizes
 
     def _begins_with_rows(self, tensor: Any) -> bool:
-        shape = self._shapes[tensor.name]
-        return bool(shape.rank) and shape[0] == self._rows
+        return (self._sizes_of[tensor.name] or [None])[0] == _ROWS
 
     def sizes(self, tensors: Iterable[Any]) -> dict[str, Any]:
         """Returns the shapes that the rest of the step reads, for values of the crossing tensors.
@@ -215,45 +225,63 @@ class Cut:
         )
         found = {}
         for tensor in self._sizes:
-            shape = self._shapes[tensor.op.inputs[0].name]
-            sizes = [rows if size == self._rows else size for size in shape]
+            of_tensor = self._sizes_of[tensor.op.inputs[0].name] or []
+            sizes = [rows if size == _ROWS else size for size in of_tensor]
             found[tensor.name] = tf.cast(tf.stack(sizes), tensor.dtype)
         return found
 
-    def _inferred_shapes(self) -> dict[str, tf.TensorShape]:
-        """Returns the shapes of all that can be moved, for batches of a size that no other axis has."""
-        found = {tensor.name: self._sized(tensor) for tensor in self.inputs}
+    def _inferred_sizes(self, known_size: int | None) -> dict[str, _Sizes]:
+        """Returns the sizes of all that can be moved.
+
+        Args:
+            known_size: rows of every batch, `None` for any number of rows.
+        """
         operations = [op for op in self._movable.values() if op.type != "Placeholder"]
-        tensors = [tensor for op in operations for tensor in op.outputs]
+        tensors = [*self.inputs, *(tensor for op in operations for tensor in op.outputs)]
+        tried = _TRIED if known_size is None else (known_size,)
+        try:
+            shapes = [self._inferred_shapes(operations, tensors, rows) for rows in tried]
+        except ValueError:  # The step is for another number of rows.
+            return {tensor.name: _as_list(tensor.shape) for tensor in tensors}
+        found: dict[str, _Sizes] = {}
+        for tensor, *tried_shapes in zip(tensors, *shapes, strict=True):
+            ranks = {shape.rank for shape in tried_shapes}
+            if len(ranks) > 1 or None in ranks:
+                found[tensor.name] = _as_list(tensor.shape)
+                continue
+            found[tensor.name] = [
+                _as_size(sizes, tried if known_size is None or not axis else ())
+                for axis, sizes in enumerate(zip(*tried_shapes, strict=True))
+            ]
+        return found
+
+    def _inferred_shapes(self, operations: list[Any], tensors: list[Any], rows: int) -> list[Any]:
+        """Returns the shapes of tensors, for a number of rows."""
+        shapes: list[tf.TensorShape] = []
 
         def infer(*inputs: tf.Tensor) -> None:
             given = self.by_name(self.inputs, inputs)
-            for tensor, copy in zip(tensors, self.run(operations, given, tensors), strict=True):
-                found[tensor.name] = copy.shape
+            shapes.extend(copy.shape for copy in self.run(operations, given, tensors))
 
-        specs = [tf.TensorSpec(found[it.name], it.dtype) for it in self.inputs]
-        try:
-            trace_once(infer, specs)
-        except ValueError:  # The step is for another number of rows.
-            return {tensor.name: tensor.shape for tensor in (*self.inputs, *tensors)}
-        return found
+        trace_once(infer, [self._sized(tensor, rows) for tensor in self.inputs])
+        return shapes
 
-    def _sized(self, tensor: Any) -> tf.TensorShape:
+    def _sized(self, tensor: Any, rows: int) -> tf.TensorSpec:
         shape = tensor.shape
-        if not shape.rank or shape[0] is not None:
-            return shape
-        return tf.TensorShape([self._rows, *shape[1:]])
+        if tensor.name in self._with_rows and shape.rank and shape[0] is None:
+            shape = [rows, *shape[1:]]
+        return tf.TensorSpec(shape, tensor.dtype)
 
     def _has_known_size(self, tensor: Any) -> bool:
-        shape = self._shapes[tensor.name]
-        return shape.rank is not None and (shape.rank == 0 or shape[0] is not None)
+        sizes = self._sizes_of[tensor.name]
+        return sizes is not None and (not sizes or sizes[0] is not None)
 
     def shape(self, tensor: Any) -> tf.TensorShape:
         """Returns the shape of a crossing tensor, for any number of rows."""
-        shape = self._shapes[tensor.name]
-        if shape.rank is None:
+        sizes = self._sizes_of[tensor.name]
+        if sizes is None:
             return tensor.shape
-        free = tf.TensorShape([None if size == self._rows else size for size in shape])
+        free = tf.TensorShape([None if size == _ROWS else size for size in sizes])
         return tensor.shape.merge_with(free)
 
     def by_name(self, tensors: Iterable[Any], values: Iterable[Any]) -> dict[str, Any]:
@@ -296,6 +324,17 @@ class Cut:
         )
         found = dict(zip((tensor.name for tensor in made), copies, strict=True))
         return [given.get(tensor.name, found.get(tensor.name)) for tensor in wanted]
+
+
+def _as_list(shape: tf.TensorShape) -> _Sizes:
+    return None if shape.rank is None else list(shape)
+
+
+def _as_size(sizes: tuple[int | None, ...], rows: tuple[int, ...]) -> int | str | None:
+    """Returns what the sizes of an axis for numbers of rows have in common."""
+    if sizes == rows:
+        return _ROWS
+    return sizes[0] if len(set(sizes)) == 1 else None
 
 
 def _is_repeatable(kind: str) -> bool:

@@ -182,6 +182,7 @@ class DatasetData:
 
     Attributes:
         is_one_shot: whether the data can be iterated over only once.
+        is_distributed: whether `tf.distribute` divides the batches among the processes.
     """
 
     def __init__(
@@ -191,6 +192,7 @@ class DatasetData:
         self.num_batches = num_batches
         self._source = source
         self.is_one_shot = getattr(source, "is_one_shot", False)
+        self.is_distributed = getattr(source, "is_distributed", False)
 
     @property
     def structure(self) -> Any:

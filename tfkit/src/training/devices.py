@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import re
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
@@ -17,8 +19,9 @@ import tensorflow as tf
 from tfkit.src.base import watching
 from tfkit.src.runtime import replicas
 from tfkit.src.saving.atomic import discarded
+from tfkit.src.training import placement, process_data
 from tfkit.src.training.coordinated import Coordinated, check_workers
-from tfkit.src.training.data import DatasetData, batch_size_of
+from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.recorded_logs import RecordedLogs
 from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.step import Step
@@ -40,7 +43,7 @@ class Devices:
 
     def __init__(self, strategy: tf.distribute.Strategy) -> None:
         self.strategy = strategy
-        self.is_chief, self.num_processes = _place(strategy)
+        self.is_chief, self._process, self.num_processes = _place(strategy)
 
     @property
     def description(self) -> str:
@@ -64,6 +67,18 @@ class Devices:
 
         return Step(run, finish, self.strategy.scope)
 
+    def prediction(self, step: Step) -> Step:
+        """Returns a step of one device that predicts as one of all replicas, each for its rows of a batch."""
+
+        def run(batch: Any) -> Any:
+            available = tf.cast(batch_size_of(batch), "int32")
+            on_replica = self._on_replica(step, batch, available, is_part=False)
+            with self.strategy.scope():
+                outputs = self.strategy.run(on_replica)
+                return tf.nest.map_structure(self._joined, outputs)
+
+        return Step(run, step.finish, self.strategy.scope)
+
     def agreed(self, values: Any) -> Any:
         """Returns the chief's values of an int64 tensor; each process calls it at the same point."""
         if self.num_processes == 1:
@@ -71,67 +86,92 @@ class Devices:
         mine = tf.convert_to_tensor(values, "int64")
         return self._sum(mine if self.is_chief else tf.zeros_like(mine))
 
-    @functools.cached_property
-    def _sum(self) -> Any:
-        """The sum of a tensor of each process."""
+    def shared(self, number: int, *flags: bool) -> tuple[Any, ...]:
+        """Returns the chief's number, and for each flag whether any process has set it.
 
-        def summed(value: tf.Tensor) -> tf.Tensor:
-            def on_replica() -> tf.Tensor:
-                context = tf.distribute.get_replica_context()
-                local = self.strategy.num_replicas_in_sync // self.num_processes
-                is_first = context.replica_id_in_sync_group % local == 0
-                mine = tf.where(is_first, value, tf.zeros_like(value))
-                return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+        Each process calls it at the same point.
+        """
+        mine = tf.constant([number if self.is_chief else 0, *map(int, flags)], "int64")
+        number, *counts = self._sum(mine).numpy().tolist()
+        return number, *(count > 0 for count in counts)
 
-            with self.strategy.scope():
-                return self._local(self.strategy.run(on_replica))
-
-        return tf.function(summed, autograph=False, reduce_retracing=True)
+    def _sum(self, value: tf.Tensor) -> tf.Tensor:
+        """Returns the sum of a tensor of each process; each calls it at the same point."""
+        return _sum_of(self.strategy)(value)
 
     def check_data(self, data: Any) -> None:
-        """Refuses a dataset whose order would be another one in each process."""
-        if self.num_processes == 1 or not isinstance(data, DatasetData):
-            return
-        seeds = _seeds(data.dataset)
-        differs = any(not any(pair) for pair in seeds)
-        if seeds and not differs:
-            mine = tf.constant(seeds, "int64")
-            is_other = tf.reduce_any(self.agreed(mine) != mine)
-            # All processes learn it, so that none waits for the others.
-            differs = bool(self._sum(tf.cast(is_other, "int64")))
-        if differs:
-            raise ValueError(
-                "This dataset is shuffled in another order in each process: rows are seen twice or never. "
-                "Call `tfkit.utils.set_random_seed(...)` with the same number in all of them, before the "
-                "dataset is made, and pass a `seed` to `shuffle()`."
-            )
+        """Makes data ready for a training in several processes, or refuses them."""
+        if self.num_processes > 1:
+            process_data.prepare(data, self._of_all)
 
-    def files(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context in which only the chief's files are written."""
-        return contextlib.nullcontext() if self.is_chief else discarded()
+    def _of_all(self, number: int) -> list[int]:
+        """Returns the numbers that the processes pass; each calls it at the same point."""
+        numbers = [0] * self.num_processes
+        numbers[self._process] = number
+        found: list[int] = self._sum(tf.constant(numbers, "int64")).numpy().tolist()
+        return found
+
+    @contextlib.contextmanager
+    def files(self) -> Iterator[None]:
+        """Context manager of a training, in which only the chief's files are written.
+
+        Raises:
+            tf.errors.UnavailableError: if another process is gone, in place of the error that it caused.
+        """
+        with contextlib.nullcontext() if self.is_chief else discarded():
+            try:
+                yield
+                return
+            except tf.errors.OpError as error:
+                if self.num_processes == 1 or not _is_of_lost_process(error):
+                    raise
+                cause = error
+        gone = sorted(set(re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", str(cause))))
+        names = ", ".join(f"{kind} {number}" for kind, number in gone) or "one of the others"
+        raise tf.errors.UnavailableError(None, None, _LOST.format(names)) from cause
 
     def _run(self, model: ModelSteps, step: Step, batch: Any) -> Any:
         """Returns the results of one step of all replicas."""
-        total = tf.cast(batch_size_of(batch), "int32")
-        num_replicas = self.strategy.num_replicas_in_sync
-        watches, recorded = watching.thread.watches, RecordedLogs()
+        is_part = isinstance(batch, process_data.Part)
+        batch = batch.batch if is_part else batch
+        available = tf.cast(batch_size_of(batch), "int32")
+        recorded = RecordedLogs()
+        on_replica = self._on_replica(step, batch, available, is_part, recorded.without_results)
+        with self.strategy.scope(), recorded.metrics(model):
+            logs = self.strategy.run(on_replica)
+            logs = {name: self._local(value) for name, value in logs.items()}
+            return {**logs, **recorded.results()}
+
+    def _on_replica(
+        self,
+        step: Step,
+        batch: Any,
+        available: tf.Tensor,
+        is_part: bool,
+        finished: Callable[[Any], Any] = lambda results: results,
+    ) -> Callable[[], Any]:
+        """Returns the function that each replica runs: a step on its rows of the batch.
+
+        Args:
+            step: the step.
+            batch: the batch of this process.
+            available: its number of rows.
+            is_part: whether other processes have other rows.
+            finished: function of the results of a replica, still on the replica.
+        """
+        watches = watching.thread.watches
         # The threads of replicas have none of the settings of this one.
         contexts = [
             contextvars.copy_context() for _ in range(len(self.strategy.extended.worker_devices))
         ]
 
         def on_replica() -> Any:
-            index = tf.distribute.get_replica_context().replica_id_in_sync_group
-            first = total * index // num_replicas
-            rows = replicas.Rows(
-                first, total * (index + 1) // num_replicas - first, total, self.strategy
-            )
-            part = tf.nest.map_structure(lambda value: _taken(value, rows), batch)
+            first, rows = self._rows(available, is_part)
+            part = tf.nest.map_structure(lambda value: _taken(value, first, rows.count), batch)
 
             def computed() -> Any:
                 with replicas.having(rows):
-                    logs = step.run(part)
-                    return recorded.without_results(logs)
+                    return finished(step.run(part))
 
             before, watching.thread.watches = watching.thread.watches, watches
             try:
@@ -139,10 +179,40 @@ class Devices:
             finally:
                 watching.thread.watches = before
 
-        with self.strategy.scope(), recorded.metrics(model):
-            logs = self.strategy.run(tf.autograph.experimental.do_not_convert(on_replica))
-            logs = {name: self._local(value) for name, value in logs.items()}
-            return {**logs, **recorded.results()}
+        converted: Callable[[], Any] = tf.autograph.experimental.do_not_convert(on_replica)
+        return converted
+
+    def _rows(self, available: tf.Tensor, is_part: bool) -> tuple[tf.Tensor, replicas.Rows]:
+        """Returns the first row of a replica in the batch of its process, and its rows of the whole batch.
+
+        Args:
+            available: rows of the batch of this process.
+            is_part: whether other processes have other rows.
+        """
+        context = tf.distribute.get_replica_context()
+        replica, num_replicas = context.replica_id_in_sync_group, self.strategy.num_replicas_in_sync
+        index, number = replica, num_replicas
+        if is_part:
+            number = num_replicas // self.num_processes
+            index = replica - self._process * number
+        first = available * index // number
+        count = available * (index + 1) // number - first
+        if not is_part:
+            return first, replicas.Rows(first, count, available, self.strategy)
+        counts = context.all_reduce(
+            tf.distribute.ReduceOp.SUM, count * tf.one_hot(replica, num_replicas, dtype="int32")
+        )
+        before = tf.where(tf.range(num_replicas) < replica, counts, 0)
+        return first, replicas.Rows(
+            tf.reduce_sum(before), count, tf.reduce_sum(counts), self.strategy
+        )
+
+    def _joined(self, value: Any) -> Any:
+        """Returns the outputs of all replicas for their rows, in order."""
+        parts = list(self.strategy.experimental_local_results(value))
+        if isinstance(parts[0], tf.SparseTensor):
+            return tf.sparse.concat(0, parts)
+        return tf.concat(parts, 0) if parts[0].shape.rank != 0 else parts[0]
 
     def _local(self, value: Any) -> tf.Tensor:
         """Returns a value that all replicas have, as that of one device."""
@@ -155,29 +225,35 @@ def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
     Raises:
         ValueError: for a strategy that cannot train, and for a model that was not made under it.
     """
-    strategy = strategy_of(model)
-    is_of_model = strategy is not None
+    strategy = placement.strategy_of(model)
     if strategy is None and tf.distribute.has_strategy():
         strategy = tf.distribute.get_strategy()
     if strategy is None:
         return None
-    _check(model, strategy, is_of_model)
+    _check(model, strategy)
     if isinstance(strategy, tf.distribute.ParameterServerStrategy):
         check_workers(model, strategy)
         return Coordinated(strategy)
     return Devices(strategy)
 
 
-def predicting_devices(model: ModelSteps) -> Coordinated | None:
-    """Returns the workers that predict; `None` if one device does."""
-    strategy = strategy_of(model)
-    if not isinstance(strategy, tf.distribute.ParameterServerStrategy):
+def predicting_devices(model: ModelSteps) -> Devices | Coordinated | None:
+    """Returns the devices that predict the rows of a batch together; `None` if one device does.
+
+    Each of several processes predicts all rows for itself: it need not wait for others, which may predict
+    something else, or nothing.
+    """
+    strategy = placement.strategy_of(model)
+    if isinstance(strategy, tf.distribute.ParameterServerStrategy):
+        _check(model, strategy)
+        return Coordinated(strategy)
+    if not isinstance(strategy, tf.distribute.MirroredStrategy) or runs_eagerly(model):
         return None
-    _check(model, strategy, is_of_model=True)
-    return Coordinated(strategy)
+    several = strategy.num_replicas_in_sync > 1 and model.jit_compile is not True
+    return Devices(strategy) if several else None
 
 
-def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: bool) -> None:
+def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     """Refuses what a strategy cannot run, before anything has changed."""
     name = type(strategy).__name__.removesuffix("V2")
     if "CentralStorage" in name:
@@ -185,11 +261,7 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
             f"A model is not trained under {name}, which keeps one copy of the variables. Use "
             "`tf.distribute.MirroredStrategy`."
         )
-    if not is_of_model and strategy.num_replicas_in_sync > 1 and model.variables:
-        raise ValueError(
-            f"Model '{model.name}' was not made under the {name} in whose scope it is trained. Make "
-            "and compile it inside of `strategy.scope()`, or train it outside."
-        )
+    placement.check_trained(model, strategy)
     settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", model.jit_compile is True))
     for option, is_set in settings:
         if is_set:
@@ -199,48 +271,64 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy, is_of_model: boo
             )
 
 
-def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:
-    """Returns the strategy that has placed the model's variables, unless that is on one device."""
-    variables = list(model.variables)
-    if model._tfkit_loss_tracker is not None:
-        # A model that is compiled and not built yet has these already.
-        variables += model._tfkit_loss_tracker.variables
-        variables += getattr(model.optimizer, "variables", ())
-    for variable in variables:
-        strategy = getattr(variable, "_distribute_strategy", None)
-        if strategy is not None and not isinstance(strategy, tf.distribute.OneDeviceStrategy):
-            return strategy
-    return None
+@functools.cache
+def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Returns the function that adds up a tensor of each process, which all models of a strategy share."""
+    _, process, num_processes = _place(strategy)
+    first = process * (strategy.num_replicas_in_sync // num_processes)
+
+    def summed(value: tf.Tensor) -> tf.Tensor:
+        def on_replica() -> tf.Tensor:
+            context = tf.distribute.get_replica_context()
+            is_first = context.replica_id_in_sync_group == first
+            mine = tf.where(is_first, value, tf.zeros_like(value))
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, mine)
+
+        with strategy.scope():
+            found = strategy.run(on_replica)
+            return tf.identity(strategy.experimental_local_results(found)[0])
+
+    return tf.function(
+        summed,
+        autograph=False,
+        input_signature=[tf.TensorSpec([None], "int64")],
+    )
 
 
-def _place(strategy: Any) -> tuple[bool, int]:
-    """Returns whether this process is the chief, and the number of processes."""
+_LOST = (
+    "The training cannot go on, because a process of it has ended or does not answer: {}. Start all of them "
+    "again: with `fit(resume=folder)` or `BackupAndRestore` they continue from the last saved state. "
+    "`tfkit launch --restarts` does it by itself. The cause is in the output of that process."
+)
+
+
+def _is_of_lost_process(error: tf.errors.OpError) -> bool:
+    is_aborted = "Collective ops is aborted" in str(error) and "unhealthy" in str(error)
+    return is_aborted or isinstance(error, tf.errors.UnavailableError)
+
+
+def _place(strategy: Any) -> tuple[bool, int, int]:
+    """Returns whether this process is the chief, its number, and the number of processes."""
     resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None or not resolver.cluster_spec():
-        return True, 1
+        return True, 0, 1
     cluster = resolver.cluster_spec().as_dict()
     workers = len(cluster.get("worker", ())) + len(cluster.get("chief", ()))
     is_chief = resolver.task_type == "chief" or (
         "chief" not in cluster and resolver.task_type == "worker" and resolver.task_id == 0
     )
-    return is_chief or not resolver.task_type, max(workers, 1)
+    # The chief is counted as the first of the workers.
+    first = len(cluster.get("chief", ())) if resolver.task_type == "worker" else 0
+    number = first + (resolver.task_id or 0)
+    return is_chief or not resolver.task_type, number, max(workers, 1)
 
 
-def _seeds(dataset: Any) -> list[tuple[int, int]]:
-    """Returns the pair of seeds of each shuffle of a dataset, zeros for one that draws its own."""
-    found = [pair for each in dataset._inputs() for pair in _seeds(each)]
-    seeds = getattr(dataset, "_seed", None), getattr(dataset, "_seed2", None)
-    if "Shuffle" in type(dataset).__name__ and seeds[0] is not None and seeds[1] is not None:
-        found.append((int(seeds[0]), int(seeds[1])))
-    return found
-
-
-def _taken(value: Any, rows: replicas.Rows) -> Any:
+def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:
     """Returns the rows of a replica of a tensor of the batch."""
     if isinstance(value, tf.SparseTensor):
-        start = tf.concat([[rows.first], tf.zeros_like(value.dense_shape[1:], "int32")], 0)
-        size = tf.concat([[rows.count], tf.cast(value.dense_shape[1:], "int32")], 0)
+        start = tf.concat([[first], tf.zeros_like(value.dense_shape[1:], "int32")], 0)
+        size = tf.concat([[count], tf.cast(value.dense_shape[1:], "int32")], 0)
         return tf.sparse.slice(value, tf.cast(start, "int64"), tf.cast(size, "int64"))
     if not isinstance(value, (tf.Tensor, tf.RaggedTensor)) or value.shape.rank == 0:
         return value
-    return value[rows.first : rows.first + rows.count]
+    return value[first : first + count]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.errors.frames import warn
@@ -9,6 +10,7 @@ from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.loop import Logs, Steps, run_test
+from tfkit.src.training.termination import Termination
 from tfkit.src.training.validation import Validation
 
 if TYPE_CHECKING:
@@ -50,12 +52,22 @@ class Fit:
             validation.steps.horizon.num_runs = sum(
                 validation.is_due(epoch + 1) for epoch in epochs
             )
-        for callback in callbacks.callbacks:
-            if isinstance(callback, BackupAndRestore):
-                callback.follow(self)
+        self._backups = [
+            callback for callback in callbacks.callbacks if isinstance(callback, BackupAndRestore)
+        ]
+        for callback in self._backups:
+            callback.follow(self)
+        # Several processes stop together, even where nothing saves: else some would wait for the others.
+        if self._backups or (steps.devices is not None and steps.devices.num_processes > 1):
+            steps.termination = Termination(self._save)
 
     def run(self) -> History:
         """Trains."""
+        termination = self._steps.termination
+        with contextlib.nullcontext() if termination is None else termination.awaited():
+            return self._run()
+
+    def _run(self) -> History:
         model, callbacks = self.model, self.callbacks
         model.stop_training = False
         callbacks.on_train_begin()
@@ -74,11 +86,27 @@ class Fit:
             self._steps.reset()
             self._logs, self._is_over = logs, ran_out
             callbacks.on_epoch_end(finished, logs)
-            self._is_over = ran_out or model.stop_training
+            self._is_over = ran_out or self._is_stopped()
         if model.optimizer is not None and self._epochs:
             model.optimizer.finalize_variable_values(model.trainable_weights)
         callbacks.on_train_end(self._logs)
         return model.history
+
+    def _is_stopped(self) -> bool:
+        """Whether training stops after this epoch; ends the process after SIGTERM."""
+        termination, devices = self._steps.termination, self._steps.devices
+        stops = bool(self.model.stop_training)
+        ends = termination is not None and termination.is_asked
+        if devices is not None and devices.num_processes > 1:
+            _, stops, ends = devices.shared(0, stops, ends)
+            self.model.stop_training = stops
+        if ends and termination is not None:
+            termination.end()
+        return stops
+
+    def _save(self) -> None:
+        for callback in self._backups:
+            callback.save()
 
     def how_far(self) -> str:
         """Returns the message for the user after Ctrl-C."""

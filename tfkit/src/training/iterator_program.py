@@ -37,7 +37,9 @@ class IteratorProgram(LoopProgram):
             XLA_STEP: self._run_either,
             XLA_LOOP: self._run_block,
         }
-        self._loops: dict[tuple[str, bool], Any] = {}
+        # By kind: the loop, and an `Optional` without a batch, if it takes one; else `None`.
+        self._loops: dict[tuple[str, bool, bool], tuple[Any, Any]] = {}
+        self._first: Any = None  # The batch that was read for a program which XLA may refuse.
         self._preparation = trace.preparation
         self._is_ready = (
             False  # Whether the iterator, in the trace in progress, yields prepared batches.
@@ -57,30 +59,66 @@ class IteratorProgram(LoopProgram):
 
     def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
-        run = functools.partial(self._run, batches, num_steps)
-        return self._guarded(run, lambda: int(self._position))
+        done, logs = 0, dict[str, Any]()
+        if not (self._strict or self._proven or self.plan.kind == GRAPH_LOOP):
+            done, logs = self._try(batches)
+            if done == num_steps or not done:
+                return done, logs
+        run = functools.partial(self._run, batches, num_steps - done)
+        further, latest = self._guarded(run, lambda: done + int(self._position))
+        return done + further, latest if further else logs
+
+    def _try(self, batches: Batches) -> tuple[int, Logs]:
+        """Runs one step that XLA may refuse; another kind of program runs it then, of the same batch."""
+
+        def run() -> tuple[int, Logs]:
+            if self._first is None:
+                self._position.assign(0)  # For an error in the data.
+                self._first = batches.iterator(self._preparation).get_next_as_optional()
+            return self._run(batches, 1)
+
+        try:
+            return self._guarded(run, lambda: int(self._position))
+        finally:
+            self._first = None
 
     def _run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         iterator = batches.iterator(self._preparation)
         self._is_ready = batches.prepared_by is self._preparation
-        kind = self.plan.kind, self._is_ready
+        takes_first = self._first is not None or self.plan.kind != GRAPH_LOOP
+        kind = self.plan.kind, self._is_ready, takes_first
         if kind not in self._loops:
-            number = tf.TensorSpec([], "int64")
-            specs = [tf.type_spec_from_value(iterator), number, number]
-            self._loops[kind] = traced(
-                functools.partial(self._read, self._advances[kind[0]]), specs
-            )
+            self._loops[kind] = self._traced(iterator, *kind)
+        loop, no_batch = self._loops[kind]
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
-        done, size, logs = self._loops[kind](iterator, *numbers)
+        first = [no_batch if self._first is None else self._first] if takes_first else []
+        done, size, logs = loop(iterator, *numbers, *first)
         self.size = int(size)
         return int(done), logs
 
+    def _traced(
+        self, iterator: Any, kind: str, is_ready: bool, takes_first: bool
+    ) -> tuple[Any, Any]:
+        number = tf.TensorSpec([], "int64")
+        specs, no_batch = [tf.type_spec_from_value(iterator), number, number], None
+        if takes_first:
+            no_batch = tf.experimental.Optional.empty(iterator.element_spec)
+            specs.append(tf.type_spec_from_value(no_batch))
+        return traced(functools.partial(self._read, self._advances[kind]), specs), no_batch
+
     def _read(
-        self, advance: Callable[..., Any], iterator: Any, num_steps: tf.Tensor, size: tf.Tensor
+        self,
+        advance: Callable[..., Any],
+        iterator: Any,
+        num_steps: tf.Tensor,
+        size: tf.Tensor,
+        given: Any = None,
     ) -> tuple[tf.Tensor, tf.Tensor, Logs]:
         """Runs the iterator's batches; in each iteration, `advance` runs one or more, and reads further.
+
+        If `given` has a batch, it is the first.
 
         Batches are read as `Optional`s: the end of the data is a value then, and no error, which would end
         the program without the results of its last steps. One batch is read ahead, as the loop must know
@@ -94,7 +132,7 @@ class IteratorProgram(LoopProgram):
 
         zero = tf.constant(0, "int64")
         with self._at(zero):
-            first = _next(iterator, zero < num_steps)
+            first = _next(iterator, zero < num_steps, given)
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
@@ -267,13 +305,17 @@ class EagerIteratorProgram(EagerProgram):
         return self.run_batches(itertools.islice(values, num_steps))
 
 
-def _next(iterator: Any, wanted: tf.Tensor) -> Any:
-    """Returns the next batch as an `Optional`, empty if there is none or none is wanted."""
-    return tf.cond(
-        wanted,
-        iterator.get_next_as_optional,
-        lambda: tf.experimental.Optional.empty(iterator.element_spec),
-    )
+def _next(iterator: Any, wanted: tf.Tensor, given: Any = None) -> Any:
+    """Returns the next batch as an `Optional`, empty if there is none or none is wanted; or a given batch."""
+
+    def read() -> Any:
+        return tf.cond(
+            wanted,
+            iterator.get_next_as_optional,
+            lambda: tf.experimental.Optional.empty(iterator.element_spec),
+        )
+
+    return read() if given is None else tf.cond(given.has_value(), lambda: given, read)
 
 
 def _num_rows(batch: Any) -> tf.Tensor:

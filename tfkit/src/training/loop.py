@@ -16,6 +16,7 @@ from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
 from tfkit.src.training.horizon import Horizon
 from tfkit.src.training.pace import Pace
+from tfkit.src.training.termination import Termination
 
 if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
@@ -38,6 +39,7 @@ class Steps:
         done: steps of the present run.
         horizon: the steps of all runs.
         logs: their results.
+        termination: the request to end a training; `None` if it is not awaited.
     """
 
     def __init__(
@@ -45,18 +47,19 @@ class Steps:
     ) -> None:
         self.model = model
         self.mode = mode
+        self.devices = model._devices
+        if self.devices is not None:
+            self.devices.check_data(data)
         num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
         self.epoch: int | None = None
         self.done = 0
         self.logs: Logs = {}
+        self.termination: Termination | None = None
         self.horizon = Horizon(model._programs.steps_run[mode])
-        self.devices = model._devices
-        if self.devices is not None:
-            self.devices.check_data(data)
-            if isinstance(self.feed, ArrayFeed):
-                self.feed.agreed = self.devices.agreed
+        if self.devices is not None and isinstance(self.feed, ArrayFeed):
+            self.feed.agreed = self.devices.agreed
         self._out_of = 0
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
@@ -95,14 +98,17 @@ class Steps:
             # These programs are as long as measured time makes them, but for this limit.
             most = self.horizon.limit()
             limit = most if limit is None else min(limit, most)
+        ends = self.termination is not None and self.termination.is_asked
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if self.devices is not None and self.devices.num_processes > 1:
             # Each process measures other times, and all have to run the same programs.
-            stops = int(getattr(self.model, self._stopped_by))
-            wanted, stops = (int(value) for value in self.devices.agreed([wanted, stops]))
+            stops = bool(getattr(self.model, self._stopped_by))
+            wanted, stops, ends = self.devices.shared(wanted, stops, ends)
             if stops:
                 setattr(self.model, self._stopped_by, True)
                 return False
+        if ends and self.termination is not None:
+            self.termination.end()
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()

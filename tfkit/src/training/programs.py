@@ -230,8 +230,12 @@ class EagerProgram:
     def run_batches(self, batches: Iterable[Any]) -> tuple[int, Logs]:
         """Runs steps over batches; returns how many there were, and the logs of the last one."""
         done, logs = 0, {}
-        for batch in batches:
-            try:
+        left, end = iter(batches), object()
+        while True:
+            try:  # To read a batch may fail, too.
+                batch = next(left, end)
+                if batch is end:
+                    break
                 logs = self._step.run(batch)
             except tf.errors.OpError as error:
                 raise kernel_errors.located(error, step=done) from None

@@ -28,6 +28,7 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     with_class_weight,
 )
+from tfkit.src.training.process_data import is_own_part
 from tfkit.src.training.py_dataset import PyDataset, PyDatasetPasses
 from tfkit.src.training.step import free_batch
 from tfkit.src.training.tensor_slices import as_slices
@@ -75,7 +76,8 @@ def make_data(
                     f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
-            slices = as_slices(x) if class_weight is None else None
+            is_whole = class_weight is None and not is_own_part(x)
+            slices = as_slices(x) if is_whole else None
             if slices is not None:
                 return slices
             count = int(x.cardinality())
@@ -148,6 +150,7 @@ class _Source:
         # TensorFlow reads batches in threads of its own: the settings are those of the training thread.
         self._context = contextvars.copy_context()
         self.is_one_shot = hasattr(batches, "__next__")
+        self.is_distributed = isinstance(batches, tf.distribute.DistributedDataset)
         self._current = self._new_pass()
         self._head = list(itertools.islice(self._current, 2))
         self._fresh = True
@@ -231,7 +234,18 @@ def _length(batches: Any) -> int | None:
 def _as_batch(batch: Any) -> Any:
     if isinstance(batch, list):
         batch = tuple(batch)
+    batch = tf.nest.map_structure(_joined, batch)
     return tf.nest.map_structure(as_tensor, without_none(batch))
+
+
+def _joined(leaf: Any) -> Any:
+    """Returns the parts of a batch that `tf.distribute` has made for replicas, as the whole batch."""
+    if not isinstance(leaf, tf.distribute.DistributedValues):
+        return leaf
+    parts = [as_tensor(part) for part in leaf.values]
+    return (
+        tf.sparse.concat(0, parts) if isinstance(parts[0], tf.SparseTensor) else tf.concat(parts, 0)
+    )
 
 
 def _check_structure(first: Any, batch: Any) -> None:

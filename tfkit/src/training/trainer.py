@@ -31,9 +31,10 @@ from tfkit.src.training.data import (
     pack_x_y_sample_weight,
     split_validation,
 )
-from tfkit.src.training.devices import Devices, devices_for, predicting_devices, strategy_of
+from tfkit.src.training.devices import Devices, devices_for, predicting_devices
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
+from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
@@ -388,7 +389,7 @@ class Trainer(OlderNames):
             programs = self._programs
             if programs.predicting is None:
                 programs.predicting = (predicting_devices(self),)
-            sharing: Coordinated | None = programs.predicting[0]
+            sharing: Devices | Coordinated | None = programs.predicting[0]
             return step if sharing is None else sharing.prediction(step)
         devices = self._devices
         return step if devices is None else devices.step(self, step)

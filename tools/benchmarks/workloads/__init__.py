@@ -14,6 +14,8 @@ TRAINED = {
 TITLES = TRAINED | {
     "predict": "MLP 64-32-32-1",
     "call": "direct call of one row",
+    "mirrored": "MirroredStrategy, 2 logical CPUs",
+    "workers": "MultiWorkerMirroredStrategy, 2 processes",
     "files": "model of 200 MB, `.h5` and `.keras`",
     "export": "SavedModel of a transformer, 4 blocks",
     "images": "4 random layers, images of 64x64x3",

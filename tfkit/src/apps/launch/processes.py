@@ -17,6 +17,14 @@ from tfkit.src.apps.launch.cluster import Task, config_of, find_addresses
 from tfkit.src.apps.launch.server import LAUNCHER
 
 _SERVE = [sys.executable, "-m", "tfkit.launch", "--server"]
+# Linux kills a process that asks for it when its parent ends, even by a kill. The setting outlasts `execv`.
+_END_WITH_PARENT = """
+import ctypes, os, signal, sys
+parent, *command = sys.argv[1:]
+ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+if os.getppid() == int(parent):
+    os.execv(command[0], command)
+"""
 
 
 class Processes:
@@ -40,10 +48,11 @@ class Processes:
         self._out = out
         self._running: dict[Task, subprocess.Popen[bytes]] = {}
         self._readers: list[threading.Thread] = []
-        # Processes that have ended, as `(task, process, status)`, and signals for all, as numbers.
+        # Processes that have ended, as `(task, process, status)`; signals for all, as numbers; and errors.
         self._events: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._addresses: dict[str, list[str]] = {}
         self._writing = threading.Lock()
+        self._is_unread = False
 
     def run(self) -> int:
         """Runs the processes until those of the script have ended; returns the exit code.
@@ -52,8 +61,8 @@ class Processes:
         others, unless restarts are left.
         """
         with self._signals():
-            self._start_all()
             try:
+                self._start_all()
                 return self._watch()
             finally:
                 self._stop(signal.SIGTERM)
@@ -64,6 +73,8 @@ class Processes:
         """Handles what happens to the processes; returns the exit code."""
         while any(not task.serves for task in self._running):
             event = self._events.get()
+            if isinstance(event, OSError):
+                raise event
             if isinstance(event, int):
                 self._say(f"all processes receive {signal.Signals(event).name}")
                 self._stop(event)
@@ -96,8 +107,11 @@ class Processes:
             self._start(task)
 
     def _start(self, task: Task) -> None:
+        command = _SERVE if task.serves else self._command
+        if sys.platform == "linux":
+            command = [sys.executable, "-ISc", _END_WITH_PARENT, str(os.getpid()), *command]
         process = subprocess.Popen(
-            _SERVE if task.serves else self._command,
+            command,
             env={
                 **os.environ,
                 "TF_CONFIG": config_of(task, self._addresses),
@@ -130,9 +144,19 @@ class Processes:
         self._write(f"[launch] {text}\n")
 
     def _write(self, text: str) -> None:
+        """Writes for all; if nobody reads any more, as after `| head`, the end follows.
+
+        The threads read on, or the processes would wait for them for ever.
+        """
         with self._writing:
-            self._out.write(text)
-            self._out.flush()
+            if self._is_unread:
+                return
+            try:
+                self._out.write(text)
+                self._out.flush()
+            except OSError as error:
+                self._is_unread = True
+                self._events.put(error)
 
     def _stop(self, number: int) -> None:
         """Sends a signal to all processes, and kills what runs on after the time of grace.
@@ -156,8 +180,10 @@ class Processes:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Passes Ctrl-C and a request to end on to all processes."""
-        kinds = (signal.SIGINT, signal.SIGTERM)
+        """Passes Ctrl-C, the end of a terminal, and a request to end on to all processes."""
+        kinds = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # As under `nohup`.
+            kinds.append(signal.SIGHUP)
         before = {
             kind: signal.signal(kind, lambda kind, _: self._events.put(int(kind))) for kind in kinds
         }

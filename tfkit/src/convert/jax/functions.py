@@ -70,10 +70,9 @@ class JaxFunction:
             variables.update(self._seeded(variables, seed))
         results = self._run[bool(training)](arrays, variables)
         tensors, added = results[: call.num_outputs], results[call.num_outputs :]
-        tensors = [jnp.asarray(it) for it in tensors]
         outputs = jax.tree.map(lambda number: tensors[number], call.outputs)
         after = {path: variables[path] for path in self._state}
-        return (outputs, after, [jnp.asarray(it) for it in added]) if losses else (outputs, after)
+        return (outputs, after, added) if losses else (outputs, after)
 
     def values(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns the present values of the layer's variables as `(params, state)`."""

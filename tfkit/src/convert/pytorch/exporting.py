@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 import torch
 
-from tfkit.src.convert.pytorch.dtypes import dtype_of
+from tfkit.src.convert.pytorch.dtypes import array_of, dtype_of, tensor_of
 
 # Examples have sizes that constants of layers seldom have: PyTorch takes equal sizes for the same one.
 _ROWS, _LENGTH = 3, 11
@@ -35,6 +37,22 @@ def exported(module: torch.nn.Module, specs: list[Any]) -> bytes:
         except (torch._dynamo.exc.UserError, ValueError, RuntimeError, TypeError):
             continue
     return _stored(torch.export.export(module, arguments))
+
+
+def loaded(content: bytes, specs: list[Any]) -> tuple[Callable[..., list[np.ndarray]], bool]:
+    """Returns a stored program as a function of a list of arrays, and whether it takes any batch."""
+    program = torch.export.load(io.BytesIO(content))
+    module = program.module()
+
+    def run(arrays: list[np.ndarray]) -> list[np.ndarray]:
+        tensors = tf.nest.pack_sequence_as(specs, [tensor_of(array) for array in arrays])
+        with torch.no_grad():
+            results = [it for it in tf.nest.flatten(module(*tensors)) if it is not None]
+        return [
+            array_of(it, "bfloat16") if it.dtype == torch.bfloat16 else it.numpy() for it in results
+        ]
+
+    return run, bool(program.range_constraints)
 
 
 def _stored(program: Any) -> bytes:

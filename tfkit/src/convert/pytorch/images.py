@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from tfkit.src.convert.pytorch.operation import Operation as Node
+
+def resized_nearest(
+    x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    """Returns images of another size, of the nearest pixels."""
+    rows, columns = (
+        torch.as_tensor(_nearest(old, new, align_corners, half_pixel_centers), device=x.device)
+        for old, new in zip(x.shape[1:3], size, strict=True)
+    )
+    return x.index_select(1, rows).index_select(2, columns)
 
 
-def resized(node: Node, x: Tensor, sizes: list[int], kind: str) -> Tensor:
-    """Returns images of other sizes, by a matrix for rows and one for columns."""
-    align = node.attributes.get("align_corners", False)
-    half = node.attributes.get("half_pixel_centers", False)
+def resized_bilinear(
+    x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    """Returns images of another size, by linear interpolation."""
+    return _resized(x, size, "bilinear", align_corners, half_pixel_centers)
+
+
+def resized_bicubic(
+    x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
+) -> Tensor:
+    """Returns images of another size, by cubic interpolation."""
+    return _resized(x, size, "bicubic", align_corners, half_pixel_centers)
+
+
+def _resized(x: Tensor, size: list[int], kind: str, align: bool, half: bool) -> Tensor:
+    """Returns images of another size, by a matrix for rows and one for columns."""
     wide = x if x.is_floating_point() else x.to(torch.float32)
-    if kind == "nearest":
-        rows, columns = (
-            torch.as_tensor(_nearest(old, new, align, half), device=x.device)
-            for old, new in zip(x.shape[1:3], sizes, strict=True)
-        )
-        return x.index_select(1, rows).index_select(2, columns)
     rows, columns = (
         torch.as_tensor(_weights(old, new, kind, align, half), dtype=wide.dtype, device=x.device)
-        for old, new in zip(x.shape[1:3], sizes, strict=True)
+        for old, new in zip(x.shape[1:3], size, strict=True)
     )
     return torch.einsum("bhwc,Hh,Ww->bHWc", wide, rows, columns)
 
@@ -72,27 +86,33 @@ def _keys(x: float, a: float) -> float:
     return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
 
 
-def projected(node: Node, x: Tensor, transforms: Tensor, sizes: list[int], fill: Tensor) -> Tensor:
+def projected(
+    x: Tensor,
+    transforms: Tensor,
+    size: list[int],
+    fill: Tensor,
+    *,
+    fill_mode: str,
+    interpolation: str,
+) -> Tensor:
     """Returns images whose pixels come from the places that projective transforms give.
 
     `transforms` has 8 numbers a row; places outside are filled as `fill_mode` says.
     """
     height, width = x.shape[1:3]
-    rows = torch.arange(sizes[0], dtype=torch.float32, device=x.device)[:, None]
-    columns = torch.arange(sizes[1], dtype=torch.float32, device=x.device)[None, :]
+    rows = torch.arange(size[0], dtype=torch.float32, device=x.device)[:, None]
+    columns = torch.arange(size[1], dtype=torch.float32, device=x.device)[None, :]
     a, b, c, d, e, f, g, h = (part[:, None, None] for part in transforms.unbind(1))
     depth = g * columns + h * rows + 1
-    across = _inside((a * columns + b * rows + c) / depth, width, node["fill_mode"])
-    down = _inside((d * columns + e * rows + f) / depth, height, node["fill_mode"])
+    across = _inside((a * columns + b * rows + c) / depth, width, fill_mode)
+    down = _inside((d * columns + e * rows + f) / depth, height, fill_mode)
     dead = depth == 0
-    if node["interpolation"] == "NEAREST":
-        y = _read(x, down.round(), across.round(), fill, node["fill_mode"])
+    if interpolation == "NEAREST":
+        y = _read(x, down.round(), across.round(), fill, fill_mode)
     else:
         top, left = down.floor(), across.floor()
         y_low, x_low = (down - top)[..., None], (across - left)[..., None]
-        corner = [
-            _read(x, top + i, left + j, fill, node["fill_mode"]) for i in (0, 1) for j in (0, 1)
-        ]
+        corner = [_read(x, top + i, left + j, fill, fill_mode) for i in (0, 1) for j in (0, 1)]
         upper = (1 - x_low) * corner[0] + x_low * corner[1]
         lower = (1 - x_low) * corner[2] + x_low * corner[3]
         y = (1 - y_low) * upper + y_low * lower
@@ -164,9 +184,9 @@ def to_rgb(x: Tensor) -> Tensor:
     return (1 + (parts.clamp(0, 1) - 1) * saturation[..., None]) * value[..., None]
 
 
-def mirrored(x: Tensor, pairs: Any, mode: str) -> Tensor:
+def mirrored(x: Tensor, paddings: list[list[int]], *, mode: str) -> Tensor:
     """Returns a tensor that is continued by its mirror image."""
-    for axis, (before, after) in enumerate(pairs):
+    for axis, (before, after) in enumerate(paddings):
         if not before and not after:
             continue
         size = x.shape[axis]

@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 import torch
-from torch.fx.experimental.proxy_tensor import make_fx
 
-from tfkit.src.convert.pytorch import interpreter
+from tfkit.src.convert.graph import Graph
+from tfkit.src.convert.interpreter import Interpreter
 from tfkit.src.convert.pytorch.dtypes import array_of, dtype_of, tensor_of
+from tfkit.src.convert.pytorch.framework import Pytorch
+from tfkit.src.convert.pytorch.programs import made
 from tfkit.src.convert.tracing import Calls, trace
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 
 _MOST_PROGRAMS = 32
-_MADE_AGAIN = ("_programs", "_constants", "_opaque", "losses")
+_MADE_AGAIN = ("_programs", "_interpreters", "_opaque", "losses")
 
 
 class Spec(NamedTuple):
@@ -54,20 +56,19 @@ class TorchModule(torch.nn.Module):
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
-        name = calls.layer.name
         self._layer = [calls.layer]  # In a list, since it is no part of the module.
         self._specs = tf.nest.map_structure(
             lambda spec: Spec(tuple(spec.shape), dtype_of(spec.dtype.name)), calls.inputs
         )
-        self._modes = {
-            mode: interpreter.Program(call.graph, name) for mode, call in calls.by_training.items()
+        self._graphs: dict[bool, Graph] = {
+            mode: call.graph for mode, call in calls.by_training.items()
         }
         self._nests = {
             mode: (call.outputs, call.num_outputs) for mode, call in calls.by_training.items()
         }
         self._places: dict[str, tuple[torch.nn.Module, str]] = {}
         self._dtypes: dict[str, str] = {}
-        self._constants: dict[Any, torch.Tensor] = {}
+        self._interpreters: dict[Any, Interpreter] = {}
         self._programs: dict[Any, Callable[..., Any]] = {}
         self.losses: list[torch.Tensor] = []
         for path, variable in calls.variables.items():
@@ -76,8 +77,10 @@ class TorchModule(torch.nn.Module):
             mode: [path for path in self._places if path in call.graph.written()]
             for mode, call in calls.by_training.items()
         }
+        for mode in self._graphs:  # An operation without a formula is an error now.
+            self._interpreter(mode, torch.device("cpu"))
         # What `torch.compile` does not look into, since it is Python code that makes a graph.
-        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._modes}
+        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._graphs}
 
     def _add(self, path: str, variable: Any, trained: bool) -> None:
         """Adds a variable as a parameter, or as a buffer if no gradient changes it."""
@@ -86,6 +89,10 @@ class TorchModule(torch.nn.Module):
         for step in steps:  # Written into the dicts, since a layer may be called "float" or "type".
             modules: dict[str, Any] = owner._modules
             owner = modules.setdefault(step, torch.nn.Module())
+        while (
+            name in owner._parameters or name in owner._buffers
+        ):  # Of "a_b/kernel" and "a.b/kernel".
+            name += "_"
         value = tensor_of(variable.numpy())
         is_parameter = trained and value.is_floating_point()
         store: dict[str, Any] = owner._parameters if is_parameter else owner._buffers
@@ -99,8 +106,8 @@ class TorchModule(torch.nn.Module):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
-        self._programs, self._constants, self.losses = {}, {}, []
-        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._modes}
+        self._programs, self._interpreters, self.losses = {}, {}, []
+        self._opaque = {mode: _opaque(self._closure(mode)) for mode in self._graphs}
 
     # --- Calls ----------------------------------------------------------------------------------------
 
@@ -132,11 +139,18 @@ class TorchModule(torch.nn.Module):
         self, mode: bool, state: list[torch.Tensor], inputs: list[torch.Tensor]
     ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """Returns the results, and the new values of the variables that the call changes."""
-        before = dict(zip(self._places, state, strict=True))
+        variables = dict(zip(self._places, state, strict=True))
         device = next(iter([*state, *inputs]), torch.empty(0)).device
-        run = interpreter.Interpreter(self._modes[mode], device, dict(before), self._constants)
-        results = run.run(inputs)
-        return results, [run.state[path] for path in self._changed[mode]]
+        results = self._interpreter(mode, device)(inputs, variables)
+        return results, [variables[path] for path in self._changed[mode]]
+
+    def _interpreter(self, mode: bool, device: torch.device) -> Interpreter:
+        if (mode, device) not in self._interpreters:
+            (layer,) = self._layer
+            self._interpreters[mode, device] = Interpreter(
+                self._graphs[mode], Pytorch(device), layer.name
+            )
+        return self._interpreters[mode, device]
 
     def _program(
         self, mode: bool, state: list[torch.Tensor], inputs: list[torch.Tensor]
@@ -152,19 +166,8 @@ class TorchModule(torch.nn.Module):
         if key not in self._programs:
             if len(self._programs) >= _MOST_PROGRAMS:
                 self._programs.pop(next(iter(self._programs)))
-            self._programs[key] = self._made(mode, state, inputs)
+            self._programs[key] = made(self._closure(mode), state, inputs)
         return self._programs[key]
-
-    def _made(
-        self, mode: bool, state: list[torch.Tensor], inputs: list[torch.Tensor]
-    ) -> Callable[..., Any]:
-        function = self._closure(mode)
-        try:
-            # The graph is recorded below autograd, which then differentiates its operations.
-            made: Callable[..., Any] = make_fx(function)(state, inputs)
-        except RuntimeError:  # A loop or a branch that depends on values: Python runs it each time.
-            return function
-        return made
 
     def _flat(self, inputs: Any) -> list[torch.Tensor]:
         """Returns the tensors of a nest of inputs."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torch
 
 _WORD = 0xFFFFFFFF
+_FRACTION_BITS = {torch.float16: 10, torch.bfloat16: 7, torch.float32: 23}
 Words = tuple[torch.Tensor, ...]
 
 
@@ -33,6 +34,15 @@ def bits(count: int, key: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
         (numbers + (counter[0] & _WORD), zeros, zeros + high[0], zeros + high[1]),
     )
     return torch.stack(words, 1).reshape(-1)[:count]
+
+
+def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """Returns floats in `[0, 1)`."""
+    if dtype == torch.float64:
+        words = bits(2 * count, key, counter).reshape(-1, 2)
+        return ((words[:, 0] & (2**20 - 1)) * 2**32 + words[:, 1]).to(dtype) * 2.0**-52
+    digits = _FRACTION_BITS[dtype]
+    return (bits(count, key, counter) & (2**digits - 1)).to(dtype) * 2.0**-digits
 
 
 def _ten_rounds(key: Words, words: Words) -> Words:

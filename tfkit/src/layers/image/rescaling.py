@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base.settings import image_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
+from tfkit.src.layers.checks import check
 
 
 class Rescaling(Layer):
@@ -39,6 +40,14 @@ class Rescaling(Layer):
 
     def __init__(self, scale: Any, offset: Any = 0.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
+        for name, value in (("scale", scale), ("offset", offset)):
+            check(
+                self,
+                not isinstance(value, (str, bytes)),
+                name,
+                "a number, or a list of numbers",
+                value,
+            )
         self.scale = scale
         self.offset = offset
         self.supports_masking = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,10 +28,16 @@ def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
         ValueError: for batches that never end, without `steps`.
         TypeError: for anything else.
     """
-    array = _as_array(data)
+    array = _as_array(layer, data)
     if array is not None:
         yield array
         return
+    if isinstance(data, Mapping):
+        raise TypeError(
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes one feature. "
+            f"Received: a dict of {len(data)}. Adapt a layer for each of them, as in "
+            "`layer.adapt(data['name'])`, or use `FeatureSpace`."
+        )
     if steps is None and _is_endless(data):
         raise ValueError(
             f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot adapt to data that never ends. "
@@ -39,7 +45,7 @@ def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
         )
     for batch in itertools.islice(_iterable(layer, data), steps):
         features = batch[0] if isinstance(batch, tuple) and len(batch) else batch
-        array = _as_array(features)
+        array = _as_array(layer, features)
         if array is None or (
             not hasattr(features, "shape") and not isinstance(features, (list, str))
         ):
@@ -52,16 +58,66 @@ def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
         yield array
 
 
-def _as_array(data: Any) -> Any:
+def _as_array(layer: Layer, data: Any) -> Any:
     """Returns `data` if it is an array, a tensor, or a list of numbers or texts; else `None`."""
     if isinstance(data, _ARRAYS):
-        return data
+        return _checked(layer, data)
     if isinstance(data, (list, tuple)):
-        return tf.convert_to_tensor(data) if is_plain(data) and len(data) else None
+        return _converted(layer, data) if is_plain(data) and len(data) else None
     if is_plain(data):
         return tf.convert_to_tensor(data)
     is_table = hasattr(data, "__array__") and not isinstance(data, (tf.data.Dataset, type))
-    return np.asarray(data) if is_table else None
+    return _checked(layer, np.asarray(data)) if is_table else None
+
+
+def _converted(layer: Layer, data: Any) -> tf.Tensor:
+    try:
+        return tf.convert_to_tensor(data)
+    except (TypeError, ValueError) as error:
+        _refuse_missing(layer, data)
+        raise ValueError(
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes rows of one "
+            f"length and type; use `tf.ragged.constant` for others. {error}"
+        ) from None
+
+
+def _checked(layer: Layer, array: Any) -> Any:
+    """Returns an array; texts with something else between them, as in columns of tables, are refused."""
+    if isinstance(array, np.ndarray) and array.dtype == object:
+        _refuse_missing(layer, array.ravel().tolist())
+    return array
+
+
+def _refuse_missing(layer: Layer, values: Any) -> None:
+    """Raises an error for `None`, and for numbers between texts, in a list or a list of lists."""
+    if set(map(type, values)) <= {str, bytes}:  # A column of a table may have millions.
+        return
+    flat = list(
+        itertools.chain.from_iterable(v if isinstance(v, (list, tuple)) else [v] for v in values)
+    )
+    texts = any(isinstance(value, (str, bytes)) for value in flat)
+    for value in flat:
+        if value is None or (texts and isinstance(value, (bool, int, float, np.number))):
+            raise ValueError(
+                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes texts, or "
+                f"numbers. Received: {value!r} among {'texts' if texts else 'numbers'}. Fill missing "
+                "values first, in a table with `fillna`, and turn numbers among texts into texts."
+            )
+
+
+def refuse_texts(layer: Layer, batch: Any) -> None:
+    """Raises an error for texts in the data of a layer that takes numbers, even for those of numbers.
+
+    Raises:
+        ValueError: that names the layer and a text.
+    """
+    flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
+    if flat.size and isinstance(flat[0], (str, bytes)):
+        raise ValueError(
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes numbers. "
+            f"Received: texts, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
+            "`.astype('float32')`, or use `StringLookup`."
+        )
 
 
 def _iterable(layer: Layer, data: Any) -> Iterable[Any]:

@@ -12,6 +12,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.registry import serialization
 
 _PLAIN = (str, bytes, bool, int, float, np.generic)
+_LISTS = (*_PLAIN, list, tuple)
 
 
 class Preprocessing(Layer):
@@ -20,8 +21,22 @@ class Preprocessing(Layer):
     _allow_non_tensor_positional_args = True
 
     def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        plain = tuple([tf.convert_to_tensor(arg) if is_plain(arg) else arg for arg in args])
+        plain = tuple([self._plain(arg) if isinstance(arg, _LISTS) else arg for arg in args])
         return super()._as_tensors(plain, kwargs)
+
+    def _plain(self, value: Any) -> Any:
+        """Returns a tensor for a number, a text or a nest of lists with these; else the value itself."""
+        first = value
+        while isinstance(first, (list, tuple)) and len(first):
+            first = first[0]
+        if isinstance(first, (list, tuple)):  # An empty list: of the layer's own kind.
+            return tf.convert_to_tensor(value, self.input_dtype)
+        if first is None:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes numbers or texts. Received: a "
+                "list with `None` in it. Fill missing values first."
+            )
+        return tf.convert_to_tensor(value) if isinstance(first, _PLAIN) else value
 
     def _base_config(self) -> dict[str, Any]:
         """Returns the part of the configuration that every layer has."""

@@ -80,6 +80,11 @@ class CategoryEncoding(Preprocessing):
                 "`count_weights` is not used when `output_mode` is not `'count'`. Received: "
                 f"count_weights={count_weights} and output_mode={self.output_mode}"
             )
+        if inputs.dtype == tf.string:
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) takes integers. Received: a tensor of "
+                "dtype string. Use `StringLookup`."
+            )
         mode, dtype = self.output_mode, self.compute_dtype
         return encode(inputs, mode, self.num_tokens, dtype, self.sparse, count_weights)
 

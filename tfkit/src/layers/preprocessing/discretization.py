@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
-from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -88,13 +90,26 @@ class Discretization(Preprocessing):
             )
         if num_bins is None and bin_boundaries is None:
             raise ValueError("You need to set either `num_bins` or `bin_boundaries`.")
+        boundaries = [] if bin_boundaries is None else _floats(bin_boundaries)
+        if any(later < earlier for earlier, later in itertools.pairwise(boundaries)):
+            raise ValueError(
+                "`bin_boundaries` must be in increasing order. "
+                f"Received: bin_boundaries={bin_boundaries}. Pass `sorted(bin_boundaries)`."
+            )
         self.input_bin_boundaries = bin_boundaries
-        self.bin_boundaries = [] if bin_boundaries is None else _floats(bin_boundaries)
+        self.bin_boundaries = boundaries
         self.num_bins = num_bins
         self.epsilon = epsilon
         self.output_mode = output_mode
         self.sparse = sparse
         self.summary = np.zeros((2, 0), "float32")
+
+    @property
+    def input_dtype(self) -> str:
+        """The dtype of the inputs: bins of integers too are those of numbers with fractions."""
+        return (
+            self.compute_dtype if tf.as_dtype(self.compute_dtype).is_floating else settings.floatx()
+        )
 
     @property
     def output_dtype(self) -> str:
@@ -131,6 +146,7 @@ class Discretization(Preprocessing):
         self._check_may_adapt()
         if isinstance(data, (tf.RaggedTensor, tf.SparseTensor)):
             data = data.flat_values if isinstance(data, tf.RaggedTensor) else data.values
+        refuse_texts(self, data)
         new = quantiles.summary_of(np.asarray(data, "float32"), self.epsilon)
         self.summary = quantiles.joined(self.summary, new, self.epsilon)
 
@@ -146,6 +162,11 @@ class Discretization(Preprocessing):
             self.summary = np.zeros((2, 0), "float32")
 
     def _check_may_adapt(self) -> None:
+        if self.num_bins == 0 or not self.epsilon > 0:
+            raise ValueError(
+                "`adapt()` of a Discretization layer needs at least one bin and an `epsilon` above 0. "
+                f"Received: num_bins={self.num_bins} and epsilon={self.epsilon}"
+            )
         if self.input_bin_boundaries is not None:
             raise ValueError(
                 "Cannot adapt a Discretization layer that has been initialized with `bin_boundaries`, use "
@@ -168,6 +189,8 @@ class Discretization(Preprocessing):
         return encode(bins, self.output_mode, self._depth, self.compute_dtype, self.sparse)
 
     def _bins(self, values: tf.Tensor) -> tf.Tensor:
+        if values.dtype.is_integer:
+            values = tf.cast(values, self.input_dtype)
         values = as_floats(self, values)
         boundaries = tf.constant(self.bin_boundaries, values.dtype)
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")

@@ -164,6 +164,11 @@ class IndexLookup(WithVocabulary):
         if vocabulary is None:
             return self._without_vocabulary(inputs)
         if self.invert:
+            if inputs.dtype == tf.string:
+                raise ValueError(
+                    f"Layer '{self.path}' (of type {type(self).__name__}) has `invert=True` and takes the "
+                    "indices of tokens. Received: a tensor of dtype string."
+                )
             return on_entries(
                 _cast(inputs, tf.int64), lambda x: self._token_table(vocabulary).lookup(x)
             )

@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
-from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing
 from tfkit.src.layers.preprocessing.moments import Moments
 from tfkit.src.layers.sparse import dense
@@ -165,6 +165,7 @@ class Normalization(Preprocessing):
                 )
             array = dense(batch)
             array = array if isinstance(array, np.ndarray) else array.numpy()
+            refuse_texts(self, array)
             if not self._tfkit.built:
                 self.build(array.shape)
             self._check_fits(array.shape)

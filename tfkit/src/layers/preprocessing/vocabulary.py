@@ -79,17 +79,41 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
     Args:
         values: list, array or tensor of one axis.
         encoding: of texts; `None` for a vocabulary of integers.
+
+    Raises:
+        ValueError: for tokens of another kind.
     """
     if isinstance(values, tf.Tensor):
         values = values.numpy()
-    if isinstance(values, np.ndarray):
-        values = values.tolist()
+    values = values.tolist() if isinstance(values, np.ndarray) else list(values)
     if encoding is None:
-        return [int(value) for value in values]
+        return [_integer(value) for value in values]
+    others = [value for value in values if not isinstance(value, (str, bytes))]
+    if (others and len(others) == len(values)) or any(_is_no_token(value) for value in others):
+        found = next((value for value in others if _is_no_token(value)), others[0])
+        raise ValueError(
+            f"A vocabulary of texts is a flat list of them. Received: {quoted(found)} of type "
+            f"{type(found).__name__} in it. Leave missing values out, turn numbers into texts with `str`, or "
+            "use `IntegerLookup`."
+        )
     return [
         value if isinstance(value, bytes) else str(value).encode(encoding, UNDECODABLE)
         for value in values
     ]
+
+
+def _is_no_token(value: Any) -> bool:
+    return value is None or np.ndim(value) > 0
+
+
+def _integer(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"A vocabulary of integers is a flat list of them. Received: {quoted(value)} of type "
+            f"{type(value).__name__} in it. Leave missing values out, or use `StringLookup` for texts."
+        ) from None
 
 
 def repeated(tokens: Sequence[Token]) -> list[Token]:

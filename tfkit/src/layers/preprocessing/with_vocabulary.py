@@ -324,7 +324,7 @@ class WithVocabulary(Preprocessing):
     def _keras_variables(self) -> dict[str, Any]:
         """Returns the arrays of Keras's file, in which the vocabulary is text."""
         idf = self.idf_weights
-        return {} if idf is None or self.input_vocabulary is not None else {"idf_weights": idf}
+        return {} if idf is None else {"idf_weights": idf}
 
     def save_assets(self, dir_path: Any) -> None:
         """Writes the tokens to `vocabulary.txt`, one a line, unless the configuration has them."""

@@ -213,6 +213,13 @@ class RNN(Layer):
                 f"Layer '{self.path}' has {len(self.state_size)} state(s). Received an `initial_state` "
                 f"of {len(states)}: {given}"
             )
+        for index, (state, size) in enumerate(zip(states, self.state_size, strict=True)):
+            last = getattr(state, "shape", (size,))[-1:]
+            if isinstance(size, int) and not tf.TensorShape(last).is_compatible_with((size,)):
+                raise ValueError(
+                    f"Layer '{self.path}' has states of the sizes {list(self.state_size)}. Received an "
+                    f"`initial_state` whose state {index} has the shape {tuple(state.shape)}"
+                )
         rows = tf.nest.flatten(states)[0].shape[0]
         watch, batch_size = current_watch(), sequences.shape[0]
         # Only `fit` and the like may run a trace for any batch size. A direct call with another size than the

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving.atomic import is_discarding, keep_as
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import checkpoint
@@ -20,7 +21,8 @@ class BackupAndRestore(SparseCallback):
     """Saves the whole state of a `fit`, and continues from a saved state if there is one.
 
     After an interruption, run the program again: it ends with the same weights, results and files,
-    bit for bit on a CPU, as if it had not been interrupted. The state has all variables, the seeds,
+    bit for bit on a CPU, as if it had not been interrupted. SIGTERM, which machines send before they
+    take a process away, saves and ends it with status 143. The state has all variables, the seeds,
     the position in the data, the results so far, and the callbacks' states. A callback of
     your own takes part with `get_state()` and `set_state(state)`.
 
@@ -46,6 +48,7 @@ class BackupAndRestore(SparseCallback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         backup_dir: str | os.PathLike[str],
@@ -149,14 +152,15 @@ class BackupAndRestore(SparseCallback):
         self._steps_since_save += num_steps
         due = isinstance(self.save_freq, int) and self._steps_since_save >= self.save_freq
         if due and not self.model.stop_training:
-            self._save()
+            self.save()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Saves."""
         if self.save_freq == "epoch":
-            self._save()
+            self.save()
 
-    def _save(self) -> None:
+    def save(self) -> None:
+        """Saves the present state; `fit` calls it between two programs of steps, after SIGTERM."""
         assert self._training is not None
         self._steps_since_save = 0
         self._path.parent.mkdir(parents=True, exist_ok=True)

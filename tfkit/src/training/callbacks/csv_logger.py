@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving.atomic import is_discarding
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
@@ -30,6 +31,7 @@ class CSVLogger(Callback):
         ```
     """
 
+    @shortened
     def __init__(
         self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False
     ) -> None:

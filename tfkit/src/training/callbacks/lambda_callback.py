@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Callback
 
 _HOOKS = {name for name in vars(Callback) if name.startswith("on_")}
@@ -33,6 +34,7 @@ class LambdaCallback(Callback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         on_epoch_begin: Callable[..., Any] | None = None,

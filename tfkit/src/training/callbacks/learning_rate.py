@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
@@ -56,8 +57,14 @@ class LearningRateScheduler(Callback):
         ```
     """
 
+    @shortened
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         super().__init__()
+        if not callable(schedule):
+            raise TypeError(
+                "`schedule` must be a function of the epoch, and of the learning rate where it takes two "
+                f"arguments. Received: schedule={schedule!r}"
+            )
         self.schedule = schedule
         self.verbose = verbose
 
@@ -123,6 +130,7 @@ class ReduceLROnPlateau(MonitorCallback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         monitor: str = "val_loss",

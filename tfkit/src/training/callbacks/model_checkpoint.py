@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
@@ -50,6 +51,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         filepath: str | os.PathLike[str],

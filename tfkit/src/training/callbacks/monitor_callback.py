@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.ops import arithmetic as ops
 from tfkit.src.training.callbacks.callback import Callback
 
@@ -27,6 +28,7 @@ class MonitorCallback(Callback):
             `ops.greater` once the first epoch has ended, `None` before.
     """
 
+    @shortened
     def __init__(
         self,
         monitor: str = "val_loss",

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving import contents, model_file, orbax, weights
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
@@ -58,6 +59,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         directory: str | os.PathLike[str],

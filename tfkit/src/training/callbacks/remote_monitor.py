@@ -15,6 +15,7 @@ import numpy as np
 
 from tfkit.src.base.quoting import shown
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Callback
 
 _TIMEOUT = 10.0  # seconds
@@ -44,6 +45,7 @@ class RemoteMonitor(Callback):
         ```
     """
 
+    @shortened
     def __init__(
         self,
         root: str = "http://localhost:9000",

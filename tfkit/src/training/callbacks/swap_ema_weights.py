@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
@@ -27,6 +28,7 @@ class SwapEMAWeights(Callback):
         ```
     """
 
+    @shortened
     def __init__(self, swap_on_epoch: bool = False) -> None:
         super().__init__()
         self.swap_on_epoch = swap_on_epoch

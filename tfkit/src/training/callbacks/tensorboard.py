@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import image_data_format
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving.atomic import atomic_write, is_discarding
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.learning_rate import learning_rates
@@ -64,6 +65,7 @@ class TensorBoard(SparseCallback):
 
     takes_tensors = True  # Operations write summaries, and need not wait for the results.
 
+    @shortened
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
 from tfkit.src.training.progress import print_message
@@ -28,6 +29,7 @@ class TerminateOnNaN(SparseCallback):
         ```
     """
 
+    @shortened
     def __init__(self, raise_error: bool = False) -> None:
         super().__init__()
         self.raise_error = raise_error

@@ -1,0 +1,83 @@
+"""What several operations of TensorFlow are together (`convert/patterns.py`), as one of PyTorch's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+
+def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
+    """Returns `x @ kernel + bias`, for matrices in one operation."""
+    if bias.ndim <= 2 and bias.dtype == x.dtype and _broadcasts(bias, x.shape[0], kernel.shape[1]):
+        return torch.addmm(bias, x, kernel)
+    return x @ kernel + bias
+
+
+def _broadcasts(bias: Tensor, rows: Any, columns: Any) -> bool:
+    """Whether a sum with a matrix has the form of that matrix."""
+    sizes = (1, 1, *bias.shape)[-2:]
+    return sizes[0] in (1, rows) and sizes[1] in (1, columns)
+
+
+def reshaped_linear(x: Tensor, kernel: Tensor, shape: list[Any], bias: Tensor) -> Tensor:
+    """Returns a product of matrices in another shape, plus a bias along its last axis."""
+    if bias.shape[0] == kernel.shape[1]:
+        return torch.addmm(bias, x, kernel).reshape(shape)
+    return (x @ kernel).reshape(shape) + bias
+
+
+def gelu(x: Tensor, *, approximate: bool) -> Tensor:
+    """Returns the Gaussian error linear unit."""
+    return F.gelu(x, approximate="tanh" if approximate else "none")
+
+
+def normalization(x: Tensor, axis: Any, *, epsilon: float) -> Tensor:
+    """Returns `x` with mean 0 and variance 1 along axes."""
+    axes = sorted(each % x.ndim for each in (axis if isinstance(axis, list) else [axis]))
+    if axes == list(range(x.ndim - len(axes), x.ndim)):
+        return F.layer_norm(x, x.shape[-len(axes) :], eps=epsilon)
+    centered = x - x.mean(axes, keepdim=True)
+    return centered * torch.rsqrt(centered.square().mean(axes, keepdim=True) + epsilon)
+
+
+def scaled_normalization(
+    x: Tensor, axis: Any, gamma: Tensor, beta: Tensor, *, epsilon: float
+) -> Tensor:
+    """Returns `x` with mean 0 and variance 1 along axes, scaled and shifted along the last one."""
+    axes = axis if isinstance(axis, list) else [axis]
+    if [each % x.ndim for each in axes] == [x.ndim - 1] and gamma.shape == x.shape[-1:]:
+        return F.layer_norm(x, gamma.shape, gamma, beta, epsilon)
+    return normalization(x, axis, epsilon=epsilon) * gamma + beta
+
+
+# --- Gradients that a user wrote ----------------------------------------------------------------------
+
+
+def identities(values: list[Tensor], *, custom_gradient: bool) -> list[Tensor]:
+    """Returns the values; those with a gradient of their own refuse to be differentiated."""
+    if not custom_gradient or torch.compiler.is_exporting():
+        return values
+    return [_without_gradient(it) if it.is_floating_point() else it for it in values]
+
+
+@torch.library.custom_op("tfkit::without_gradient", mutates_args=())
+def _without_gradient(x: Tensor) -> Tensor:
+    return x.clone()
+
+
+@_without_gradient.register_fake
+def _form(x: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def _refused(context: Any, gradient: Tensor) -> Tensor:
+    raise NotImplementedError(
+        "The call has a part with a gradient of its own (`custom_gradient`), which is a function of "
+        "TensorFlow and is not converted. Outputs can be computed in PyTorch, gradients cannot."
+    )
+
+
+_without_gradient.register_autograd(_refused)
