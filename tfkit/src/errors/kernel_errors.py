@@ -241,7 +241,9 @@ def _message(text: str, place: dict[str, Any]) -> str:
         parts.append(f"in {epoch}step {place['step']} of `{place['method']}()`")
     if not parts:
         return text
-    weights = "The weights are those before that step." if place.get("method") == "fit" else ""
+    # Workers that do not wait for each other know no step.
+    is_known = place.get("method") == "fit" and "step" in place
+    weights = "The weights are those before that step." if is_known else ""
     return f"{text}\nRaised {', '.join(parts)}. {weights}".rstrip()
 
 
