@@ -36,6 +36,7 @@ NAMED_BY_STRINGS = {
     "tfkit.src.apps.serving.packages",
     "tfkit.src.convert.to_jax",
     "tfkit.src.convert.to_torch",
+    "tfkit.src.export.openvino",
     "tfkit.src.saving.orbax",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
