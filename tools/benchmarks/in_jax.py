@@ -1,7 +1,7 @@
 """Compares converted layers with plain JAX: `python -m tools.benchmarks.in_jax`.
 
 Forward and gradient of four networks, compiled, in turns; the medians and their ratios are printed. With
-`KERAS_BACKEND=jax` and Keras installed, the same networks of Keras are beside them.
+`KERAS_BACKEND=jax` and Keras installed, the same networks of Keras are timed too.
 """
 
 import os

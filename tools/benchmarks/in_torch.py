@@ -1,7 +1,7 @@
 """Compares converted layers with plain PyTorch: `python -m tools.benchmarks.in_torch`.
 
 Forward and gradient of four networks on one thread, in turns; the medians of CPU time and their ratios are
-printed. With `KERAS_BACKEND=torch` and Keras installed, the same networks of Keras are beside them.
+printed. With `KERAS_BACKEND=torch` and Keras installed, the same networks of Keras are timed too.
 """
 
 import os

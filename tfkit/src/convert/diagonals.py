@@ -1,4 +1,4 @@
-"""Where the diagonals of matrices are, one or a band of them, as TensorFlow holds them in an array.
+"""The places of diagonals in matrices, one or a band of them, as TensorFlow holds them in an array.
 
 Of a band, each row of the array of diagonals holds one, the highest first. Shorter ones are at the side
 that `align` names, first for those above the main diagonal and then for those below it.

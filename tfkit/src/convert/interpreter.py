@@ -11,7 +11,7 @@ attributes it gets those that it names as keyword-only parameters. It returns th
 A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
 and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
 `KNOWN_OR_ARRAYS` is given so if it is known. A known number for a parameter with a name in `NUMBERS` is given
-as a number of Python, beside an array. All other inputs are arrays of the framework.
+as a number of Python if another input is an array. All other inputs are arrays of the framework.
 
 The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
@@ -72,7 +72,7 @@ class Framework(Protocol):
 
     Attributes:
         name: its name, for errors.
-        formulas: the table. Entries of types that `patterns.py` has are used for what these stand for.
+        formulas: the table. Entries of types in `patterns.py` are used for several operations at once.
     """
 
     name: str

@@ -1,6 +1,6 @@
-"""What several operations of a graph are together: one node for them, where a framework has a formula for it.
+"""Puts one node in the place of several operations of a graph, where a framework has a formula for it.
 
-| type | what it stands for | inputs |
+| type | what it computes | inputs |
 |---|---|---|
 | `MatMul+BiasAdd` | `x @ kernel + bias` | `x`, `kernel`, `bias` |
 | `MatMul+Reshape+BiasAdd` | `reshape(x @ kernel, shape) + bias` | `x`, `kernel`, `shape`, `bias` |
@@ -9,7 +9,7 @@
 | `Normalization` | `(x - mean) / sqrt(variance + epsilon)` | `x`, `axis` |
 | `ScaledNormalization` | that, times `gamma`, plus `beta`, by the last axis | `x`, `axis`, `gamma`, `beta` |
 
-A node takes the place of the last operation that it stands for. The others are left out unless something else
+A node takes the place of the last of these operations. The others are left out unless something else
 needs their results.
 """
 
@@ -27,7 +27,7 @@ from tfkit.src.convert.graph import Function, Graph, Node, flat_inputs, needed
 
 
 def fused(graph: Graph, types: Collection[str]) -> Graph:
-    """Returns a graph with nodes of some of the types above in place of what they stand for."""
+    """Returns a graph with nodes of some of the types above in the place of several others."""
     patterns = {kind: pattern for kind, pattern in PATTERNS.items() if kind in types}
     if not patterns:
         return graph

@@ -1,4 +1,4 @@
-"""What several operations of TensorFlow are together (`convert/patterns.py`), as one of PyTorch's."""
+"""Formulas in PyTorch for several operations of TensorFlow at once (`convert/patterns.py`)."""
 
 from __future__ import annotations
 
