@@ -34,8 +34,10 @@ OPTIONAL = {
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.apps.serving.packages",
+    "tfkit.src.convert.jax_layer",
     "tfkit.src.convert.to_jax",
     "tfkit.src.convert.to_torch",
+    "tfkit.src.convert.torch_layer",
     "tfkit.src.saving.orbax",
     "tfkit.src.utils.visualization.galleries",
     "tfkit.src.wrappers.lazy",
