@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import functools
 import inspect
@@ -218,9 +217,7 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
             if isinstance(sizes.get(path), int):
                 each._known_size = sizes[path]
     if "call" in config:
-        given = collections.OrderedDict(specs.symbolic_from_data(config["call"]))
-        bound = inspect.BoundArguments(layer._tfkit.signature.signature, given)
-        traced(layer, bound.args, bound.kwargs)
+        traced(layer, *specs.symbolic_call(config["call"], layer._tfkit.signature.signature))
         return
     shapes = config.get("shapes_dict", config)
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -130,6 +132,22 @@ def symbolic_from_data(data: Any) -> Any:
     if isinstance(data, (list, tuple)):
         return type(data)(symbolic_from_data(item) for item in data)
     return data
+
+
+def symbolic_call(
+    data: dict[str, Any], signature: inspect.Signature
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Returns the symbolic arguments of a call, by position and by name, for specs by parameter name.
+
+    Raises:
+        TypeError: for a name that is no parameter.
+    """
+    unknown = set(data) - set(signature.parameters)
+    if unknown:
+        raise TypeError(f"got unexpected arguments {sorted(unknown)}. Expected: {signature}")
+    given = OrderedDict(symbolic_from_data(data))
+    bound = inspect.BoundArguments(signature, given)
+    return bound.args, bound.kwargs
 
 
 def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
