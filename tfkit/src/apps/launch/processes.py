@@ -144,7 +144,7 @@ class Processes:
         self._write(f"[launch] {text}\n")
 
     def _write(self, text: str) -> None:
-        """Writes for all; if nobody reads any more, as after `| head`, the end follows.
+        """Writes for all; without a reader, as after `| head`, all processes end.
 
         The threads read on, or the processes would wait for them for ever.
         """
