@@ -822,3 +822,22 @@ def test_an_override_of_get_config_gets_all_arguments_of_the_layer_it_is_made_fr
     assert config["use_bias"] is False
     assert config["activation"] == "relu"
     assert Doubled.from_config(config).units == 4
+
+
+class Summed(tfkit.layers.Layer):
+    """A call with any number of arguments."""
+
+    def build(self, *args, **kwargs):
+        self.scale = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, *args, **kwargs):
+        return self.scale * (args[0] + args[1])
+
+
+def test_a_call_with_any_arguments_is_built_again():
+    layer = Summed()
+    layer(tf.ones((2, 3)), tf.ones((2, 3)))
+    again = Summed()
+    again.build_from_config(layer.get_build_config())
+    assert again.built
+    assert len(again.weights) == 1
