@@ -26,8 +26,9 @@ OTHER_NUMBERS = {"CutMix", "MixUp"}
 NO_INPUT_GRADIENT = {"RandomSaturation", "RandomHue", "RandomColorJitter"}
 
 
-# What multiplies the rounding of its inputs: similarities by 80, within an exponential.
-LESS_EXACT = {"circle": 1e-4}
+# What multiplies the rounding of its inputs: similarities by 80, within an exponential. Gradients differ
+# from those of float64 by 1.3e-5 in JAX and by 3e-6 in TensorFlow.
+LESS_EXACT = {"circle": 3e-5}
 
 
 def assert_close(found, expected, tolerance=TOLERANCE):
