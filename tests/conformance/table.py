@@ -455,6 +455,8 @@ ELSEWHERE = {
         ("HashedCrossing", "Hashing", "IntegerLookup", "StringLookup", "TextVectorization"),
         "tests/conformance/test_preprocessing.py",
     ),
+    **dict.fromkeys(("FlaxLayer", "JaxLayer"), "tests/convert/test_jax_layer.py"),
+    "TorchModuleWrapper": "tests/convert/test_torch_layer.py",
     "InputLayer": "tests/models",
     "Lambda": "tests/layers/test_lambda_layer.py",
     "Layer": "tests/core",

@@ -18,7 +18,7 @@ def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
         ValueError: for strings, and for objects.
     """
     given, value = value, value if tf.is_tensor(value) else np.asarray(value)
-    if value.dtype == object:
+    if isinstance(value, np.ndarray) and value.dtype == object:  # As a `tf.DType`, it is string.
         raise ValueError(
             "A loss compares numbers. Received: targets or predictions of the type "
             f"{type(given).__name__}: {brief(given)}"

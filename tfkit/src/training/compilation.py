@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
@@ -19,6 +19,9 @@ from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.planner import Plans
+
+if TYPE_CHECKING:
+    from tfkit.src.training.model_steps import ModelSteps
 
 # What stands for an optimizer: itself, a name, a configuration.
 OptimizerLike = Optimizer | str | dict[str, Any] | None
@@ -116,7 +119,8 @@ class Compiled(Layer):
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         if checked.jit_compile == "auto" and is_op_determinism_enabled():
             checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
-        with placement.scope_of(self):
+        model = cast("ModelSteps", self)
+        with placement.scope_of(model):
             found = self._optimizer_for(optimizer, auto_scale_loss)
             compiled_loss = self._loss_for(checked)
             compiled_metrics = None
@@ -125,7 +129,7 @@ class Compiled(Layer):
                     checked.metrics, checked.weighted_metrics, self.output_names
                 )
             loss_tracker = Mean(name="loss")
-        placement.check_compiled(self, found, [checked.metrics, checked.weighted_metrics])
+        placement.check_compiled(model, found, [checked.metrics, checked.weighted_metrics])
         self._tfkit_settings.take(checked)
         self.optimizer = found
         self._compiled_loss = compiled_loss

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.metrics.base import Metric
 
+if TYPE_CHECKING:
+    from tfkit.src.optimizers.base import Optimizer
+    from tfkit.src.training.model_steps import ModelSteps
 
-def strategy_of(model: Any) -> tf.distribute.Strategy | None:
+
+def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:
     """Returns the strategy that has placed a model's variables, or in whose scope it was made.
 
     `OneDeviceStrategy` places variables as TensorFlow does without one: it is `None`.
@@ -28,13 +32,13 @@ def strategy_of(model: Any) -> tf.distribute.Strategy | None:
     return _unless_one_device(model._tfkit_settings.strategy)
 
 
-def scope_of(model: Any) -> contextlib.AbstractContextManager[Any]:
+def scope_of(model: ModelSteps) -> contextlib.AbstractContextManager[Any]:
     """Returns the scope in which `compile` makes the variables of an optimizer and of metrics."""
     strategy = None if tf.distribute.has_strategy() else strategy_of(model)
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 
-def check_compiled(model: Any, optimizer: Any, metrics: Iterable[Any]) -> None:
+def check_compiled(model: ModelSteps, optimizer: Optimizer | None, metrics: Iterable[Any]) -> None:
     """Refuses an optimizer and metrics that were made under another strategy than the model.
 
     Args:
@@ -62,7 +66,7 @@ def check_compiled(model: Any, optimizer: Any, metrics: Iterable[Any]) -> None:
             raise ValueError(_difference(model, expected, what, next(iter(found.values()))))
 
 
-def check_trained(model: Any, strategy: tf.distribute.Strategy) -> None:
+def check_trained(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     """Refuses a model that cannot be trained under a strategy, because parts of it were made elsewhere.
 
     Raises:
@@ -83,7 +87,7 @@ def check_trained(model: Any, strategy: tf.distribute.Strategy) -> None:
                 raise ValueError(_difference(model, strategy, what, found))
 
 
-def _difference(model: Any, expected: Any, what: str, found: Any) -> str:
+def _difference(model: ModelSteps, expected: Any, what: str, found: Any) -> str:
     def place(strategy: Any) -> str:
         return "outside of a strategy" if strategy is None else f"under {type(strategy).__name__}"
 

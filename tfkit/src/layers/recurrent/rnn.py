@@ -214,8 +214,9 @@ class RNN(Layer):
                 f"of {len(states)}: {given}"
             )
         for index, (state, size) in enumerate(zip(states, self.state_size, strict=True)):
-            last = getattr(state, "shape", (size,))[-1:]
-            if isinstance(size, int) and not tf.TensorShape(last).is_compatible_with((size,)):
+            shape = tf.TensorShape(getattr(state, "shape", None))
+            is_vector = isinstance(size, int) and shape.rank == 2  # Those of images have more axes.
+            if is_vector and not shape[1:].is_compatible_with((size,)):
                 raise ValueError(
                     f"Layer '{self.path}' has states of the sizes {list(self.state_size)}. Received an "
                     f"`initial_state` whose state {index} has the shape {tuple(state.shape)}"
