@@ -30,18 +30,10 @@ OPTIONAL = {
     "tf2onnx",
 }
 
-# A module that the user names; the packages of an extra, in a table.
+# A module that the user names; the optional packages.
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
-    "tfkit.src.apps.serving.packages",
-    "tfkit.src.convert.jax_layer",
-    "tfkit.src.convert.to_jax",
-    "tfkit.src.convert.to_torch",
-    "tfkit.src.convert.torch_layer",
-    "tfkit.src.export.openvino",
-    "tfkit.src.saving.orbax",
-    "tfkit.src.utils.visualization.galleries",
-    "tfkit.src.wrappers.lazy",
+    "tfkit.src.base.packages",
 }
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.
 COPIED = "tfkit.src.export.c_api"
@@ -162,6 +154,10 @@ def test_keras_is_reached_in_no_other_way():
                 found.append(f"{module}:{node.lineno}")
             if isinstance(node, ast.Name) and node.id in ("__import__", "import_module"):
                 found.append(f"{module}:{node.lineno}")
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "packages.imported":
+                name = node.args[0].value if isinstance(node.args[0], ast.Constant) else ""
+                if "keras" in name.split("."):
+                    found.append(f"{module}:{node.lineno}")
     assert not found
 
 

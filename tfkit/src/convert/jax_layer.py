@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base import recomputation
+from tfkit.src.base import packages, recomputation
+from tfkit.src.convert import frameworks
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.random import SeedGenerator
@@ -83,7 +83,7 @@ class JaxLayer(Layer):
         native_serialization_platforms: Any = None,
         **kwargs: Unpack[LayerOptions],
     ) -> None:
-        _imported()
+        _calling()
         call_takes = _arguments("call_fn", call_fn, _CALL)
         init_takes = () if init_fn is None else _arguments("init_fn", init_fn, _INIT)
         has_values = params is not None or state is not None
@@ -110,7 +110,7 @@ class JaxLayer(Layer):
             return
         given = {
             "rng": self._first_key() if "rng" in self._init_takes else None,
-            "inputs": _imported().ones(input_shape),
+            "inputs": _calling().ones(input_shape),
             "training": True,
         }
         values = self.init_fn(**{name: given[name] for name in self._init_takes})
@@ -124,7 +124,7 @@ class JaxLayer(Layer):
 
     def _make_weights(self, params: Any, state: Any) -> None:
         for name, values in (("params", params), ("state", state)):
-            self._structures[name] = structure = _imported().Structure(values)
+            self._structures[name] = structure = _calling().Structure(values)
             weights = [
                 self.add_weight(
                     name=path[-1] if path else name,
@@ -146,7 +146,7 @@ class JaxLayer(Layer):
             "inputs": inputs,
         }
         options = {"training": bool(training)} if "training" in self._call_takes else {}
-        outputs = _imported().call(
+        outputs = _calling().call(
             self.call_fn,
             {name: value for name, value in given.items() if name in self._call_takes},
             options,
@@ -171,7 +171,7 @@ class JaxLayer(Layer):
     def _first_key(self) -> Any:
         """Returns the key for initial values, which no call gets."""
         seed = tf.cast(self.seed_generator.state[0], tf.uint32)
-        return _imported().array(tf.stack([seed, tf.constant(tf.uint32.max, tf.uint32)]))
+        return _calling().array(tf.stack([seed, tf.constant(tf.uint32.max, tf.uint32)]))
 
     def _key(self) -> Any:
         """Returns the next key of `jax.random`, as its two words."""
@@ -239,7 +239,7 @@ class FlaxLayer(JaxLayer):
         variables: Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        flax = _flax()
+        flax = packages.imported("flax", "`FlaxLayer`", "Flax", "flax")
         if not isinstance(module, flax.linen.Module):
             raise TypeError(
                 "Argument `module` of layer FlaxLayer must be a `flax.linen.Module`. "
@@ -335,20 +335,5 @@ def _arguments(what: str, function: Any, supported: tuple[str, ...]) -> tuple[st
     return names
 
 
-def _imported() -> Any:
-    """Returns the module that imports JAX."""
-    try:
-        return importlib.import_module("tfkit.src.convert.jax.calling")
-    except ImportError as error:
-        raise ImportError(
-            f"This needs JAX, which cannot be imported ({error}). Install it: pip install 'tfkit-dl[jax]'"
-        ) from None
-
-
-def _flax() -> Any:
-    try:
-        return importlib.import_module("flax")
-    except ImportError as error:
-        raise ImportError(
-            f"`FlaxLayer` needs Flax, which cannot be imported ({error}). Install it: pip install flax"
-        ) from None
+def _calling() -> Any:
+    return frameworks.of_jax("calling", "`JaxLayer`")

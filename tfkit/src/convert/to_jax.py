@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any
 
+from tfkit.src.convert import frameworks
 from tfkit.src.convert.tracing import trace
 from tfkit.src.convert.values import set_values
 from tfkit.src.core.layer import Layer
@@ -49,12 +49,7 @@ def to_jax(
         ... except ImportError:
         ...     pass  # JAX is not installed.
     """
-    try:
-        functions = importlib.import_module("tfkit.src.convert.jax.functions")
-    except ImportError as error:
-        raise ImportError(
-            f"`to_jax` needs JAX, which is not installed: pip install 'tfkit-dl[jax]' ({error})"
-        ) from None
+    functions = frameworks.of_jax("functions", "`to_jax`")
     function = functions.JaxFunction(trace(layer, examples, keywords))
     return (function, *function.values())
 

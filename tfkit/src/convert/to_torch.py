@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from tfkit.src.convert import frameworks
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
 
@@ -44,7 +44,9 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
         ...     module = to_torch(layer, np.ones((5, 3), "float32"))
         ...     assert {name for name, _ in module.named_parameters()} == {"kernel", "bias"}
     """
-    module: TorchModule = _imported("module").convert(layer, examples, keywords)
+    module: TorchModule = frameworks.of_torch("module", "`to_torch`").convert(
+        layer, examples, keywords
+    )
     return module
 
 
@@ -59,7 +61,7 @@ def exported_program(layer: Layer, specs: list[Any]) -> bytes:
         ImportError: without PyTorch.
         NotImplementedError: if there is no formula for an operation.
     """
-    content: bytes = _imported("exporting").exported(to_torch(layer, *specs).eval(), specs)
+    content: bytes = _exporting().exported(to_torch(layer, *specs).eval(), specs)
     return content
 
 
@@ -70,16 +72,9 @@ def loaded_program(content: bytes, specs: list[Any]) -> tuple[Any, bool]:
         content: what `exported_program` returned.
         specs: those that it was made for.
     """
-    function, is_free = _imported("exporting").loaded(content, specs)
+    function, is_free = _exporting().loaded(content, specs)
     return function, bool(is_free)
 
 
-def _imported(name: str) -> Any:
-    """Returns a module of the folder that imports PyTorch."""
-    try:
-        return importlib.import_module(f"tfkit.src.convert.pytorch.{name}")
-    except ImportError as error:
-        raise ImportError(
-            f"This needs PyTorch, which cannot be imported ({error}). Install it: "
-            "pip install 'tfkit-dl[torch]'"
-        ) from None
+def _exporting() -> Any:
+    return frameworks.of_torch("exporting", 'The format "torch"')

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import recomputation
+from tfkit.src.convert import frameworks
 from tfkit.src.core.layer import Layer
 from tfkit.src.random import SeedGenerator
 from tfkit.src.registry import serialization
@@ -73,10 +73,10 @@ class TorchModuleWrapper(Layer):
         self.seed_generator = SeedGenerator()
         self._parameters = {
             name: self._weight(name, value, is_trained)
-            for name, value, is_trained in _imported().parameters(made)
+            for name, value, is_trained in _calling().parameters(made)
         }
         self._buffers = {
-            name: self._weight(name, value, False) for name, value in _imported().buffers(made)
+            name: self._weight(name, value, False) for name, value in _calling().buffers(made)
         }
 
     def _weight(self, name: str, value: tf.Tensor, is_trained: bool) -> tf.Variable:
@@ -92,7 +92,7 @@ class TorchModuleWrapper(Layer):
     @property
     def module(self) -> Any:
         """The module, with the values of the weights at this moment. It is a copy that calls do not read."""
-        _imported().assign(self._module, {**self._parameters, **self._buffers})
+        _calling().assign(self._module, {**self._parameters, **self._buffers})
         return self._module
 
     def parameters(self, recurse: bool = True) -> Any:
@@ -109,23 +109,20 @@ class TorchModuleWrapper(Layer):
         output = None
         if self.output_shape is not None:
             output = tf.TensorSpec(self.output_shape, self.compute_dtype)
-        outputs, changed = (
-            _imported()
-            .HostCall(
-                self._module,
-                (args, kwargs),
-                [
-                    (name, tf.convert_to_tensor(it), it.trainable and self.trainable)
-                    for name, it in self._parameters.items()
-                ],
-                {name: tf.convert_to_tensor(it) for name, it in self._buffers.items()},
-                self.seed_generator.next() if training else None,
-                training,
-                policy.compute_dtype if policy.is_mixed else None,
-                output,
-            )
-            .run()
+        host_call = _calling().HostCall(
+            self._module,
+            (args, kwargs),
+            [
+                (name, tf.convert_to_tensor(it), it.trainable and self.trainable)
+                for name, it in self._parameters.items()
+            ],
+            {name: tf.convert_to_tensor(it) for name, it in self._buffers.items()},
+            self.seed_generator.next() if training else None,
+            training,
+            policy.compute_dtype if policy.is_mixed else None,
+            output,
         )
+        outputs, changed = host_call.run()
         if training and not recomputation.is_second():
             for weight, value in zip(self._buffers.values(), changed, strict=True):
                 weight.assign(tf.cast(value, weight.dtype))
@@ -137,7 +134,7 @@ class TorchModuleWrapper(Layer):
         Raises:
             TypeError: for a module that was given itself, and has no `get_config`.
         """
-        if not (hasattr(self._given, "get_config") or not _imported().is_module(self._given)):
+        if not (hasattr(self._given, "get_config") or not _calling().is_module(self._given)):
             raise TypeError(
                 f"Layer '{self.path}' (of type TorchModuleWrapper) holds a module of PyTorch "
                 f"({type(self._given).__name__}), which a configuration cannot hold: that is code. "
@@ -164,7 +161,7 @@ def _made(module: Any) -> Any:
             f"returns one. Received: a {type(module).__name__}. Keras stores a module as a pickle, which may "
             "run any code: tfkit does not read it. Make the model in Python, and load its weights."
         )
-    calling = _imported()
+    calling = _calling()
     made = module if calling.is_module(module) or not callable(module) else module()
     if not calling.is_module(made):
         raise TypeError(
@@ -179,12 +176,5 @@ def _made(module: Any) -> Any:
     return made
 
 
-def _imported() -> Any:
-    """Returns the module that imports PyTorch."""
-    try:
-        return importlib.import_module("tfkit.src.convert.pytorch.calling")
-    except ImportError as error:
-        raise ImportError(
-            f"This needs PyTorch, which cannot be imported ({error}). Install it: "
-            "pip install 'tfkit-dl[torch]'"
-        ) from None
+def _calling() -> Any:
+    return frameworks.of_torch("calling", "`TorchModuleWrapper`")

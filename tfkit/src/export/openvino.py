@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import packages
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.programs import check
 from tfkit.src.export.saved_model import archive_of
@@ -43,12 +43,7 @@ def export_openvino(
     """
     if not str(filepath).endswith(".xml"):
         raise ValueError(f"Expected a file name that ends in '.xml'. Received: {filepath!r}")
-    try:
-        openvino = importlib.import_module("openvino")
-    except ImportError as error:
-        raise ImportError(
-            f"Cannot export '{layer.name}' to OpenVINO: {error}. Install it: pip install openvino"
-        ) from None
+    openvino = packages.imported("openvino", 'The format "openvino"', "OpenVINO", "openvino")
     with tempfile.TemporaryDirectory() as folder:
         with assume_onednn(False):
             archive = archive_of(layer, input_signature, freeze=True)

@@ -7,7 +7,6 @@ array the shape, dtype and checksum.
 
 from __future__ import annotations
 
-import importlib
 import json
 import math
 import os
@@ -20,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base import limits
+from tfkit.src.base import limits, packages
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.runtime.arrays import aligned_empty
 from tfkit.src.saving import contents, hdf5, json_nest
@@ -41,13 +40,9 @@ def package() -> Any:
     Raises:
         ImportError: if it is not installed; the message has the line that installs it.
     """
-    try:
-        return importlib.import_module("orbax.checkpoint")
-    except ImportError as error:
-        raise ImportError(
-            "Checkpoints of Orbax need the package orbax-checkpoint, which is not installed: "
-            f"pip install 'tfkit-dl[orbax]' ({error})"
-        ) from None
+    return packages.imported(
+        "orbax.checkpoint", "A checkpoint of Orbax", "orbax-checkpoint", "'tfkit-dl[orbax]'"
+    )
 
 
 def steps(folder: Path) -> dict[int, Path]:

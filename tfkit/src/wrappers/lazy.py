@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from tfkit.src.base import packages
 
 _NAMES = ["SKLearnClassifier", "SKLearnRegressor", "SKLearnTransformer"]
 
@@ -11,13 +12,12 @@ _NAMES = ["SKLearnClassifier", "SKLearnRegressor", "SKLearnTransformer"]
 def __getattr__(name: str) -> Any:
     if name not in _NAMES:
         raise AttributeError(f"module 'tfkit.wrappers' has no attribute {name!r}")
-    try:
-        estimators = importlib.import_module("tfkit.src.wrappers.estimators")
-    except ImportError as error:
-        raise ImportError(
-            f"`wrappers.{name}` needs scikit-learn 1.6 or later, which is not installed: "
-            f"pip install 'scikit-learn>=1.6' ({error})"
-        ) from None
+    estimators = packages.imported(
+        "tfkit.src.wrappers.estimators",
+        f"`wrappers.{name}`",
+        "scikit-learn 1.6 or later",
+        "'scikit-learn>=1.6'",
+    )
     return getattr(estimators, name)
 
 

@@ -5,8 +5,9 @@ Other commands thus start without them, be they installed or not.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
+
+from tfkit.src.base.packages import imported
 
 _MODULES = {
     "grpc": "grpc",
@@ -24,11 +25,9 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    try:
-        found = {each: importlib.import_module(path) for each, path in _MODULES.items()}
-    except ImportError as error:
-        raise ImportError(
-            f"The server needs packages that are not installed: pip install 'tfkit-dl[serve]' ({error})"
-        ) from None
+    found = {
+        each: imported(path, "The server", "gRPC and aiohttp", "'tfkit-dl[serve]'")
+        for each, path in _MODULES.items()
+    }
     globals().update(found)
     return found[name]

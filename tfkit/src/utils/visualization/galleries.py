@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import packages
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.utils.visualization.boxes import draw_bounding_boxes
 from tfkit.src.utils.visualization.masks import draw_segmentation_masks
@@ -16,15 +17,10 @@ from tfkit.src.utils.visualization.pixels import as_given, in_range
 
 
 def _matplotlib() -> Any:
-    try:
-        # Here, because its import is slow, and few programs draw.
-        for part in ("patches", "pyplot"):
-            importlib.import_module(f"matplotlib.{part}")
-        return importlib.import_module("matplotlib")
-    except ImportError as error:
-        raise ImportError(
-            f"Galleries need matplotlib. Install it: pip install matplotlib ({error})"
-        ) from None
+    """Returns matplotlib with the parts that are used: its import is slow, and few programs draw."""
+    for part in ("patches", "pyplot"):
+        packages.imported(f"matplotlib.{part}", "A gallery", "matplotlib", "matplotlib")
+    return sys.modules["matplotlib"]
 
 
 @shortened
