@@ -81,7 +81,7 @@ def test_a_saved_model_is_loaded_with_and_without_parameter_servers(seen):
         ("jit_compile", "`jit_compile=True` does not go with ParameterServerStrategy"),
         ("run_eagerly", "`run_eagerly=True` does not go with ParameterServerStrategy"),
         ("accumulation", "does not go with several workers.* Use larger batches"),
-        ("outside", "was not made under the ParameterServerStrategy in whose scope"),
+        ("outside", "belongs under ParameterServerStrategy, but all of it was made outside"),
         ("value", r"^indices\[\d+,0\] = 10 is not in \[0, 10\)"),
     ],
 )

@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.runtime import replicas
+
 _BLOCK_BYTES = 2**18  # Of a block of rows, which is sent whole even if it has few of them.
 
 
@@ -20,14 +22,8 @@ def collected_rows(strategy: Any, mine: Sequence[tf.Tensor]) -> list[tf.Tensor]:
         strategy: a strategy of several processes, in its cross-replica context.
         mine: the tensors of this process, `(rows, ...)`, with the same number of rows.
     """
-    resolver = strategy.cluster_resolver
-    cluster = resolver.cluster_spec().as_dict()
-    # TensorFlow counts the chief as the first of the workers.
-    number = resolver.task_id + (
-        len(cluster.get("chief", ())) if resolver.task_type != "chief" else 0
-    )
+    _, number, num_processes = replicas.place(strategy)
     count = tf.shape(mine[0])[0]
-    num_processes = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
     counts = _sum(strategy, count * tf.one_hot(number, num_processes, dtype="int32"))
     first, total = tf.reduce_sum(counts[:number]), tf.reduce_sum(counts)
     return [_collected(strategy, rows, first, total) for rows in mine]

@@ -20,7 +20,6 @@ import tensorflow as tf
 
 from tfkit.src.runtime import replicas
 from tfkit.src.runtime.shared_programs import differing_in_xla
-from tfkit.src.runtime.sizes import as_sizes
 
 _PHILOX = 1  # The number that TensorFlow's kernels know the algorithm by.
 # The number of low bits of an integer that form a float's fraction.
@@ -53,7 +52,7 @@ def _bits_function() -> Any:
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats in `[0, 1)`."""
-    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), as_sizes(shape))
+    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), shape)
 
 
 def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -64,7 +63,7 @@ def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats with mean 0 and deviation 1."""
-    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), as_sizes(shape))
+    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), shape)
 
 
 def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -90,9 +89,7 @@ def truncated_normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
     """Integers in `[minval, maxval)`, of 32 or 64 bits."""
-    return replicas.drawn(
-        lambda shape: _integers(shape, seed, minval, maxval, dtype), as_sizes(shape)
-    )
+    return replicas.drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
 
 
 def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
@@ -110,7 +107,7 @@ def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str)
 def _of_kernel(kernel: Any, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns the floats that one of TensorFlow's kernels draws."""
     key, counter = _kernel_key_and_counter(seed)
-    shape = shape if tf.is_tensor(shape) else tf.convert_to_tensor(shape, "int32")
+    shape = tf.convert_to_tensor(shape, "int32")
     return kernel(shape=shape, key=key, counter=counter, alg=_PHILOX, dtype=dtype)
 
 
@@ -124,7 +121,7 @@ def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns `uniform(shape, seed, dtype) >= threshold`, without computing the floats."""
-    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), as_sizes(shape))
+    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), shape)
 
 
 def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:

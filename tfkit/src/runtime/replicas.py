@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.runtime.sizes import as_sizes
+
 
 class Rows(NamedTuple):
     """The rows of one replica; there may be none.
@@ -126,12 +128,28 @@ def total(value: tf.Tensor) -> tf.Tensor:
     return summed(value)
 
 
+def place(strategy: Any) -> tuple[bool, int, int]:
+    """Returns whether this process is the chief of its cluster, its number, and the number of processes.
+
+    TensorFlow counts the chief as the first of the workers.
+    """
+    resolver = getattr(strategy, "cluster_resolver", None)
+    if resolver is None or not resolver.cluster_spec():
+        return True, 0, 1
+    cluster = resolver.cluster_spec().as_dict()
+    chiefs, workers = len(cluster.get("chief", ())), len(cluster.get("worker", ()))
+    number = (resolver.task_id or 0) + (chiefs if resolver.task_type == "worker" else 0)
+    is_chief = not resolver.task_type or (number == 0 and resolver.task_type in ("chief", "worker"))
+    return is_chief, number, max(chiefs + workers, 1)
+
+
 def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
     """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
 
     A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
     a multiple of the number of rows.
     """
+    shape = as_sizes(shape)
     own = rows()
     if own is None:
         return draw(shape)

@@ -194,9 +194,7 @@ class _Renaming:
             inside = (before.name, *callers)
             _strip(node.attr)
             node.ClearField("experimental_debug_info")
-            if (
-                node.op in library
-            ):  # As `tf.nn.ctc_loss` has them: such a call has its function's results.
+            if node.op in library:  # As in `tf.nn.ctc_loss`: the results are the function's.
                 for index, result in enumerate(library[node.op].signature.output_arg):
                     results[node.name, result.name] = f"{node.name}:r{index}"
                 node.op = self._inner(node.op, library, in_xla, inside)

@@ -34,9 +34,8 @@ class CompileSettings:
     jit_compile: bool | str = "auto"
     auto_scale_loss: bool = True
     version: int = dataclasses.field(default=0, init=False)
-    strategy = (
-        None  # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
-    )
+    # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
+    strategy = None
 
     def __post_init__(self) -> None:
         if not _is_one_of(self.jit_compile, (True, False, "auto")):

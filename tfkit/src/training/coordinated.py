@@ -189,13 +189,6 @@ def check_workers(model: ModelSteps, strategy: Any) -> None:
     Raises:
         ValueError: with what to do instead.
     """
-    variables = model.variables
-    of_strategy = (getattr(it, "_distribute_strategy", None) is strategy for it in variables)
-    if variables and not any(of_strategy):
-        raise ValueError(
-            f"Model '{model.name}' was not made under the ParameterServerStrategy in whose scope it is "
-            "trained. Make and compile it inside of `strategy.scope()`, or train it outside."
-        )
     if strategy.num_replicas_in_sync > 1:
         raise ValueError(
             "Under ParameterServerStrategy a worker trains on one GPU. Start a worker for each, with "

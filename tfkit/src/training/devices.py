@@ -43,7 +43,7 @@ class Devices:
 
     def __init__(self, strategy: tf.distribute.Strategy) -> None:
         self.strategy = strategy
-        self.is_chief, self._process, self.num_processes = _place(strategy)
+        self.is_chief, self._process, self.num_processes = replicas.place(strategy)
 
     @property
     def description(self) -> str:
@@ -91,6 +91,8 @@ class Devices:
 
         Each process calls it at the same point.
         """
+        if self.num_processes == 1:
+            return number, *flags
         mine = tf.constant([number if self.is_chief else 0, *map(int, flags)], "int64")
         number, *counts = self._sum(mine).numpy().tolist()
         return number, *(count > 0 for count in counts)
@@ -274,7 +276,7 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
 @functools.cache
 def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor]:
     """Returns the function that adds up a tensor of each process, which all models of a strategy share."""
-    _, process, num_processes = _place(strategy)
+    _, process, num_processes = replicas.place(strategy)
     first = process * (strategy.num_replicas_in_sync // num_processes)
 
     def summed(value: tf.Tensor) -> tf.Tensor:
@@ -305,22 +307,6 @@ _LOST = (
 def _is_of_lost_process(error: tf.errors.OpError) -> bool:
     is_aborted = "Collective ops is aborted" in str(error) and "unhealthy" in str(error)
     return is_aborted or isinstance(error, tf.errors.UnavailableError)
-
-
-def _place(strategy: Any) -> tuple[bool, int, int]:
-    """Returns whether this process is the chief, its number, and the number of processes."""
-    resolver = getattr(strategy, "cluster_resolver", None)
-    if resolver is None or not resolver.cluster_spec():
-        return True, 0, 1
-    cluster = resolver.cluster_spec().as_dict()
-    workers = len(cluster.get("worker", ())) + len(cluster.get("chief", ()))
-    is_chief = resolver.task_type == "chief" or (
-        "chief" not in cluster and resolver.task_type == "worker" and resolver.task_id == 0
-    )
-    # The chief is counted as the first of the workers.
-    first = len(cluster.get("chief", ())) if resolver.task_type == "worker" else 0
-    number = first + (resolver.task_id or 0)
-    return is_chief or not resolver.task_type, number, max(workers, 1)
 
 
 def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:

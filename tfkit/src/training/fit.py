@@ -97,7 +97,7 @@ class Fit:
         termination, devices = self._steps.termination, self._steps.devices
         stops = bool(self.model.stop_training)
         ends = termination is not None and termination.is_asked
-        if devices is not None and devices.num_processes > 1:
+        if devices is not None:
             _, stops, ends = devices.shared(0, stops, ends)
             self.model.stop_training = stops
         if ends and termination is not None:

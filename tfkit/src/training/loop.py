@@ -100,7 +100,7 @@ class Steps:
             limit = most if limit is None else min(limit, most)
         ends = self.termination is not None and self.termination.is_asked
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
-        if self.devices is not None and self.devices.num_processes > 1:
+        if self.devices is not None:
             # Each process measures other times, and all have to run the same programs.
             stops = bool(getattr(self.model, self._stopped_by))
             wanted, stops, ends = self.devices.shared(wanted, stops, ends)

@@ -72,7 +72,13 @@ def check_trained(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     Raises:
         ValueError: with what to make where.
     """
-    if _has_servers(strategy) or _unless_one_device(strategy) is None:
+    if _has_servers(strategy):
+        # Its variables may be anywhere, but not all of them elsewhere.
+        places = [_strategy_of_variable(variable) for variable in model.variables]
+        if places and strategy not in places:
+            raise ValueError(_difference(model, strategy, "all of it", places[0]))
+        return
+    if _unless_one_device(strategy) is None:
         return
     optimizer = model.optimizer
     tracker = model._tfkit_loss_tracker
@@ -89,7 +95,9 @@ def check_trained(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
 
 def _difference(model: ModelSteps, expected: Any, what: str, found: Any) -> str:
     def place(strategy: Any) -> str:
-        return "outside of a strategy" if strategy is None else f"under {type(strategy).__name__}"
+        if strategy is None:
+            return "outside of a strategy"
+        return f"under {type(strategy).__name__.removesuffix('V2')}"
 
     return (
         f"The model '{model.name}' belongs {place(expected)}, but {what} was made {place(found)}. Make the "

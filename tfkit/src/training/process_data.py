@@ -108,13 +108,12 @@ def _divide(data: DatasetData, counts: list[int]) -> None:
             "infinite in all of them: pass `dataset.apply(tf.data.experimental.assert_cardinality(number))`, "
             f"or `dataset.repeat()` and `steps_per_epoch`. Received numbers of batches: {counts}"
         )
-    most = max(counts)
-    missing = most - (counts_own := int(dataset.cardinality()))
-    if counts_own >= 0 and missing:
+    own, most = int(dataset.cardinality()), max(counts)
+    if own >= 0 and own < most:
         empty = dataset.take(1).map(lambda *batch: _without_rows(_joined(dataset, batch)))
-        if not counts_own:
+        if own == 0:
             empty = tf.data.Dataset.from_tensors(_no_rows(dataset.element_spec))
-        dataset = dataset.concatenate(empty.repeat(missing))
+        dataset = dataset.concatenate(empty.repeat(most - own))
     data.dataset = dataset.map(lambda *batch: Part(_joined(dataset, batch)))
     data.num_batches = most if most >= 0 else None
 

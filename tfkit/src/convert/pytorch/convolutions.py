@@ -93,30 +93,6 @@ def convolution(
     return _from_first(y, data_format)
 
 
-def with_bias(
-    x: Tensor,
-    kernel: Tensor,
-    bias: Tensor,
-    *,
-    strides: Any,
-    padding: str,
-    dilations: Any,
-    explicit_paddings: Any,
-    data_format: str,
-) -> Tensor:
-    """Returns a convolution with a bias."""
-    return convolution(
-        x,
-        kernel,
-        bias,
-        strides=strides,
-        padding=padding,
-        dilations=dilations,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )
-
-
 def depthwise(
     x: Tensor,
     kernel: Tensor,

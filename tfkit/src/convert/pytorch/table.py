@@ -637,7 +637,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "TensorListSetItem": lists.set_item,
     "TensorListStack": lists.stack,
     # What several operations are together
-    "Conv2D+BiasAdd": convolutions.with_bias,
+    "Conv2D+BiasAdd": convolutions.convolution,
     "Gelu": composites.gelu,
     "MatMul+BiasAdd": composites.linear,
     "MatMul+Reshape+BiasAdd": composites.reshaped_linear,

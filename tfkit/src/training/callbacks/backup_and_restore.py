@@ -12,7 +12,7 @@ from tfkit.src.saving.atomic import is_discarding, keep_as
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import checkpoint
 from tfkit.src.training.callbacks.callback import Logs
-from tfkit.src.training.callbacks.sparse_callback import SparseCallback
+from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency
 
 _FILE = "training.h5"
 
@@ -61,14 +61,8 @@ class BackupAndRestore(SparseCallback):
             raise ValueError(
                 f"`backup_dir` must be the path of a folder. Received: backup_dir={backup_dir!r}"
             )
-        is_count = isinstance(save_freq, int) and not isinstance(save_freq, bool) and save_freq > 0
-        if save_freq != "epoch" and not is_count:
-            raise ValueError(
-                "`save_freq` must be 'epoch' or a positive number of batches. "
-                f"Received: save_freq={save_freq!r}"
-            )
         self.backup_dir = backup_dir
-        self.save_freq = save_freq
+        self.save_freq = save_frequency(save_freq)
         self.double_checkpoint = double_checkpoint
         self.delete_checkpoint = delete_checkpoint
         path = Path(backup_dir)

@@ -11,7 +11,7 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
-from tfkit.src.training.callbacks.sparse_callback import SparseCallback
+from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency
 from tfkit.src.training.progress import print_message
 
 _MODEL_SUFFIXES = (".keras", ".h5", ".hdf5")
@@ -68,12 +68,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         self.verbose = verbose
         self.save_best_only = save_best_only
         self.save_weights_only = save_weights_only
-        self.save_freq = save_freq
-        if save_freq != "epoch" and not (isinstance(save_freq, int) and save_freq > 0):
-            raise ValueError(
-                "`save_freq` must be 'epoch' or a positive number of batches. "
-                f"Received: save_freq={save_freq!r}"
-            )
+        self.save_freq = save_frequency(save_freq)
         suffixes = (_WEIGHTS_SUFFIX,) if save_weights_only else _MODEL_SUFFIXES
         if not self.filepath.endswith(suffixes):
             raise ValueError(

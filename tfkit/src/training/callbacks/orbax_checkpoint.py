@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.integers import positive_integer
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.saving import contents, model_file, orbax, weights
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
-from tfkit.src.training.callbacks.sparse_callback import SparseCallback
+from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency
 from tfkit.src.training.progress import print_message
 
 
@@ -74,21 +75,13 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         save_weights_only: bool = False,
     ) -> None:
         super().__init__(monitor, mode, initial_value_threshold)
-        if save_freq != "epoch" and not _is_count(save_freq):
-            raise ValueError(
-                "`save_freq` must be 'epoch' or a positive number of batches. "
-                f"Received: save_freq={save_freq!r}"
-            )
-        if max_to_keep is not None and not _is_count(max_to_keep):
-            raise ValueError(
-                "`max_to_keep` must be a positive number of checkpoints, or None for all. "
-                f"Received: max_to_keep={max_to_keep!r}"
-            )
+        if max_to_keep is not None:
+            max_to_keep = positive_integer("max_to_keep", max_to_keep, ", or None for all")
         orbax.package()
         self.directory = directory
         self.verbose = verbose
         self.save_best_only = save_best_only
-        self.save_freq = save_freq
+        self.save_freq = save_frequency(save_freq)
         self.max_to_keep = max_to_keep
         self.save_on_background = save_on_background
         self.save_weights_only = save_weights_only
@@ -188,7 +181,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
             writer.close()
 
     def _steps_left(self) -> int | None:
-        return None if self.save_freq == "epoch" else int(self.save_freq) - self._steps_since_save
+        return None if self.save_freq == "epoch" else self.save_freq - self._steps_since_save
 
     def _check_folder(self) -> None:
         """Raises an error if a new training finds checkpoints that are later than those to be written."""
@@ -229,7 +222,3 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         if better:
             self.best = current
         return better
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0

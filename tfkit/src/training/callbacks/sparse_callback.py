@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+import numbers
+from typing import Literal
+
 from tfkit.src.training.callbacks.callback import Callback, Logs
+
+
+def save_frequency(save_freq: str | int) -> int | Literal["epoch"]:
+    """Returns the argument `save_freq` of callbacks that save: `"epoch"`, or a number of batches.
+
+    Raises:
+        ValueError: for another value.
+    """
+    if save_freq == "epoch":
+        return "epoch"
+    if not isinstance(save_freq, numbers.Integral) or isinstance(save_freq, bool) or save_freq < 1:
+        raise ValueError(
+            "`save_freq` must be 'epoch' or a positive number of batches. "
+            f"Received: save_freq={save_freq!r}"
+        )
+    return int(save_freq)
 
 
 class SparseCallback(Callback):
@@ -24,9 +43,8 @@ class SparseCallback(Callback):
         ```
     """
 
-    latest_steps: tuple[int, int] | None = (
-        None  # The index of the last batch and the number of steps; `None` for one step.
-    )
+    # The index of the last batch and the number of steps; `None` for one step.
+    latest_steps: tuple[int, int] | None = None
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
         """Returns how many training steps may run before this callback must be called; `None` for any number.
