@@ -183,6 +183,7 @@ def op_def_registry():
     assert [argument.type_attr for argument in definition.input_arg] == ["T", "T"]
     assert private.op_def_registry.get("NoSuchOperation") is None
     assert private.op_def_registry.get("AssignVariableOp").is_stateful
+    assert private.op_def_registry._cache["MatMul"] is definition
 
 
 @contract

@@ -1,6 +1,7 @@
 """tfkit: deep learning for TensorFlow alone."""
 
 from tfkit.src.borrowed import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first to import TensorFlow
+from tfkit.src.borrowed import tensorflow_threads as _tensorflow_threads  # noqa: F401
 
 # isort: split
 from tfkit import activations as activations

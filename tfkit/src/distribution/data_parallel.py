@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base.per_thread import PerThread
 from tfkit.src.distribution.devices import list_devices, strategy_of_processes
 from tfkit.src.distribution.layouts import UNDIVIDED, DeviceMesh, TensorLayout
+from tfkit.src.runtime import replicas
 
 
 class DataParallel:
@@ -86,8 +87,7 @@ class DataParallel:
     @property
     def num_processes(self) -> int:
         """The number of processes."""
-        resolver = self.strategy.cluster_resolver
-        return max(1, len(resolver.cluster_spec().as_dict().get("worker", []))) if resolver else 1
+        return replicas.place(self.strategy)[2]
 
     @property
     def num_model_replicas(self) -> int:
@@ -97,8 +97,7 @@ class DataParallel:
     @property
     def data_shard_id(self) -> int:
         """The number of this process among those that read data."""
-        resolver = self.strategy.cluster_resolver
-        return int(resolver.task_id or 0) if resolver else 0
+        return replicas.place(self.strategy)[1]
 
     def get_data_layout(self, data_shape: Sequence[int | None]) -> TensorLayout:
         """Returns the layout of a batch: divided along its first axis. A scalar is not divided."""
