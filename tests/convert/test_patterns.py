@@ -40,6 +40,33 @@ def test_matrices_and_images():
     assert types(layers.Conv2D(3, 2), X[..., None]) == {"Conv2D+BiasAdd"}
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, True),
+        ({"return_sequences": True, "return_state": True, "go_backwards": True}, True),
+        ({"dropout": 0.5, "unit_forget_bias": False}, True),
+        ({"recurrent_dropout": 0.5}, False),
+        ({"activation": "relu"}, False),
+        ({"recurrent_activation": "hard_sigmoid"}, False),
+        ({"dtype": "float64"}, False),
+        ({"use_bias": False}, False),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, dict) else "",
+)
+@pytest.mark.parametrize("steps", [4, None])
+def test_the_loop_of_an_lstm_is_one_node(steps, options, expected):
+    example = tf.TensorSpec((None, steps, 6), options.get("dtype", "float32"))
+    assert ("LSTM" in types(layers.LSTM(3, **options), example)) == expected
+
+
+def test_other_loops_over_time_stay():
+    assert "LSTM" not in types(layers.GRU(3)) | types(layers.SimpleRNN(3))
+    assert "LSTM" not in types(layers.RNN(layers.LSTMCell(3)))
+    masked = tfkit.Sequential([layers.Masking(), layers.LSTM(3)])
+    assert "LSTM" not in types(masked)
+
+
 def almost_gelu(x):
     return (0.5 * x) * tf.math.erfc(-x * 0.6)
 

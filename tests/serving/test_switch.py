@@ -412,7 +412,9 @@ def test_the_packages_that_are_missing_are_named(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "aiohttp", None)
     monkeypatch.delitem(sys.modules, "aiohttp.web", raising=False)
     assert cli.main(["serve", str(tmp_path)]) == 2
-    assert "pip install 'tfkit-dl[serve]' (No module named 'aiohttp.web'" in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert "No module named 'aiohttp.web'" in message
+    assert "Install it: pip install 'tfkit-dl[serve]'" in message
 
 
 def test_other_commands_do_without_the_packages():

@@ -76,7 +76,7 @@ def test_without_the_package_the_error_names_the_line_that_installs_it(monkeypat
 
 @pytest.mark.parametrize("bad", [{"save_freq": 0}, {"save_freq": "batch"}, {"max_to_keep": 0}])
 def test_bad_arguments(bad, tmp_path):
-    with pytest.raises(ValueError, match=f"{next(iter(bad))}="):
+    with pytest.raises(ValueError, match=f"`{next(iter(bad))}` must be"):
         tfkit.callbacks.OrbaxCheckpoint(tmp_path, **bad)
 
 

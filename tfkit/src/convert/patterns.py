@@ -8,6 +8,7 @@
 | `Gelu` | `x * Phi(x)` | `x` |
 | `Normalization` | `(x - mean) / sqrt(variance + epsilon)` | `x`, `axis` |
 | `ScaledNormalization` | that, times `gamma`, plus `beta`, by the last axis | `x`, `axis`, `gamma`, `beta` |
+| `LSTM` | the loop of an `LSTM` over time | `x`, `kernel`, `recurrent_kernel`, `bias`, `h`, `c` |
 
 A node takes the place of the last of these operations. The others are left out unless something else
 needs their results.
@@ -18,12 +19,13 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfkit.src.convert.graph import Function, Graph, Node, flat_inputs, needed
+from tfkit.src.convert.recurrence import lstm_loop
 
 
 def fused(graph: Graph, types: Collection[str]) -> Graph:
@@ -36,14 +38,15 @@ def fused(graph: Graph, types: Collection[str]) -> Graph:
 
 
 def _fused(function: Function, graph: Graph, patterns: dict[str, Pattern]) -> Function:
-    values = _Values(function)
+    function = _without_identities(function)
+    values = _Values(function, graph)
     nodes = []
     for node in function.nodes:
         for kind, pattern in patterns.items():
             found = pattern(values, node)
             if found is not None:
-                inputs, attributes = found
-                node = Node(node.name, kind, inputs, node.outputs, attributes)
+                outputs = node.outputs if found.outputs is None else found.outputs
+                node = Node(node.name, kind, found.inputs, outputs, found.attributes)
                 values.add(node)
                 break
         nodes.append(node)
@@ -52,10 +55,32 @@ def _fused(function: Function, graph: Graph, patterns: dict[str, Pattern]) -> Fu
     )
 
 
+def _without_identities(function: Function) -> Function:
+    """Leaves out the nodes to which TensorFlow ties a gradient that is not the user's."""
+    same: dict[int, int] = {}
+
+    def renamed(numbers: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(same.get(number, number) for number in numbers)
+
+    nodes = []
+    for node in function.nodes:
+        inputs = tuple(
+            renamed(it) if isinstance(it, tuple) else same.get(it, it) for it in node.inputs
+        )
+        if node.type == "IdentityN" and not node.attributes["custom_gradient"]:
+            (values,) = inputs
+            assert isinstance(values, tuple)
+            same.update(zip(node.outputs, values, strict=True))
+        else:
+            nodes.append(dataclasses.replace(node, inputs=inputs))
+    return dataclasses.replace(function, nodes=tuple(nodes), results=renamed(function.results))
+
+
 class _Values:
     """The nodes of a function by the numbers of their results."""
 
-    def __init__(self, function: Function) -> None:
+    def __init__(self, function: Function, graph: Graph) -> None:
+        self.functions = graph.functions
         self._nodes: dict[int, Node] = {}
         self._uses = collections.Counter(function.results)
         for node in function.nodes:
@@ -74,6 +99,10 @@ class _Values:
     def inner(self, number: Any, *types: str) -> Node | None:
         """Returns the node that computes a value, if it is of a type and nothing else uses the value."""
         return self.of(number, *types) if self._uses[number] == 1 else None
+
+    def is_used(self, number: Any) -> bool:
+        """Whether something uses a value."""
+        return self._uses[number] > 0
 
     def constant(self, number: Any) -> np.ndarray | None:
         """Returns a constant."""
@@ -98,7 +127,20 @@ class _Values:
         return None
 
 
-Found = tuple[tuple[Any, ...], dict[str, Any]]
+class Found(NamedTuple):
+    """What a node that takes the place of several others has.
+
+    Attributes:
+        inputs: numbers of values.
+        attributes: by name.
+        outputs: numbers of values, if they are not all of the last of the others.
+    """
+
+    inputs: tuple[Any, ...]
+    attributes: Mapping[str, Any] = {}
+    outputs: tuple[int, ...] | None = None
+
+
 Pattern = Callable[[_Values, Node], Found | None]
 
 
@@ -124,7 +166,7 @@ def _linear(values: _Values, node: Node) -> Found | None:
     if not found or not _is_plain(found[0]):
         return None
     product, bias = found
-    return (*product.inputs, bias), {}
+    return Found((*product.inputs, bias))
 
 
 def _reshaped_linear(values: _Values, node: Node) -> Found | None:
@@ -133,14 +175,14 @@ def _reshaped_linear(values: _Values, node: Node) -> Found | None:
     if not found or not product or not _is_plain(product):
         return None
     reshape, bias = found
-    return (*product.inputs, reshape.inputs[1], bias), {}
+    return Found((*product.inputs, reshape.inputs[1], bias))
 
 
 def _convolution(values: _Values, node: Node) -> Found | None:
     found = _bias(values, node, "Conv2D")
     if not found or found[0].attributes["data_format"] != "NHWC":
         return None
-    return (*found[0].inputs, found[1]), dict(found[0].attributes)
+    return Found((*found[0].inputs, found[1]), found[0].attributes)
 
 
 def _gelu(values: _Values, node: Node) -> Found | None:
@@ -156,9 +198,9 @@ def _gelu(values: _Values, node: Node) -> Found | None:
             if not values.is_number(values.other(half, x), 0.5):
                 continue
             if factor.type == "Erfc" and _is_scaled_negative(values, factor.inputs[0], x):
-                return (x,), {"approximate": False}
+                return Found((x,), {"approximate": False})
             if factor.type == "AddV2" and _is_one_plus_tanh(values, factor, x):
-                return (x,), {"approximate": True}
+                return Found((x,), {"approximate": True})
     return None
 
 
@@ -208,7 +250,7 @@ def _normalization(values: _Values, node: Node) -> Found | None:
         return None
     if not (mean.attributes["keep_dims"] and variance.attributes["keep_dims"]):
         return None
-    return (x, mean.inputs[1]), {"epsilon": float(epsilon)}
+    return Found((x, mean.inputs[1]), {"epsilon": float(epsilon)})
 
 
 def _scaled_normalization(values: _Values, node: Node) -> Found | None:
@@ -226,7 +268,29 @@ def _scaled_normalization(values: _Values, node: Node) -> Found | None:
         return None
     if form is None or form.shape != (2,) or form[0] != -1:
         return None
-    return (*normalized.inputs, gamma, found[1]), dict(normalized.attributes)
+    return Found((*normalized.inputs, gamma, found[1]), normalized.attributes)
+
+
+def _lstm(values: _Values, node: Node) -> Found | None:
+    loop = lstm_loop(node, values.functions)
+    if loop is None:
+        return None
+    (given,) = node.inputs
+    assert isinstance(given, tuple)
+    projected = values.of(given[loop.inputs], "MatMul+Reshape+BiasAdd")
+    rows = projected and values.of(projected.inputs[0], "Reshape")  # `(steps * batch, input_dim)`
+    outputs = tuple(node.outputs[place] for place in (*loop.states, loop.outputs))
+    known = outputs if loop.has_outputs else outputs[:2]
+    if (
+        not projected
+        or not rows
+        or any(values.is_used(it) for it in node.outputs if it not in known)
+    ):
+        return None
+    _, kernel, _, bias = projected.inputs
+    weights = (kernel, given[loop.kernel], bias)
+    inputs = (rows.inputs[0], *weights, *(given[place] for place in loop.states))
+    return Found(inputs, {"num_steps": loop.num_steps}, outputs)
 
 
 PATTERNS: dict[str, Pattern] = {
@@ -236,4 +300,5 @@ PATTERNS: dict[str, Pattern] = {
     "Gelu": _gelu,
     "Normalization": _normalization,
     "ScaledNormalization": _scaled_normalization,
+    "LSTM": _lstm,
 }

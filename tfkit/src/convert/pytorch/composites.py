@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from tfkit.src.convert.pytorch import lists
+
 
 def linear(x: Tensor, kernel: Tensor, bias: Tensor) -> Tensor:
     """Returns `x @ kernel + bias`, for matrices in one operation."""
@@ -51,6 +53,38 @@ def scaled_normalization(
     if [each % x.ndim for each in axes] == [x.ndim - 1] and gamma.shape == x.shape[-1:]:
         return F.layer_norm(x, gamma.shape, gamma, beta, epsilon)
     return normalization(x, axis, epsilon=epsilon) * gamma + beta
+
+
+def lstm(
+    x: Tensor,
+    kernel: Tensor,
+    recurrent_kernel: Tensor,
+    bias: Tensor,
+    h: Tensor,
+    c: Tensor,
+    *,
+    num_steps: int | None,
+) -> list[Any]:
+    """Returns the last output and memory of an LSTM, and the list of all outputs.
+
+    PyTorch orders the gates as Keras does, and adds two biases.
+
+    Args:
+        x: `(steps, batch, input_dim)`.
+        kernel: `(input_dim, 4 * units)`.
+        recurrent_kernel: `(units, 4 * units)`.
+        bias: `(4 * units,)`.
+        h: `(batch, units)`, the first output.
+        c: `(batch, units)`, the first memory.
+        num_steps: the number of steps; `None` if it varies.
+    """
+    if x.ndim != 3 or num_steps not in (None, x.shape[0]):
+        raise ValueError(f"An LSTM of {num_steps} steps has inputs of shape {tuple(x.shape)}")
+    weights = [kernel.T, recurrent_kernel.T, bias, torch.zeros_like(bias)]
+    outputs, h, c = torch.lstm(
+        x, (h[None], c[None]), weights, True, 1, 0.0, torch.is_grad_enabled(), False, False
+    )
+    return [h[0], c[0], lists.of(outputs)]
 
 
 # --- Gradients that a user wrote ----------------------------------------------------------------------

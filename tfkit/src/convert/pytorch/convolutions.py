@@ -93,6 +93,30 @@ def convolution(
     return _from_first(y, data_format)
 
 
+def with_bias(
+    x: Tensor,
+    kernel: Tensor,
+    bias: Tensor,
+    *,
+    strides: Any,
+    padding: str,
+    dilations: Any,
+    explicit_paddings: Any,
+    data_format: str,
+) -> Tensor:
+    """Returns a convolution with a bias: an operation with one input more."""
+    return convolution(
+        x,
+        kernel,
+        bias,
+        strides=strides,
+        padding=padding,
+        dilations=dilations,
+        explicit_paddings=explicit_paddings,
+        data_format=data_format,
+    )
+
+
 def depthwise(
     x: Tensor,
     kernel: Tensor,

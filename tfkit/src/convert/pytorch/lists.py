@@ -16,11 +16,20 @@ class TensorList:
     Args:
         dtype: that of the elements, by TensorFlow's name.
         items: the elements; `None` for one that was not set.
+        whole: all elements in one tensor, in place of `items`.
     """
 
-    def __init__(self, dtype: str, items: tuple[Tensor | None, ...] = ()) -> None:
+    def __init__(
+        self, dtype: str, items: tuple[Tensor | None, ...] = (), whole: Tensor | None = None
+    ) -> None:
         self.dtype = dtype
-        self.items = items
+        self._items = items
+        self.whole = whole
+
+    @property
+    def items(self) -> tuple[Tensor | None, ...]:
+        """The elements. Not taken from the whole before something needs them: their number may be free."""
+        return self._items if self.whole is None else self.whole.unbind(0)
 
     def __len__(self) -> int:
         return len(self.items)
@@ -33,7 +42,12 @@ def reserve(shape: Any, num_elements: int, *, element_dtype: str) -> TensorList:
 
 def from_tensor(x: Tensor, shape: Any) -> TensorList:
     """Returns the list of a tensor's elements along the first axis."""
-    return TensorList(str(x.dtype).removeprefix("torch."), x.unbind(0))
+    return of(x)
+
+
+def of(x: Tensor) -> TensorList:
+    """Returns the list of a tensor's elements along the first axis."""
+    return TensorList(str(x.dtype).removeprefix("torch."), whole=x)
 
 
 def push_back(items: TensorList, x: Tensor) -> TensorList:
@@ -54,6 +68,8 @@ def get_item(items: TensorList, index: int, shape: Any) -> Tensor:
 
 def stack(items: TensorList, shape: Any) -> Tensor:
     """Returns all elements as one tensor, with zeros for those that were not set."""
+    if items.whole is not None:
+        return items.whole
     given = [item for item in items.items if item is not None]
     if not given:
         sizes = [len(items), *(shape if isinstance(shape, list) else [])]

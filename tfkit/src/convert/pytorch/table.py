@@ -637,8 +637,9 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "TensorListSetItem": lists.set_item,
     "TensorListStack": lists.stack,
     # What several operations are together
-    "Conv2D+BiasAdd": convolutions.convolution,
+    "Conv2D+BiasAdd": convolutions.with_bias,
     "Gelu": composites.gelu,
+    "LSTM": composites.lstm,
     "MatMul+BiasAdd": composites.linear,
     "MatMul+Reshape+BiasAdd": composites.reshaped_linear,
     "Normalization": composites.normalization,

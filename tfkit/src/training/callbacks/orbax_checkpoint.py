@@ -75,13 +75,13 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         save_weights_only: bool = False,
     ) -> None:
         super().__init__(monitor, mode, initial_value_threshold)
+        self.save_freq = save_frequency(save_freq)
         if max_to_keep is not None:
             max_to_keep = positive_integer("max_to_keep", max_to_keep, ", or None for all")
         orbax.package()
         self.directory = directory
         self.verbose = verbose
         self.save_best_only = save_best_only
-        self.save_freq = save_frequency(save_freq)
         self.max_to_keep = max_to_keep
         self.save_on_background = save_on_background
         self.save_weights_only = save_weights_only
