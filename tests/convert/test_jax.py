@@ -240,6 +240,17 @@ def test_a_stored_program_runs_without_tensorflow(layer, tmp_path):
     subprocess.run([sys.executable, "-c", STORED, *files], check=True, timeout=120)
 
 
+@pytest.mark.parametrize("all_outputs", [True, False])
+def test_the_number_of_steps_may_be_free_too(all_outputs):
+    made = layers.LSTM(3, return_sequences=all_outputs)
+    f, params, state = to_jax(made, tf.TensorSpec((None, None, 3)))
+    rows, steps = jax.export.symbolic_shape("rows, steps")
+    form = jax.ShapeDtypeStruct((rows, steps, 3), "float32")
+    program = jax.export.export(jax.jit(lambda x: f(params, state, x)[0]))(form)
+    for x in (STEPS, STEPS[:1, :2]):
+        np.testing.assert_allclose(program.call(x), made(x), atol=1e-6)
+
+
 def test_an_operation_without_a_formula_is_named():
     class Joined(layers.Layer):
         def call(self, x):

@@ -155,6 +155,17 @@ def test_nests_and_mixed_precision():
     assert symbolic["sum"].shape == (None, 4)
 
 
+def test_a_converted_layer_becomes_a_layer_again():
+    """Its parameters are named by paths."""
+    model = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(4, "tanh"), layers.Dense(2)])
+    x = np.random.default_rng(0).normal(size=(5, 3)).astype("float32")
+    f, params, state = tfkit.interop.to_jax(model, x)
+    again = layers.JaxLayer(lambda params, inputs: f(params, state, inputs)[0], params=params)
+    np.testing.assert_allclose(again(x), model(x), atol=1e-6)
+    assert again.params.keys() == params.keys()
+    assert len(again.trainable_weights) == 4
+
+
 def test_refusals():
     with pytest.raises(ValueError, match="cannot all be `None`"):
         layers.JaxLayer(affine)

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import packages, recomputation
+from tfkit.src.base.names import escaped
 from tfkit.src.convert import frameworks
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
@@ -127,7 +128,7 @@ class JaxLayer(Layer):
             self._structures[name] = structure = _calling().Structure(values)
             weights = [
                 self.add_weight(
-                    name=path[-1] if path else name,
+                    name=escaped(path[-1]) if path else name,
                     shape=value.shape,
                     initializer=value,
                     dtype=value.dtype.name,
@@ -183,14 +184,7 @@ class JaxLayer(Layer):
         Raises:
             TypeError: for a lambda, which has no name.
         """
-        config = {
-            name: value
-            for name, value in super().get_config().items()
-            if name not in ("params", "state")
-        }
-        for name in ("call_fn", "init_fn"):
-            config[name] = serialization.serialize_keras_object(getattr(self, name))
-        return config
+        return _config(self, ("call_fn", "init_fn"), ("params", "state"))
 
 
 class FlaxLayer(JaxLayer):
@@ -264,12 +258,14 @@ class FlaxLayer(JaxLayer):
         Raises:
             TypeError: if the class of the module is not registered, or has no `get_config`.
         """
-        config = {
-            name: value for name, value in Layer.get_config(self).items() if name != "variables"
-        }
-        for name in ("module", "method"):
-            config[name] = serialization.serialize_keras_object(getattr(self, name))
-        return config
+        return _config(self, ("module", "method"), ("variables",))
+
+
+def _config(layer: Layer, objects: tuple[str, ...], values: tuple[str, ...]) -> dict[str, Any]:
+    """Returns the constructor's arguments, of which some are objects and others are left out."""
+    config = {name: it for name, it in Layer.get_config(layer).items() if name not in values}
+    named = {name: serialization.serialize_keras_object(getattr(layer, name)) for name in objects}
+    return {**config, **named}
 
 
 class _Applied:

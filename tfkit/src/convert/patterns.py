@@ -277,7 +277,10 @@ def _lstm(values: _Values, node: Node) -> Found | None:
         return None
     (given,) = node.inputs
     assert isinstance(given, tuple)
-    projected = values.of(given[loop.inputs], "MatMul+Reshape+BiasAdd")
+    projected = values.of(given[loop.inputs], "MatMul+Reshape+BiasAdd", "BiasAdd")
+    if projected and projected.type == "BiasAdd":  # A framework without a formula for all three.
+        found = _reshaped_linear(values, projected)
+        projected = found and dataclasses.replace(projected, inputs=found.inputs)
     rows = projected and values.of(projected.inputs[0], "Reshape")  # `(steps * batch, input_dim)`
     outputs = tuple(node.outputs[place] for place in (*loop.states, loop.outputs))
     known = outputs if loop.has_outputs else outputs[:2]

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from jax import lax
 from tfkit.src.convert.host import strided_slice
 from tfkit.src.convert.interpreter import ConversionError
-from tfkit.src.convert.jax import images, lists, matrices, neighbours, philox
+from tfkit.src.convert.jax import images, lists, matrices, neighbours, philox, recurrence
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
@@ -603,6 +603,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "AvgPool3D": neighbours.average_pool,
     "BatchToSpaceND": neighbours.batch_to_space,
     "BiasAdd": _bias_add,
+    "LSTM": recurrence.lstm,  # Of several operations: the loop over time.
     "Conv2D": neighbours.convolution,
     "Conv2DBackpropInput": neighbours.transposed_convolution,
     "Conv3D": neighbours.convolution,
