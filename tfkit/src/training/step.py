@@ -179,7 +179,9 @@ def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = Fal
 
 def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
     """Returns a variable; if its value is known, it is made at once, outside of the trace in progress."""
-    if tf.executing_eagerly() and not tf.distribute.has_strategy():
+    # A strategy that has divided the variable into copies asks for each of them, and names itself.
+    is_copy = options.get("distribute_strategy") is not None
+    if tf.executing_eagerly() and (is_copy or not tf.distribute.has_strategy()):
         return default_variable_creator_v2(None, **options)
     return next_creator(**options)
 
