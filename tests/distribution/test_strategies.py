@@ -1,18 +1,26 @@
 """Trainings under strategies of `tf.distribute` give the numbers of one device."""
 
+import contextlib
 import itertools
 import json
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
 from tests.distribution import cases, features
-from tests.distribution.processes import addresses, start, start_servers, task_of
+from tests.distribution.processes import (
+    Started,
+    addresses,
+    killed_at_the_end,
+    once,
+    start,
+    start_servers,
+    task_of,
+)
 
-LIMIT = 420  # seconds for all processes together: a busy machine takes several times as long
+LIMIT = 600  # seconds for all processes together: a busy machine takes several times as long
 
 
 def start_cases(kind, path, task=None):
@@ -26,28 +34,27 @@ def start_workers(folder):
         yield start_cases("workers", path, task_of(cluster, "worker", index))
 
 
-@pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    """The results of all kinds of devices; processes that do not end in time are killed."""
-    folder = tmp_path_factory.mktemp("strategies")
+def run(folder):
+    """Runs all kinds of devices; processes that do not end in time are killed."""
     cluster = addresses(chief=1, worker=1, ps=1)
-    processes, servers, end = [], [], time.monotonic() + LIMIT
-    try:
+    end = time.monotonic() + LIMIT
+    with killed_at_the_end() as servers, killed_at_the_end() as processes:
         servers += start_servers(cluster, folder)
-        for kind in ("one", "mirrored2", "mirrored4"):
-            processes.append(start_cases(kind, folder / f"{kind}.npz"))
-        processes += start_workers(folder)
         chief = task_of(cluster, "chief", 0)
         processes.append(start_cases("servers", folder / "servers.npz", chief))
-        for process in processes:
-            process.wait(max(0, end - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        pass  # The tests of what is missing fail, with the output of its process.
-    finally:
-        for process in processes + servers:
-            # SIGTERM would be caught by TensorFlow, which then waits for the other workers.
-            process.kill()
-            process.wait()
+        processes += start_workers(folder)
+        for kind in ("one", "mirrored2", "mirrored4"):
+            processes.append(start_cases(kind, folder / f"{kind}.npz"))
+        # What is missing after that fails its tests, with the output of its process.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            for process in processes:
+                process.wait(max(0, end - time.monotonic()))
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Returns the results of a kind of devices."""
+    folder = once(tmp_path_factory, "strategies", run)
 
     def read(kind, ending=""):
         path = folder / f"{kind}.npz{ending}"
@@ -106,6 +113,9 @@ assert exchanges[0] == 2 < exchanges[1], exchanges  # One of each replica.
 """
 
 
-def test_gradients_are_exchanged_as_one_tensor_unless_a_size_is_given():
-    done = subprocess.run([sys.executable, "-c", PACKS], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2000:]
+def test_gradients_are_exchanged_as_one_tensor_unless_a_size_is_given(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(PACKS)
+    process = Started([script])
+    output = process.communicate(LIMIT)
+    assert process.returncode == 0, output[-2000:]
