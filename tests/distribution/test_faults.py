@@ -3,8 +3,11 @@
 import json
 
 import numpy as np
+import pytest
+import tensorflow as tf
 
 from tests.distribution.processes import Started, addresses, killed_at_the_end, task_of
+from tfkit.src.training.devices import lost_processes
 
 LIMIT = 400  # seconds for one training: a busy machine takes several times as long
 
@@ -85,7 +88,7 @@ def killed(folder, *kills):
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(SCRIPT)
-    options = "--workers", 2, "--grace", 2, "--restarts", len(kills)
+    options = "--workers", 2, "--grace", 60, "--restarts", len(kills)
     with killed_at_the_end() as processes:
         launch = Started(["-m", "tfkit.launch", *options, script, folder, *kills], folder / "log")
         processes.append(launch)
@@ -131,3 +134,20 @@ def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
     error = (tmp_path / "0.log").read_text()
     assert status == 1, error
     assert "a process of it has ended or does not answer: worker 1. Start all" in error
+
+
+@pytest.mark.parametrize(
+    ("workers", "message", "lost"),
+    [
+        (1, "Socket closed", ["worker 0"]),
+        (1, "node /job:chief/replica:0/task:0/device:CPU:0", ["worker 0"]),
+        (2, "task /job:worker/task:1 is unhealthy; /job:chief/replica:0/task:0", ["worker 1"]),
+        (2, "Socket closed", []),
+    ],
+)
+def test_which_processes_an_error_can_mean(workers, message, lost):
+    cluster = tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:1", "c:1"][:workers]})
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        cluster, task_type="chief", task_id=0
+    )
+    assert lost_processes(resolver, message) == lost
