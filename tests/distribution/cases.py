@@ -3,7 +3,7 @@
 `KIND` is `one`, `mirrored2`, `mirrored4`; or `workers` or `servers`, a process that finds its place in
 `TF_CONFIG`.
 The file gets the history, the evaluation, the predictions and the weights of each training; next to it is a
-file with the results of `features.py`, except for `one` and `servers`.
+file with the results of `features.py`, except for `one`.
 """
 
 import json
@@ -213,7 +213,7 @@ def main(kind, path):
         found.update(run(case, strategy))
         print(case, flush=True)
     np.savez(path, **found)
-    if kind not in ("one", "servers"):
+    if kind != "one":
         results = features.run_all(strategy, Path(path).parent)
         Path(f"{path}.json").write_text(json.dumps(results))
 

@@ -4,9 +4,7 @@ import h5py  # noqa: F401
 import numpy  # noqa: F401
 import pytest  # noqa: F401
 import tensorflow as tf
-from tensorflow.python.eager import context
 
 import tfkit  # noqa: F401
 
 tf.distribute.coordinator  # noqa: B018  # TensorFlow imports its parts when they are named.
-assert context.context()._context_handle is None, "TensorFlow's threads do not survive a copy"

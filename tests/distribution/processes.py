@@ -15,6 +15,7 @@ from multiprocessing import forkserver
 from pathlib import Path
 
 from tfkit.src.apps.launch.cluster import Task, find_addresses
+from tfkit.src.errors import forks
 
 ROOT = Path(__file__).resolve().parents[2]
 # Variables of a cluster that tests may have been started in.
@@ -131,7 +132,6 @@ def _copies():
 
 def _run(command, pipe, log, errors, environment, folder):
     """Is run by the copy: does what `python` does with the words of a command."""
-    assert "tests.distribution.preloaded" in sys.modules
     output = (
         pipe.fileno() if pipe is not None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     )
@@ -146,6 +146,8 @@ def _run(command, pipe, log, errors, environment, folder):
     # A server ends with the process that has started it.
     os.environ.update(environment | {"TFKIT_LAUNCHER": str(os.getppid())})
     os.chdir(folder or ROOT)
+    assert "tests.distribution.preloaded" in sys.modules
+    assert not forks.threads_are_lost
     if command[0] == "-m":
         sys.argv = command[1:]
         runpy.run_module(command[1], run_name="__main__", alter_sys=True)

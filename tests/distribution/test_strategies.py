@@ -79,6 +79,7 @@ def test_a_training_has_the_numbers_of_one_device(results, kind, case):
     [
         *itertools.product(["mirrored2", "worker0", "worker1"], features.names_for(2)),
         *itertools.product(["mirrored4"], features.names_for(4)),
+        *itertools.product(["servers"], features.names_for(1)),
     ],
 )
 def test_a_feature_works_under_a_strategy(results, kind, feature):
@@ -86,24 +87,36 @@ def test_a_feature_works_under_a_strategy(results, kind, feature):
     assert not failure, failure
 
 
-PACKS = """
+STEPS = """
+import contextlib
 import numpy as np, tensorflow as tf
 cpus = [tf.config.LogicalDeviceConfiguration()] * 2
 tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], cpus)
 import tfkit as keras
 
 strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
-found, exchanges = [], []
+found, exchanges, calls = [], [], []
+
+
+class Counting(keras.layers.Dense):
+    def call(self, x):
+        calls.append(x)
+        return super().call(x)
+
+
 for size in (0, 100):
     strategy.extended._communication_options = tf.distribute.experimental.CommunicationOptions(
         bytes_per_pack=size
     )
     keras.utils.set_random_seed(0)
     with strategy.scope():
-        model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16), keras.layers.Dense(1)])
-        model.compile("sgd", "mse")
+        model = keras.Sequential([keras.Input((8,)), Counting(16), keras.layers.Dense(1)])
+        model.compile("adam", "mse")
+    calls.clear()
     x = np.random.RandomState(0).randn(15, 8)
-    model.fit(x, x[:, :1], batch_size=6, verbose=0)
+    with strategy.scope() if size else contextlib.nullcontext():
+        model.fit(x, x[:, :1], batch_size=6, verbose=0)
+    assert len(calls) == 2, calls  # A trace for each replica, though the step makes Adam's variables.
     found.append(model.get_weights())
     step = model._programs._latest["train"].trace.definition
     exchanges.append(sum(node.op == "CollectiveReduceV2" for node in step.node))
@@ -113,9 +126,9 @@ assert exchanges[0] == 2 < exchanges[1], exchanges  # One of each replica.
 """
 
 
-def test_gradients_are_exchanged_as_one_tensor_unless_a_size_is_given(tmp_path):
+def test_a_step_is_traced_once_and_exchanges_one_tensor_unless_a_size_is_given(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text(PACKS)
+    script.write_text(STEPS)
     process = Started([script])
     output = process.communicate(LIMIT)
     assert process.returncode == 0, output[-2000:]
