@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from multiprocessing import forkserver
 from pathlib import Path
 
@@ -60,10 +61,12 @@ class Started:
         log: path of the file to which its output is added, or `None`: `stdout` is the output.
         errors: path of the file for its errors, or `None`: they are part of the output.
         variables: environment variables beside those of this process.
-        folder: its working directory, if it is not that of this process.
+        folder: its working directory, if it is not the root of the repository.
+        companions: a folder and a number; it ends when so many processes with that folder have run their
+            programs. One that ends earlier takes along what others still fetch from it.
     """
 
-    def __init__(self, command, log=None, errors=None, variables=(), folder=None):
+    def __init__(self, command, log=None, errors=None, variables=(), folder=None, companions=None):
         server = _copies()
         self.stdout = pipe = None
         if log is None:
@@ -72,7 +75,7 @@ class Started:
             reader.close()
         environment = {key: value for key, value in os.environ.items() if key not in VARIABLES}
         environment |= {"TFKIT_CACHE": "off", **dict(variables)}
-        arguments = list(map(str, command)), pipe, log, errors, environment, folder
+        arguments = list(map(str, command)), pipe, log, errors, environment, folder, companions
         self._process = server.Process(target=_run, args=arguments, daemon=True)
         self._process.start()
         if pipe is not None:
@@ -130,7 +133,7 @@ def _copies():
     return server
 
 
-def _run(command, pipe, log, errors, environment, folder):
+def _run(command, pipe, log, errors, environment, folder, companions):
     """Is run by the copy: does what `python` does with the words of a command."""
     output = (
         pipe.fileno() if pipe is not None else os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -154,12 +157,22 @@ def _run(command, pipe, log, errors, environment, folder):
     else:
         sys.argv = command
         runpy.run_path(command[0], run_name="__main__")
+    if companions is not None:
+        _wait_for(*companions)
 
 
-def start(log, module, *arguments, task=None):
+def _wait_for(folder, number):
+    os.makedirs(folder, exist_ok=True)
+    Path(folder, str(os.getpid())).touch()
+    end = time.monotonic() + 60  # One that has failed never comes.
+    while len(os.listdir(folder)) < number and time.monotonic() < end:
+        time.sleep(0.02)
+
+
+def start(log, module, *arguments, task=None, companions=None):
     """Starts a module as a process; its output goes to a file."""
     variables = {} if task is None else {"TF_CONFIG": json.dumps(task)}
-    return Started(["-m", module, *arguments], log, variables=variables)
+    return Started(["-m", module, *arguments], log, variables=variables, companions=companions)
 
 
 def start_servers(cluster, folder):

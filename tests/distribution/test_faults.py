@@ -67,8 +67,9 @@ def two_workers(script, folder, *arguments):
     file.write_text(script)
     cluster = addresses(worker=2)
     variables = ({"TF_CONFIG": json.dumps(task_of(cluster, "worker", i))} for i in range(2))
+    ended = folder / "ended", 2
     return [
-        Started([file, *arguments], folder / f"{index}.log", variables=each)
+        Started([file, *arguments], folder / f"{index}.log", variables=each, companions=ended)
         for index, each in enumerate(variables)
     ]
 
@@ -79,7 +80,8 @@ def undisturbed(folder):
     with killed_at_the_end() as processes:
         processes += two_workers(SCRIPT, folder, folder)
         for index, process in enumerate(processes):
-            assert process.wait(LIMIT) == 0, (folder / f"{index}.log").read_text()
+            status = process.wait(LIMIT)
+            assert status == 0, [index, *((folder / f"{i}.log").read_text() for i in range(2))]
     return json.loads((folder / "weights.json").read_text())
 
 

@@ -26,14 +26,14 @@ def run(tmp_path):
     """Runs scripts at once, each with variables of its own; returns their outputs."""
 
     def run(*scripts, limit=300):
-        files = []
+        files, companions = [], (tmp_path / "ended", len(scripts))
         with killed_at_the_end() as processes:
             for index, (script, variables) in enumerate(scripts):
                 variables = {"STATE": str(tmp_path / "state"), **variables}
                 file = tmp_path / f"train{index}.py"
                 file.write_text(IMPORTS + script)
                 files.append((file.with_suffix(".out"), file.with_suffix(".errors")))
-                processes.append(Started([file], *files[-1], variables, tmp_path))
+                processes.append(Started([file], *files[-1], variables, tmp_path, companions))
             for process, (_, errors) in zip(processes, files, strict=True):
                 assert process.wait(limit) == 0, errors.read_text()[-2000:]
         return [output.read_text() for output, _ in files]

@@ -23,15 +23,17 @@ from tests.distribution.processes import (
 LIMIT = 600  # seconds for all processes together: a busy machine takes several times as long
 
 
-def start_cases(kind, path, task=None):
-    return start(f"{path}.log", "tests.distribution.cases", kind, str(path), task=task)
+def start_cases(kind, path, task=None, **options):
+    module = "tests.distribution.cases"
+    return start(f"{path}.log", module, kind, str(path), task=task, **options)
 
 
 def start_workers(folder):
     cluster = addresses(worker=2)
     for index in range(2):
         path = folder / f"worker{index}.npz"
-        yield start_cases("workers", path, task_of(cluster, "worker", index))
+        task = task_of(cluster, "worker", index)
+        yield start_cases("workers", path, task, companions=(folder / "ended", 2))
 
 
 def run(folder):
