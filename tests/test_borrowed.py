@@ -317,6 +317,31 @@ def BaseResourceVariable():
 
 
 @contract
+def last_variable_creator():
+    called = []
+
+    def creator(next_creator, **options):
+        called.append(options["name"])
+        with tf.init_scope():
+            return private.default_variable_creator_v2(None, **options)
+
+    def first(next_creator, **options):
+        return next_creator(**{**options, "name": f"of {options['name']}"})
+
+    made = []
+
+    def traced():
+        with private.last_variable_creator(creator), tf.variable_creator_scope(first):
+            made.append(tf.Variable(1.0, name="one"))
+
+    outer = tf.function(traced, autograph=False)
+    with tf.variable_creator_scope(first):
+        outer.get_concrete_function()
+    assert called == ["of of one"]
+    assert len(made) == 1  # `tf.function` does not trace again.
+
+
+@contract
 def default_variable_creator_v2():
     def creator(next_creator, **options):
         return private.default_variable_creator_v2(None, **options)
@@ -371,7 +396,8 @@ def build_flags():
 TREE = ast.parse(Path(private.__file__).read_text(encoding="utf-8"))
 IMPORTED = [it for node in TREE.body if isinstance(node, ast.ImportFrom) for it in node.names]
 RENAMED = [node.targets[0].id for node in TREE.body if isinstance(node, ast.Assign)]
-LISTED = sorted([it.name for it in IMPORTED if it.asname] + RENAMED)
+DEFINED = [node.name for node in TREE.body if isinstance(node, ast.FunctionDef)]
+LISTED = sorted([it.name for it in IMPORTED if it.asname] + RENAMED + DEFINED)
 
 
 @pytest.mark.parametrize("name", LISTED)

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -17,7 +18,6 @@ import numpy as np
 import tensorflow as tf
 
 import tfkit as keras
-from tests.distribution.processes import start
 from tfkit import layers
 
 X = np.random.default_rng(0).random((1000, 8)).astype("float32")
@@ -273,7 +273,14 @@ def part_worker(scope, folder, worker, **_):
     found = {"history": history, "updates": int(model.optimizer.iterations) - before}
     task = json.loads(os.environ["TF_CONFIG"]) | {"task": {"type": "worker", "index": 0}}
     log = folder / "again.log"
-    process = start(log, "tfkit.launch", "--server", task=task)
+    environment = {"TF_CONFIG": json.dumps(task), "TFKIT_LAUNCHER": str(os.getpid())}
+    with open(log, "w") as output:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tfkit.launch", "--server"],
+            env=os.environ | environment,
+            stdout=output,
+            stderr=output,
+        )
     try:
         deadline = time.monotonic() + 60
         while Telling.WORD not in log.read_text() and time.monotonic() < deadline:

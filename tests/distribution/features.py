@@ -402,10 +402,11 @@ def rows_are_seen_once(strategy, folder):
         given["of a function"] = strategy.distribute_datasets_from_function(
             lambda context: rows.batch(context.get_per_replica_batch_size(4))
         )
+    with strategy.scope():
+        model = Counting()
+    model.compile()
     for name, data in given.items():
-        with strategy.scope():
-            model = Counting()
-        model.compile()
+        model.seen.assign(tf.zeros(23))
         keras.utils.set_random_seed(1)
         limits = {"steps_per_epoch": 5} if name == "generator" else {}
         model.fit(data, epochs=2, verbose=0, **limits)
@@ -443,6 +444,8 @@ def other_data_in_each_process_are_refused(strategy, folder):
 
 def names_for(num_replicas):
     """The features that are run with a number of replicas: with four of them, those that divide rows."""
+    if num_replicas == 1:  # Parameter servers: what needs their variables in other places.
+        return ["files", "copies", "resuming", "callbacks"]
     if num_replicas < 4:
         return list(FEATURES)
     return ["single_batches_and_evaluation_with_weights", "rows_are_seen_once"]

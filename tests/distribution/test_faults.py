@@ -1,13 +1,15 @@
 """Workers that are killed in the middle of a training, and started again."""
 
 import json
-import os
-import subprocess
-import sys
 
 import numpy as np
+import pytest
+import tensorflow as tf
 
-from tests.distribution.processes import addresses, task_of
+from tests.distribution.processes import Started, addresses, killed_at_the_end, task_of
+from tfkit.src.training.devices import lost_processes
+
+LIMIT = 400  # seconds for one training: a busy machine takes several times as long
 
 SCRIPT = """
 import json, os, pathlib, signal, sys
@@ -59,29 +61,48 @@ if task == 0:
 """
 
 
-def trained(folder, *kills):
-    """Returns the updates and weights of a training with these signals, each `KIND:NUMBER OF UPDATES`."""
+def two_workers(script, folder, *arguments):
+    """Returns two processes that run a script, with their output in `0.log` and `1.log`."""
+    file = folder / "script.py"
+    file.write_text(script)
+    cluster = addresses(worker=2)
+    variables = ({"TF_CONFIG": json.dumps(task_of(cluster, "worker", i))} for i in range(2))
+    ended = folder / "ended", 2
+    return [
+        Started([file, *arguments], folder / f"{index}.log", variables=each, companions=ended)
+        for index, each in enumerate(variables)
+    ]
+
+
+def undisturbed(folder):
+    """Returns the updates and weights of a training."""
+    folder.mkdir()
+    with killed_at_the_end() as processes:
+        processes += two_workers(SCRIPT, folder, folder)
+        for index, process in enumerate(processes):
+            status = process.wait(LIMIT)
+            assert status == 0, [index, *((folder / f"{i}.log").read_text() for i in range(2))]
+    return json.loads((folder / "weights.json").read_text())
+
+
+def killed(folder, *kills):
+    """The same with these signals, each `KIND:NUMBER OF UPDATES`, after which `tfkit launch` starts again."""
     folder.mkdir()
     script = folder / "script.py"
     script.write_text(SCRIPT)
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "tfkit.launch", "--workers", "2", "--grace", "2"),
-            *("--restarts", str(len(kills)), str(script), str(folder), *map(str, kills)),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.count("; all are started again") == len(kills)
+    options = "--workers", 2, "--grace", 60, "--restarts", len(kills)
+    with killed_at_the_end() as processes:
+        launch = Started(["-m", "tfkit.launch", *options, script, folder, *kills], folder / "log")
+        processes.append(launch)
+        assert launch.wait(LIMIT) == 0, (folder / "log").read_text()
+    assert (folder / "log").read_text().count("; all are started again") == len(kills)
     return json.loads((folder / "weights.json").read_text())
 
 
 def test_a_training_whose_workers_are_killed_ends_with_the_undisturbed_weights(tmp_path):
-    updates, expected = trained(tmp_path / "undisturbed")
+    updates, expected = undisturbed(tmp_path / "undisturbed")
     assert updates == 4 * 12
-    again, found = trained(tmp_path / "killed", "SIGKILL:9", "SIGTERM:33")
+    again, found = killed(tmp_path / "killed", "SIGKILL:9", "SIGTERM:33")
     assert again == updates
     # The second one was asked to end, and saved where it was; the state before was that of 30 updates.
     begun = [int((tmp_path / f"killed/begun{attempt}").read_text()) for attempt in range(3)]
@@ -109,25 +130,26 @@ model.fit(x, x, epochs=10**6, batch_size=4, verbose=0, callbacks=others)
 
 
 def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
-    script = tmp_path / "script.py"
-    script.write_text(LOST)
-    cluster = addresses(worker=2)
-    processes = []
-    try:
-        for index in range(2):
-            task = task_of(cluster, "worker", index)
-            processes.append(
-                subprocess.Popen(
-                    [sys.executable, script],
-                    env={**os.environ, "TF_CONFIG": json.dumps(task)},
-                    stderr=subprocess.PIPE,
-                    text=True,
-                )
-            )
-        error = processes[0].communicate(timeout=200)[1]
-        assert processes[0].returncode == 1
-        assert "a process of it has ended or does not answer: worker 1. Start all" in error
-    finally:
-        for process in processes:
-            process.kill()
-            process.communicate()
+    with killed_at_the_end() as processes:
+        processes += two_workers(LOST, tmp_path)
+        status = processes[0].wait(LIMIT)
+    error = (tmp_path / "0.log").read_text()
+    assert status == 1, error
+    assert "a process of it has ended or does not answer: worker 1. Start all" in error
+
+
+@pytest.mark.parametrize(
+    ("workers", "message", "lost"),
+    [
+        (1, "Socket closed", ["worker 0"]),
+        (1, "node /job:chief/replica:0/task:0/device:CPU:0", ["worker 0"]),
+        (2, "task /job:worker/task:1 is unhealthy; /job:chief/replica:0/task:0", ["worker 1"]),
+        (2, "Socket closed", []),
+    ],
+)
+def test_which_processes_an_error_can_mean(workers, message, lost):
+    cluster = tf.train.ClusterSpec({"chief": ["a:1"], "worker": ["b:1", "c:1"][:workers]})
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        cluster, task_type="chief", task_id=0
+    )
+    assert lost_processes(resolver, message) == lost

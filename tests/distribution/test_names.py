@@ -1,8 +1,6 @@
 """`keras.distribution`: meshes, layouts, and distributions as strategies, beside Keras's."""
 
 import json
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import keras
@@ -11,6 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tests.distribution.processes import Started
 
 OURS, THEIRS = tfkit.distribution, keras.distribution
 DEVICES = [f"cpu:{index}" for index in range(4)]
@@ -247,7 +246,10 @@ print(json.dumps([keras.distribution.list_devices(), strategy.num_replicas_in_sy
 """
 
 
-def test_all_devices_hold_all_weights():
-    done = subprocess.run([sys.executable, "-c", SEVERAL], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == [DEVICES, 4, 4]
+def test_all_devices_hold_all_weights(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SEVERAL)
+    process = Started([script])
+    output = process.communicate(300)
+    assert process.returncode == 0, output
+    assert json.loads(output.splitlines()[-1]) == [DEVICES, 4, 4]

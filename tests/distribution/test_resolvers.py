@@ -1,18 +1,17 @@
 """The script of `docs/scaling.md` finds its cluster in the variables of Slurm and of Kubernetes."""
 
-import os
+import contextlib
 import re
 import socket
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.distribution.processes import Started, addresses, killed_at_the_end
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "scaling.md"
 IMPORTS = "import numpy as np\nimport tensorflow as tf\nimport tfkit as keras\n"
-VARIABLES = ("TF_CONFIG", "SLURM_PROCID", "WORKER_ADDRESSES", "CUDA_VISIBLE_DEVICES")
 
 
 def block_with(text):
@@ -26,34 +25,18 @@ def block_with(text):
 def run(tmp_path):
     """Runs scripts at once, each with variables of its own; returns their outputs."""
 
-    def run(*scripts, limit=120):
-        processes = []
-        for index, (script, variables) in enumerate(scripts):
-            environment = {k: v for k, v in os.environ.items() if k not in VARIABLES}
-            environment |= {"STATE": str(tmp_path / "state"), "TFKIT_CACHE": "off", **variables}
-            environment["PYTHONPATH"] = os.pathsep.join(
-                [str(ROOT), os.environ.get("PYTHONPATH", "")]
-            )
-            file = tmp_path / f"train{index}.py"
-            file.write_text(IMPORTS + script)
-            processes.append(
-                subprocess.Popen(
-                    [sys.executable, str(file)],
-                    cwd=tmp_path,
-                    env=environment,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.PIPE,
-                    text=True,
-                )
-            )
-        try:
-            outputs = [process.communicate(timeout=limit) for process in processes]
-        finally:
-            for process in processes:
-                process.kill()
-        for process, (_, errors) in zip(processes, outputs, strict=True):
-            assert process.returncode == 0, errors[-2000:]
-        return [output for output, _ in outputs]
+    def run(*scripts, limit=300):
+        files, companions = [], (tmp_path / "ended", len(scripts))
+        with killed_at_the_end() as processes:
+            for index, (script, variables) in enumerate(scripts):
+                variables = {"STATE": str(tmp_path / "state"), **variables}
+                file = tmp_path / f"train{index}.py"
+                file.write_text(IMPORTS + script)
+                files.append((file.with_suffix(".out"), file.with_suffix(".errors")))
+                processes.append(Started([file], *files[-1], variables, tmp_path, companions))
+            for process, (_, errors) in zip(processes, files, strict=True):
+                assert process.wait(limit) == 0, errors.read_text()[-2000:]
+        return [output.read_text() for output, _ in files]
 
     return run
 
@@ -61,13 +44,10 @@ def run(tmp_path):
 def free_pair():
     """The first of two ports in a row that are free."""
     while True:
-        with socket.socket() as first, socket.socket() as second:
-            first.bind(("127.0.0.1", 0))
-            port = first.getsockname()[1]
-            try:
-                second.bind(("127.0.0.1", port + 1))
-            except (OSError, OverflowError):
-                continue
+        (address,) = addresses(worker=1)["worker"]
+        port = int(address.split(":")[1])
+        with socket.socket() as second, contextlib.suppress(OSError):
+            second.bind(("127.0.0.1", port + 1))
             return port
 
 

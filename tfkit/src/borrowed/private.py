@@ -6,6 +6,10 @@ TensorFlow that keeps the contracts runs tfkit. TensorFlow has no public counter
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice as dynamic_update_slice
 
 # Compiled programs of XLA in TensorFlow's file format.
@@ -75,6 +79,17 @@ from tensorflow.python.saved_model.save_context import save_context as save_cont
 
 # TensorFlow's build flags.
 from tensorflow.python.util import _pywrap_util_port
+
+
+def last_variable_creator(creator: Callable[..., tf.Variable]) -> AbstractContextManager[None]:
+    """Returns a `tf.variable_creator_scope` whose creator is called after those of strategies and of users.
+
+    Only that of `tf.function`, in whose trace it must be entered, is called later.
+    """
+    graph = tf.compat.v1.get_default_graph()
+    scope: AbstractContextManager[None] = graph._variable_creator_scope(creator, priority=75)
+    return scope
+
 
 # Renamed for clarity.
 autograph_api = api

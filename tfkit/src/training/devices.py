@@ -128,8 +128,8 @@ class Devices:
                 if self.num_processes == 1 or not _is_of_lost_process(error):
                     raise
                 cause = error
-        gone = sorted(set(re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", str(cause))))
-        names = ", ".join(f"{kind} {number}" for kind, number in gone) or "one of the others"
+        lost = lost_processes(self.strategy.cluster_resolver, str(cause))
+        names = ", ".join(lost) or "one of the others"
         raise tf.errors.UnavailableError(None, None, _LOST.format(names)) from cause
 
     def _run(self, model: ModelSteps, step: Step, batch: Any) -> Any:
@@ -307,6 +307,16 @@ _LOST = (
 def _is_of_lost_process(error: tf.errors.OpError) -> bool:
     is_aborted = "Collective ops is aborted" in str(error) and "unhealthy" in str(error)
     return is_aborted or isinstance(error, tf.errors.UnavailableError)
+
+
+def lost_processes(resolver: Any, message: str) -> list[str]:
+    """Returns the processes that an error of a collective operation names, or the only one that it can be."""
+    cluster = resolver.cluster_spec().as_dict()
+    tasks = [(job, str(number)) for job in cluster for number in range(len(cluster[job]))]
+    others = [task for task in tasks if task != (resolver.task_type, str(resolver.task_id))]
+    named = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
+    lost = others if len(others) == 1 else [task for task in others if task in named]
+    return [" ".join(task) for task in lost]
 
 
 def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:

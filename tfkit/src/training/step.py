@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.watching import StateWatch
-from tfkit.src.borrowed.private import default_variable_creator_v2
+from tfkit.src.borrowed.private import default_variable_creator_v2, last_variable_creator
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
 from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
@@ -170,7 +170,7 @@ def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = Fal
 
     def build(*arguments: Any) -> Any:
         # `tf.function` traces a second time if the first trace made variables.
-        with tf.variable_creator_scope(_make_variable):
+        with last_variable_creator(_make_variable):
             return function(*arguments)
 
     compiled = tf.function(build, autograph=False, jit_compile=jit_compile or None)
@@ -179,7 +179,7 @@ def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = Fal
 
 def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
     """Returns a variable; if its value is known, it is made at once, outside of the trace in progress."""
-    if tf.executing_eagerly() and not tf.distribute.has_strategy():
+    if tf.executing_eagerly():
         return default_variable_creator_v2(None, **options)
     return next_creator(**options)
 

@@ -419,8 +419,6 @@ def make_variable(
             aggregation=_AGGREGATIONS[aggregation],
             **options,
         )
-    if deferred is not None and draw is not None:
-        deferred.append((variable, draw))
     while isinstance(variable, AggregatingVariable | CachingVariable):
         # What a strategy with parameter servers puts around a variable: neither sums nor caches are needed.
         variable = variable.get()
@@ -429,6 +427,8 @@ def make_variable(
             f"The strategy has divided {what} by its `variable_partitioner`, and a layer needs it whole. "
             "Make the `ParameterServerStrategy` without `variable_partitioner`."
         )
+    if deferred is not None and draw is not None:
+        deferred.append((variable, draw))
     if not isinstance(variable, Variable):
         # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
         base: Any = type(variable)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import random
 import socket
 from dataclasses import dataclass
 
 _HOST = "127.0.0.1"
+# Below the ports that systems give to connections: one of those could be taken before its process listens.
+_PORTS = range(20_000, 32_000)
 
 
 @dataclass(frozen=True)
@@ -42,15 +45,35 @@ def make_tasks(num_workers: int, num_ps: int) -> list[Task]:
 
 
 def find_addresses(tasks: list[Task]) -> dict[str, list[str]]:
-    """Returns an address with a free port for each task, by job."""
+    """Returns an address with a free port for each task, by job.
+
+    Raises:
+        OSError: if there are fewer free ports.
+    """
     addresses: dict[str, list[str]] = {}
+    # Of the system's randomness: programs that set a seed would all try the same ports.
+    ports = iter(random.SystemRandom().sample(_PORTS, len(_PORTS)))
     with contextlib.ExitStack() as stack:
         # All are open at once, so that no two tasks get the same port.
         for task in tasks:
-            listener = stack.enter_context(socket.socket())
-            listener.bind((_HOST, 0))
-            addresses.setdefault(task.job, []).append(f"{_HOST}:{listener.getsockname()[1]}")
+            port = next((port for port in ports if _is_free(stack, port)), None)
+            if port is None:
+                raise OSError(
+                    f"{len(tasks)} processes need a port of {_HOST} each, and too few are free between "
+                    f"{_PORTS[0]} and {_PORTS[-1]}. End programs that use them."
+                )
+            addresses.setdefault(task.job, []).append(f"{_HOST}:{port}")
     return addresses
+
+
+def _is_free(stack: contextlib.ExitStack, port: int) -> bool:
+    """Whether a port is free; then a socket holds it until the stack ends."""
+    listener = stack.enter_context(socket.socket())
+    try:
+        listener.bind((_HOST, port))
+    except OSError:
+        return False
+    return True
 
 
 def config_of(task: Task, addresses: dict[str, list[str]]) -> str:

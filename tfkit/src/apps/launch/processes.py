@@ -72,7 +72,11 @@ class Processes:
     def _watch(self) -> int:
         """Handles what happens to the processes; returns the exit code."""
         while any(not task.serves for task in self._running):
-            event = self._events.get()
+            try:
+                # With a limit, because a signal that arrives just before a wait does not end it.
+                event = self._events.get(timeout=0.5)
+            except queue.Empty:
+                continue
             if isinstance(event, OSError):
                 raise event
             if isinstance(event, int):
