@@ -1,0 +1,46 @@
+"""Makes public modules give the names that `tf.keras` has beside those of Keras 3."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+_HERE = "tfkit.src.legacy"
+# The files with the further names of a public module. They are imported when one of these names is asked for.
+_PLACES = {
+    "backend": ("backend_math", "backend_tensors", "backend_layers"),
+    "losses": ("losses",),
+    "metrics": ("losses",),
+}
+
+
+def offer_in(root: ModuleType) -> None:
+    """Makes names of `tf.keras` attributes of public modules, which do not list them.
+
+    Set here and not written into the lists: type checkers and completion show the names of Keras 3.
+    """
+    for path, files in _PLACES.items():
+        _offer(getattr(root, path), f"{root.__name__}.{path}", files)
+
+
+def _offer(module: ModuleType, public: str, files: tuple[str, ...]) -> None:
+    def find(name: str) -> Any:
+        found = None if name.startswith("_") else _find(name, files)
+        if found is None:
+            message = f"module {public!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=module)
+        setattr(module, name, found)
+        return found
+
+    module.__getattr__ = find  # type: ignore[method-assign]
+
+
+def _find(name: str, files: tuple[str, ...]) -> Any:
+    """Returns what one of the files defines by that name; `None` if none does."""
+    for file in files:
+        defined = vars(importlib.import_module(f"{_HERE}.{file}"))
+        found = defined.get(name)
+        if name in defined.get("NAMES", ()) or getattr(found, "__module__", "").startswith(_HERE):
+            return found
+    return None
