@@ -1,1 +1,1 @@
-"""Names that `tf.keras` has beside those of Keras 3, for older programs: `K.mean`, `Tokenizer`, ..."""
+"""Names that `tf.keras` has and Keras 3 has not, for older programs: `K.mean`, `Tokenizer`, ..."""

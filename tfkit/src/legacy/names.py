@@ -1,18 +1,18 @@
-"""Makes public modules give the names that `tf.keras` has beside those of Keras 3."""
+"""Makes public modules give the names that `tf.keras` has and Keras 3 has not."""
 
 from __future__ import annotations
 
-import importlib
 from types import ModuleType
 from typing import Any
 
-_HERE = "tfkit.src.legacy"
-# The files with the further names of a public module. They are imported when one of these names is asked for.
-_PLACES = {
-    "backend": ("backend_math", "backend_tensors", "backend_layers"),
-    "losses": ("losses",),
-    "metrics": ("losses",),
-}
+from tfkit.src.legacy import backend_layers, backend_math, backend_tensors, losses
+
+_HERE = "tfkit.src.legacy."
+
+
+_BACKEND = (backend_math, backend_tensors, backend_layers)
+# The files with the further names of a public module.
+_PLACES = {"backend": _BACKEND, "losses": (losses,), "metrics": (losses,)}
 
 
 def offer_in(root: ModuleType) -> None:
@@ -24,7 +24,7 @@ def offer_in(root: ModuleType) -> None:
         _offer(getattr(root, path), f"{root.__name__}.{path}", files)
 
 
-def _offer(module: ModuleType, public: str, files: tuple[str, ...]) -> None:
+def _offer(module: ModuleType, public: str, files: tuple[ModuleType, ...]) -> None:
     def find(name: str) -> Any:
         found = None if name.startswith("_") else _find(name, files)
         if found is None:
@@ -36,11 +36,12 @@ def _offer(module: ModuleType, public: str, files: tuple[str, ...]) -> None:
     module.__getattr__ = find  # type: ignore[method-assign]
 
 
-def _find(name: str, files: tuple[str, ...]) -> Any:
+def _find(name: str, files: tuple[ModuleType, ...]) -> Any:
     """Returns what one of the files defines by that name; `None` if none does."""
     for file in files:
-        defined = vars(importlib.import_module(f"{_HERE}.{file}"))
-        found = defined.get(name)
-        if name in defined.get("NAMES", ()) or getattr(found, "__module__", "").startswith(_HERE):
+        found = vars(file).get(name)
+        if name in vars(file).get("NAMES", ()) or getattr(found, "__module__", "").startswith(
+            _HERE
+        ):
             return found
     return None

@@ -32,7 +32,8 @@ def text_to_word_sequence(
         ['two', 'words', 'or', 'three']
     """
     text = input_text.lower() if lower else input_text
-    text = text.translate(str.maketrans(dict.fromkeys(filters, split)))
+    separators: dict[str, str | int | None] = dict.fromkeys(filters, split)
+    text = text.translate(str.maketrans(separators))
     return [word for word in text.split(split) if word]
 
 
@@ -60,22 +61,19 @@ def hashing_trick(
 
     Example:
         >>> hashing_trick("a b a", 10, hash_function="md5")
-        [4, 3, 4]
+        [2, 5, 2]
     """
-    if hash_function == "md5":
-
-        def numbered(word: str) -> int:
-            return int(hashlib.md5(word.encode(), usedforsecurity=False).hexdigest(), 16)
-    elif hash_function is None:
-        numbered = hash
-    elif callable(hash_function):
-        numbered = hash_function
-    else:
+    if hash_function != "md5" and hash_function is not None and not callable(hash_function):
         raise ValueError(
             f'`hash_function` must be a function or "md5". Received: {hash_function!r}'
         )
+    numbered = _md5 if isinstance(hash_function, str) else hash_function or hash
     words = analyzer(text) if analyzer else text_to_word_sequence(text, filters, lower, split)
     return [numbered(word) % (n - 1) + 1 for word in words]
+
+
+def _md5(word: str) -> int:
+    return int(hashlib.md5(word.encode(), usedforsecurity=False).hexdigest(), 16)
 
 
 def one_hot(
@@ -114,7 +112,7 @@ class Tokenizer:
         lower: whether texts are made lower case. Default: `True`.
         split: separator of words. Default: `" "`.
         char_level: whether each character is a word. Default: `False`.
-        oov_token: a text that gets number 1 and stands for words that are not known, or not used;
+        oov_token: the word with number 1, which replaces words that are not known, or not used;
             `None` to leave them out.
         analyzer: a function that returns the words of a text.
 
@@ -165,7 +163,7 @@ class Tokenizer:
         return text_to_word_sequence(text, self.filters, self.lower, self.split)
 
     def fit_on_texts(self, texts: Iterable[Any]) -> None:
-        """Counts the words of texts, and numbers all words anew.
+        """Counts the words of texts, and numbers all words again.
 
         Args:
             texts: texts, or lists of words.
