@@ -9,6 +9,8 @@ import inspect
 from pathlib import Path
 
 import pytest
+from keras._tf_keras.keras import backend as tf_backend
+from keras._tf_keras.keras.preprocessing import text as tf_text
 
 import tfkit
 from tests.test_public_face import COMMON
@@ -61,9 +63,16 @@ def keras_method(cls, name):
     return next((found[1:] for found in lists if found is not None), None)
 
 
+def of_tf_keras():
+    """Functions and classes of `tf.keras` that Keras does not have, after ours."""
+    for ours, theirs in ((tfkit.backend, tf_backend), (tfkit.preprocessing.text, tf_text)):
+        names = [name for name in dir(theirs) if not name.startswith("_") and hasattr(ours, name)]
+        yield from ((getattr(ours, name), getattr(theirs, name)) for name in names)
+
+
 def fixed_by_keras():
     """Where the functions and methods stand that have the positional parameters of Keras's."""
-    for ours, theirs in COMMON.values():
+    for ours, theirs in (*COMMON.values(), *of_tf_keras()):
         if not inspect.isclass(ours):
             pairs = [(ours, positional(ours), positional(theirs))] if callable(ours) else []
         elif inspect.isclass(theirs):

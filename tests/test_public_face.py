@@ -87,6 +87,10 @@ ADDITIONS = {
     "interop.to_jax",
     "interop.to_torch",
     "losses.LossFunctionWrapper",
+    # Of `tf.keras`.
+    *(f"preprocessing.text.{name}" for name in ("Tokenizer", "hashing_trick", "one_hot")),
+    "preprocessing.text.text_to_word_sequence",
+    "preprocessing.text.tokenizer_from_json",
     "models.Functional",
     "saving.LoadError",
     "saving.LoadReport",

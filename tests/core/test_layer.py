@@ -1,6 +1,7 @@
 """The behaviour of `Layer` that everything else rests on."""
 
 import collections
+import functools
 
 import keras
 import numpy as np
@@ -841,3 +842,33 @@ def test_a_call_with_any_arguments_is_built_again():
     again.build_from_config(layer.get_build_config())
     assert again.built
     assert len(again.weights) == 1
+
+
+class Wrapped(tfkit.layers.Layer):
+    """Its `call` is replaced in the constructor, by a function that passes keywords on."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        method = self.call
+
+        @functools.wraps(method)
+        def checked(inputs, **options):
+            return method(inputs * 2, **options)
+
+        self.call = checked
+
+    def call(self, inputs, scale=1.0, mask=None, training=None):
+        factor = 3.0 if training else 1.0
+        kept = 1.0 if mask is None else tf.cast(mask, "float32")[..., None]
+        return inputs * scale * factor * kept
+
+
+def test_arguments_that_are_filled_in_go_by_keyword():
+    layer, x = Wrapped(), tf.ones((2, 3))
+    for _ in range(3):  # Also where the call is compiled.
+        assert layer(x).numpy()[0, 0] == 2
+        assert layer(x, scale=2.0, training=True).numpy()[0, 0] == 12
+    tokens = tfkit.Input((3,), dtype="int32")
+    embedded = tfkit.layers.Embedding(4, 2, mask_zero=True, embeddings_initializer="ones")(tokens)
+    model = tfkit.Model(tokens, Wrapped()(embedded))
+    assert model(np.array([[1, 2, 0]])).numpy()[0, :, 0].tolist() == [2, 2, 0]

@@ -505,3 +505,29 @@ def test_optimizers_in_attributes(tmp_path):
     theirs.save_weights(tmp_path / "model.weights.h5")
     ours.load_weights(tmp_path / "model.weights.h5")
     assert_close(ours(X), theirs(X))
+
+
+@pytest.mark.parametrize("kind", ["functional", "sequential", "nested"])
+def test_weights_of_the_model_that_was_saved_fit_the_one_that_is_loaded(kind, tmp_path):
+    """Whatever numbers the names of their layers have: other layers were made before them."""
+    for _ in range(2):
+        tfkit.layers.Dense(1)
+    inputs = tfkit.Input((3,))
+    layers = [tfkit.layers.Dense(4), tfkit.layers.Dense(4, name="dense"), tfkit.layers.Dense(2)]
+    model = tfkit.Sequential([inputs, *layers])
+    if kind != "sequential":
+        model = tfkit.Model(inputs, layers[2](layers[1](layers[0](inputs))))
+    if kind == "nested":
+        model = tfkit.Sequential([tfkit.Input((3,)), model, tfkit.layers.Dense(1)])
+    file, weights = str(tmp_path / "model.keras"), str(tmp_path / "model.weights.h5")
+    model.save(file)
+    loaded = tfkit.models.load_model(file)
+    x = np.ones((2, 3), "float32")
+    for one, other in ((model, loaded), (loaded, model)):
+        one.set_weights([weight + 1 for weight in one.get_weights()])
+        one.save_weights(weights)
+        other.load_weights(weights)
+        np.testing.assert_array_equal(one(x), other(x))
+    theirs = keras.models.load_model(file)
+    theirs.save(file)  # Keras keeps the names, and not who has given them.
+    assert len(tfkit.models.load_model(file).get_weights()) == len(model.get_weights())

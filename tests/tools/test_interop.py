@@ -28,6 +28,29 @@ NAMES = """
 import keras, keras.layers, keras._tf_keras.keras
 from keras import ops, losses as losses_module
 from keras.src.saving.saving_lib import load_model, save_model
+from keras.src.layers.convolutional.conv2d import Conv2D
+from keras.src.layers.layer import Layer
+from keras.src.backend.common.keras_tensor import KerasTensor
+from keras.src.backend.config import floatx
+from keras.src.ops.operation import Operation
+from keras.src.trainers.data_adapters.py_dataset_adapter import PyDataset
+from keras.src.backend import any_symbolic_tensors, standardize_data_format
+from keras.src.legacy.backend import int_shape
+from keras.src.utils.backend_utils import in_tf_graph
+from tensorflow.keras import backend as K
+from tensorflow.keras.preprocessing.text import Tokenizer
+assert Conv2D is tfkit.layers.Conv2D and Layer is tfkit.Layer and KerasTensor is tfkit.KerasTensor
+assert floatx() == "float32" and Operation is tfkit.Operation and PyDataset is tfkit.utils.PyDataset
+assert any_symbolic_tensors(([tfkit.Input((3,))],)) and not any_symbolic_tensors((x,))
+assert standardize_data_format(None) == standardize_data_format("channels_last") == "channels_last"
+assert not in_tf_graph() and int_shape(tf.zeros((2, 3))) == (2, 3) and K.sum(x).shape == ()
+for missing in ("keras.src.layers.layer.NoSuchLayer", "keras.src.engine.base_layer.Layer"):
+    place, name = missing.rsplit(".", 1)
+    try:
+        exec(f"from {place} import {name}")
+    except ImportError:
+        continue
+    raise AssertionError(missing)
 from tensorflow.keras.models import Model
 assert keras.Model is tfkit.Model is Model is tf.keras.Model
 assert keras.layers.Dense is tfkit.layers.Dense and ops.relu is tfkit.ops.relu

@@ -2,6 +2,7 @@
 
 from tfkit.preprocessing import image as image
 from tfkit.preprocessing import sequence as sequence
+from tfkit.preprocessing import text as text
 from tfkit.src.datasets.image_folder import (
     image_dataset_from_directory as image_dataset_from_directory,
 )

@@ -27,6 +27,7 @@ from tfkit.src import (
 )
 from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
+from tfkit.src.legacy import names
 from tfkit.src.registry.tables import register_builtins
 from tfkit.src.utils.features import Cross, Feature
 
@@ -123,3 +124,4 @@ register_builtins(
     "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
 )
 absent_names.explain_in(sys.modules["tfkit"])
+names.offer_in(sys.modules["tfkit"])

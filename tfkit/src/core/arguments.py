@@ -25,13 +25,10 @@ class CallSignature:
         self.signature = inspect.signature(call)
         parameters = self.signature.parameters
         self.names = tuple(parameters)
-        self.has_training = "training" in parameters
-        self.takes_any_keyword = any(
-            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
-        )
-        self.training_default = (
-            parameters["training"].default if self.has_training else inspect.Parameter.empty
-        )
+        training = parameters.get("training")
+        self.has_training = training is not None
+        self.training_default = getattr(training, "default", inspect.Parameter.empty)
+        self.takes_any_keyword = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: HasPath) -> CallArguments:
@@ -59,7 +56,7 @@ class CallSignature:
             ) from None
         if self.has_training:
             training = bound.get("training")
-        return CallArguments(self, bound, training)
+        return CallArguments(self, bound, training, len(args))
 
 
 @dataclasses.dataclass(slots=True)
@@ -69,6 +66,7 @@ class CallArguments:
     signature: CallSignature
     by_name: dict[str, Any]  # As tensors, by parameter name, without defaults.
     training: Any  # The mode that the caller passed, or `None`.
+    num_positional: int  # As how many the caller passed them.
 
     @property
     def first(self) -> Any:
@@ -111,8 +109,7 @@ class CallArguments:
         `None` if none of them is given: each layer inside takes its own default, so that a model of
         random image layers changes images when it is called like one of them.
         """
-        default = self.signature.training_default
-        for mode in (self.training, inherited, default):
+        for mode in (self.training, inherited, self.signature.training_default):
             if mode is not None and mode is not inspect.Parameter.empty:
                 return mode
         return None
@@ -131,4 +128,9 @@ class CallArguments:
                 by_name[mask_name] = masking.masks_of(value)
         bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
-        return bound.args, bound.kwargs, masking.masks_of(self.first) if mask is None else mask
+        # What is not passed by position goes by keyword: `call` may be wrapped in a function with the
+        # parameters `(inputs, **kwargs)`.
+        later = self.signature.names[self.num_positional : len(bound.args)]
+        kwargs = bound.kwargs | {name: by_name[name] for name in later}
+        args = bound.args[: self.num_positional]
+        return args, kwargs, masking.masks_of(self.first) if mask is None else mask

@@ -10,6 +10,9 @@ from tfkit.src.interop import keras_ops
 from tfkit.src.registry import tables as registry
 from tfkit.src.saving.errors import LoadError
 
+# Keras passes over keys that it does not know. This one tells which names nobody has given: paths of weights
+# do not have them, and weights of the model that was saved must fit the one that is loaded.
+_AUTO_NAMED = "tfkit_auto_named"
 Reference = list[Any]  # A tensor: name of a layer, index of its call, index of the output.
 
 
@@ -37,6 +40,8 @@ def from_keras(config: Any) -> Any:
             "decorate it with `@tfkit.saving.register_keras_serializable()`, and save the model again."
         )
     result = {key: from_keras(value) for key, value in config.items() if key != "compile_config"}
+    if _AUTO_NAMED in result:
+        result["auto_named"] = result.pop(_AUTO_NAMED) is True
     if isinstance(config.get("compile_config"), dict) and config["compile_config"]:
         # Of a model in a model; of one that is not compiled it is empty, or missing.
         result["compile_config"] = compile_from_keras(config["compile_config"])
@@ -162,6 +167,8 @@ def to_keras(config: Any) -> Any:
         parts = dict(zip(("start", "stop", "step"), config["config"], strict=True))
         return {"class_name": "__slice__", "config": parts}
     result = {key: to_keras(value) for key, value in config.items() if key != "auto_named"}
+    if config.get("auto_named") is True:
+        result[_AUTO_NAMED] = True
     if class_name in _INTERNAL and str(config.get("module")).startswith("keras"):
         result |= {"module": _INTERNAL[class_name], "registered_name": class_name}
     if isinstance(config.get("compile_config"), dict):

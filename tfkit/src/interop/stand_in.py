@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tfkit.src.interop import legacy_objects, open_files
+from tfkit.src.interop import legacy_objects, open_files, private_helpers
 
 # The version of Keras whose API tfkit has, for libraries that check it.
 _VERSION = "3.15.0"
@@ -17,6 +19,9 @@ _VERSION = "3.15.0"
 _NAMED_AT_IMPORT = ("applications",)
 # The packages that tfkit replaces; longer names first.
 _ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "tensorflow.keras")
+# Folders of Keras's sources whose classes are public elsewhere.
+_SOURCES = {"legacy": "", "trainers": "utils"}
+_PRIVATE = "keras.src."
 _PLACES = {"saving.saving_lib": open_files, "utils.legacy": legacy_objects}
 
 
@@ -49,11 +54,18 @@ class _StandIn(ModuleType):
             return _StandIn(inner, module)
         if hasattr(self._target, name):
             return getattr(self._target, name)
+        if self.__name__.startswith(_PRIVATE):
+            for other in (sys.modules["tfkit"], private_helpers):
+                if name in vars(other):
+                    return vars(other)[name]
+            if (module := _found(inner)) is not None:
+                return _StandIn(inner, module)
         missing = (
             f"`{self.__name__}` is tfkit in this program (`tfkit.interop.stand_in_for_keras()` was "
             f"called), and `{self._target.__name__}` has no `{name}`."
         )
-        is_layer = self._target.__name__ == "tfkit.layers" and name[0].isupper()
+        is_public = not self.__name__.startswith(_PRIVATE)
+        is_layer = is_public and self._target.__name__ == "tfkit.layers" and name[0].isupper()
         if is_layer or name in _NAMED_AT_IMPORT:
             return _Absent(missing)
         raise AttributeError(missing)
@@ -90,16 +102,46 @@ class _Finder(MetaPathFinder, Loader):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Returns the spec of a Keras module, if tfkit has a corresponding one."""
-        if _target_of(fullname) is None:
+        if _found(fullname) is None:
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """Returns the replacement module."""
-        return _StandIn(spec.name, _target_of(spec.name))
+        return _StandIn(spec.name, _found(spec.name))
 
     def exec_module(self, module: ModuleType) -> None:
         """Does nothing."""
+
+
+def _found(fullname: str) -> Any:
+    """Returns the tfkit module for an import: of a file of Keras's, the public one with its names.
+
+    `keras.src.layers.convolutional.conv2d` is `tfkit.layers`: so `from ... import Conv2D` finds the layer,
+    and the import of a name that is not public fails. What the installed Keras does not have is not found,
+    for libraries that try the places of several versions.
+    """
+    target = _target_of(fullname)
+    if target is not None or not fullname.startswith(_PRIVATE) or not _is_source(fullname):
+        return target
+    first, *rest = fullname.removeprefix(_PRIVATE).split(".")
+    found: Any = sys.modules["tfkit"]
+    for step in (*filter(None, [_SOURCES.get(first, first)]), *rest):
+        inner = getattr(found, step, None)
+        if not isinstance(inner, ModuleType) or not inner.__name__.startswith(found.__name__):
+            break
+        found = inner
+    return found
+
+
+@functools.cache
+def _is_source(fullname: str) -> bool:
+    """Returns whether the installed Keras has a file or folder for a module. Nothing of it is imported."""
+    spec = PathFinder.find_spec("keras")
+    if spec is None or not spec.submodule_search_locations:
+        return False
+    path = Path(spec.submodule_search_locations[0], *fullname.split(".")[1:])
+    return path.is_dir() or path.with_suffix(".py").is_file()
 
 
 def _target_of(fullname: str) -> Any:

@@ -1,0 +1,47 @@
+"""Makes public modules give the names that `tf.keras` has and Keras 3 has not."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from tfkit.src.legacy import backend_layers, backend_math, backend_tensors, losses
+
+_HERE = "tfkit.src.legacy."
+
+
+_BACKEND = (backend_math, backend_tensors, backend_layers)
+# The files with the further names of a public module.
+_PLACES = {"backend": _BACKEND, "losses": (losses,), "metrics": (losses,)}
+
+
+def offer_in(root: ModuleType) -> None:
+    """Makes names of `tf.keras` attributes of public modules, which do not list them.
+
+    Set here and not written into the lists: type checkers and completion show the names of Keras 3.
+    """
+    for path, files in _PLACES.items():
+        _offer(getattr(root, path), f"{root.__name__}.{path}", files)
+
+
+def _offer(module: ModuleType, public: str, files: tuple[ModuleType, ...]) -> None:
+    def find(name: str) -> Any:
+        found = None if name.startswith("_") else _find(name, files)
+        if found is None:
+            message = f"module {public!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=module)
+        setattr(module, name, found)
+        return found
+
+    module.__getattr__ = find  # type: ignore[method-assign]
+
+
+def _find(name: str, files: tuple[ModuleType, ...]) -> Any:
+    """Returns what one of the files defines by that name; `None` if none does."""
+    for file in files:
+        found = vars(file).get(name)
+        if name in vars(file).get("NAMES", ()) or getattr(found, "__module__", "").startswith(
+            _HERE
+        ):
+            return found
+    return None
