@@ -20,7 +20,7 @@ from tests.distribution.processes import (
     task_of,
 )
 
-LIMIT = 600  # seconds for all processes together: a busy machine takes several times as long
+LIMIT = 900  # seconds for all processes together: a busy machine takes several times as long
 
 
 def start_cases(kind, path, task=None, **options):
