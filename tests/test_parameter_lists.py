@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from keras._tf_keras.keras import backend as tf_backend
+from keras._tf_keras.keras.preprocessing import sequence as tf_sequence
 from keras._tf_keras.keras.preprocessing import text as tf_text
 
 import tfkit
@@ -65,7 +66,11 @@ def keras_method(cls, name):
 
 def of_tf_keras():
     """Functions and classes of `tf.keras` that Keras does not have, after ours."""
-    for ours, theirs in ((tfkit.backend, tf_backend), (tfkit.preprocessing.text, tf_text)):
+    for ours, theirs in (
+        (tfkit.backend, tf_backend),
+        (tfkit.preprocessing.sequence, tf_sequence),
+        (tfkit.preprocessing.text, tf_text),
+    ):
         names = [name for name in dir(theirs) if not name.startswith("_") and hasattr(ours, name)]
         yield from ((getattr(ours, name), getattr(theirs, name)) for name in names)
 

@@ -89,6 +89,8 @@ ADDITIONS = {
     "losses.LossFunctionWrapper",
     # Of `tf.keras`.
     *(f"preprocessing.text.{name}" for name in ("Tokenizer", "hashing_trick", "one_hot")),
+    *(f"preprocessing.sequence.{name}" for name in ("make_sampling_table", "skipgrams")),
+    "preprocessing.sequence.TimeseriesGenerator",
     "preprocessing.text.text_to_word_sequence",
     "preprocessing.text.tokenizer_from_json",
     "models.Functional",

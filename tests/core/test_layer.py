@@ -872,3 +872,31 @@ def test_arguments_that_are_filled_in_go_by_keyword():
     embedded = tfkit.layers.Embedding(4, 2, mask_zero=True, embeddings_initializer="ones")(tokens)
     model = tfkit.Model(tokens, Wrapped()(embedded))
     assert model(np.array([[1, 2, 0]])).numpy()[0, :, 0].tolist() == [2, 2, 0]
+
+
+def test_build_of_a_layer_with_nothing_inside_does_not_call_it():
+    class Scale(tfkit.layers.Layer):
+        def call(self, inputs, parameters):
+            return inputs * parameters["scale"]
+
+    layer = Scale()
+    layer.build((None, 3))
+    assert layer.built
+    assert layer(tf.ones((2, 3)), {"scale": tf.constant(2.0)}).numpy().tolist() == [[2, 2, 2]] * 2
+
+
+def test_a_layer_may_have_a_method_of_its_own_that_is_called_forward():
+    class Flow(tfkit.layers.Layer):
+        def call(self, inputs, inverse=False):
+            return self._inverse(inputs) if inverse else self._forward(inputs)
+
+        def _forward(self, inputs):
+            return inputs * 2
+
+        def _inverse(self, inputs):
+            return inputs / 2
+
+    layer = Flow()
+    for _ in range(3):
+        assert layer(tf.ones((1,))).numpy() == 2
+        assert layer(tf.ones((1,)), inverse=True).numpy() == 0.5

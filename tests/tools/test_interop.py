@@ -30,6 +30,8 @@ from keras import ops, losses as losses_module
 from keras.src.saving.saving_lib import load_model, save_model
 from keras.src.layers.convolutional.conv2d import Conv2D
 from keras.src.layers.layer import Layer
+from keras.src.backend.tensorflow import convert_to_tensor
+assert convert_to_tensor is tfkit.ops.convert_to_tensor
 from keras.src.backend.common.keras_tensor import KerasTensor
 from keras.src.backend.config import floatx
 from keras.src.ops.operation import Operation

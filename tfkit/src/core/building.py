@@ -172,7 +172,7 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if layer.autocast and policy.is_mixed:
             # The caller would pass float32, which the layer casts to 16 bits.
             specs.mark_as_given((args, kwargs), policy.compute_dtype, policy.variable_dtype)
-        return layer._forward(*layer._as_tensors(args, kwargs))
+        return layer._call_in_phases(*layer._as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
 

@@ -144,12 +144,12 @@ class Layer(Copied, Stateful):
                 return self._record(args, kwargs)
             if self._runs_directly():
                 return self._tfkit.direct(args, kwargs)
-            return self._forward(args, kwargs)
+            return self._call_in_phases(args, kwargs)
         except BaseException as error:
             tracebacks.shorten(error)
             raise
 
-    def _forward(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _call_in_phases(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the phases of a call in order, and returns the outputs."""
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)

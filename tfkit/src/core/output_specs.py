@@ -62,11 +62,10 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
 
 def build_by_trace(layer: Layer, input_shape: Any) -> None:
     """Builds the sublayers of a layer without a `build` of its own; for `None` it only warns."""
-    if input_shape is not None:
-        building.traced(layer, (specs.symbolic_from_shapes(input_shape, layer.input_dtype),), {})
-        return
     unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
-    if unbuilt:
+    if unbuilt and input_shape is not None:
+        building.traced(layer, (specs.symbolic_from_shapes(input_shape, layer.input_dtype),), {})
+    elif unbuilt:
         warn(
             f"`build(None)` was called on layer {layer._tfkit.title}, which has "
             f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "

@@ -55,7 +55,13 @@ class _StandIn(ModuleType):
         if hasattr(self._target, name):
             return getattr(self._target, name)
         if self.__name__.startswith(_PRIVATE):
-            for other in (sys.modules["tfkit"], private_helpers):
+            tfkit = sys.modules["tfkit"]
+            others = [
+                tfkit,
+                private_helpers,
+                *([tfkit.ops] if self._target is tfkit.backend else []),
+            ]
+            for other in others:
                 if name in vars(other):
                     return vars(other)[name]
             if (module := _found(inner)) is not None:
