@@ -86,7 +86,7 @@ def test_numbers_are_those_of_keras(case):
 @every_case
 def test_traced_and_compiled_calls_give_what_eager_ones_do(case):
     layer, _, inputs = make(case)
-    expected = rewound(layer)._call_in_phases(tuple(inputs), {})
+    expected = rewound(layer)._tfkit_call_in_phases(tuple(inputs), {})
     assert_close(rewound(layer)(*inputs), expected, 1e-6)
     any_batch = tf.nest.map_structure(
         lambda x: tf.TensorSpec([None, *x.shape[1:]], x.dtype), list(inputs)

@@ -63,7 +63,7 @@ def test_shapes_are_those_of_keras_and_numbers_those_of_known_sizes(case):
         program = tf.function(
             lambda *x: layer(*x, training=training), input_signature=specs(case), **options
         )
-        found = rewound(layer)._call_in_phases(tuple(inputs), {"training": training})
+        found = rewound(layer)._tfkit_call_in_phases(tuple(inputs), {"training": training})
         rewound(layer)
         return program(*inputs), found
 

@@ -75,7 +75,7 @@ def doubled(nest):
 class Doubles(keras.Model):
     """Gives a nest as it got it, its numbers doubled."""
 
-    _not_read_in_calls = keras.Model._not_read_in_calls | {"calls"}
+    _tfkit_not_read_in_calls = keras.Model._tfkit_not_read_in_calls | {"calls"}
 
     def __init__(self):
         super().__init__()
@@ -199,7 +199,7 @@ def test_layers_and_metrics_are_found_in_all_of_them(make):
             super().__init__()
             self.parts = make(keras.layers.Dense(2), keras.layers.Dense(3))
 
-    found = [member for _, member in Holds()._members()]
+    found = [member for _, member in Holds()._tfkit_members()]
     assert [each.units for each in found] == [2, 3]
 
 

@@ -189,7 +189,7 @@ def test_threads_see_whole_vocabularies():
     def look():
         for _ in range(200):
             found.add(
-                tuple(layer._call_in_phases((tf.constant(["2", "40"]),), {}).numpy().tolist())
+                tuple(layer._tfkit_call_in_phases((tf.constant(["2", "40"]),), {}).numpy().tolist())
             )
 
     threads = [threading.Thread(target=look) for _ in range(2)]

@@ -132,7 +132,7 @@ def test_cells_of_users_and_stacks_of_cells_run():
     np.testing.assert_allclose(
         outputs, np.cumsum(X @ layer.cell.dense.kernel.numpy(), axis=1), rtol=1e-4, atol=1e-5
     )
-    assert [path for path, _ in layer._members()] == ["cell"]
+    assert [path for path, _ in layer._tfkit_members()] == ["cell"]
     assert len(layer.weights) == 2
 
     class Plain:

@@ -541,4 +541,4 @@ def test_formula_is_five_frames_from_the_call(traced, monkeypatch):
 
     (tf.function(this_test, autograph=False) if traced else this_test)()
     names = stacks[0][: stacks[0].index("this_test")]
-    assert names[::-1] == ["apply_gradients", "apply", "_update_variables", "update_step"]
+    assert names[::-1] == ["apply_gradients", "apply", "_tfkit_update_variables", "update_step"]

@@ -202,8 +202,8 @@ def test_averages_are_swapped_for_the_weights_of_their_optimizer():
     known = tfkit.optimizers.OptimizerMap(tfkit.optimizers.SGD(0.1), {".*first/.*": averaged})
     model = model_with(tfkit, tfkit.optimizers.MultiOptimizer(known))
     model.train_on_batch(X, Y)
-    averages = [average.numpy() + 1 for _, average in averaged._averaged()]
-    for (_, average), value in zip(averaged._averaged(), averages, strict=True):
+    averages = [average.numpy() + 1 for _, average in averaged._tfkit_averaged()]
+    for (_, average), value in zip(averaged._tfkit_averaged(), averages, strict=True):
         average.assign(value)
     before = model.get_weights()
     swap = tfkit.callbacks.SwapEMAWeights()

@@ -311,7 +311,7 @@ def test_models_with_recurrent_layers_of_other_names_share_what_is_compiled():
         model = keras.Sequential([keras.Input((5, 2)), layers.LSTM(3, name=name)])
         model.compile("sgd", "mse")
         model.fit(np.ones((8, 5, 2), "float32"), np.ones((8, 3), "float32"), verbose=0)
-        (program,) = model._programs._latest.values()
+        (program,) = model._tfkit_programs._latest.values()
         names.append({loop._name for loop in program._loops.values()})
     assert names[0] == names[1]
 
@@ -340,7 +340,9 @@ def test_equal_models_share_what_is_compiled():
     for _ in range(2):
         model, _ = train(perceptron)
         names.update(
-            loop._name for key in model._programs._latest.values() for loop in key._loops.values()
+            loop._name
+            for key in model._tfkit_programs._latest.values()
+            for loop in key._loops.values()
         )
         train(lambda: keras.Sequential([keras.Input((6,)), layers.Dense(2), layers.Dense(1)]))
     assert len(names) == 2  # the loop, and the one for the smaller last batch

@@ -129,7 +129,7 @@ def _layer_row(case: Any, number: int) -> Row:
         layer(*tf.nest.map_structure(_rounded(dtype), inputs))
         draws = np.random.default_rng(1)
         layer.set_weights([draws.uniform(0.5, 1.5, weight.shape) for weight in layer.weights])
-        return lambda *tensors: layer._call_in_phases(
+        return lambda *tensors: layer._tfkit_call_in_phases(
             tuple(tf.nest.pack_sequence_as(inputs, tensors)), {}
         ), layer
 

@@ -31,7 +31,7 @@ class Tracked(Protocol):
     def trainable(self) -> bool:
         """Whether training changes the weights."""
 
-    def _members(self) -> list[tuple[str, Any]]: ...
+    def _tfkit_members(self) -> list[tuple[str, Any]]: ...
 
 
 class ModelLike(Tracked, Protocol):
@@ -41,7 +41,7 @@ class ModelLike(Tracked, Protocol):
     compiled: bool
     built: bool
     output_names: list[str] | None
-    _graph: Graph | None
+    _tfkit_graph: Graph | None
 
     @property
     def weights(self) -> list[Any]:

@@ -108,23 +108,23 @@ class Watched:
     """
 
     @property
-    def _changes(self) -> Changes:
+    def _tfkit_changes(self) -> Changes:
         # Made on first use: a subclass may set attributes before it calls `super().__init__()`.
-        changes: Changes | None = vars(self).get("_own_changes")
+        changes: Changes | None = vars(self).get("_tfkit_own_changes")
         # Two threads at once get the same object.
-        return changes or vars(self).setdefault("_own_changes", _OwnChanges(type(self)))
+        return changes or vars(self).setdefault("_tfkit_own_changes", _OwnChanges(type(self)))
 
-    def _is_change(self, name: str, value: Any) -> bool:
+    def _tfkit_is_change(self, name: str, value: Any) -> bool:
         old = vars(self).get(name, _MISSING)
         plain = isinstance(value, (str, int, float, bool, type(None)))
         return not (value is old or (plain and type(value) is type(old) and value == old))
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; programs that contain the old one are traced again."""
-        is_change = self._is_change(name, value)
+        is_change = self._tfkit_is_change(name, value)
         super().__setattr__(name, value)
         if is_change:
-            self._changes.changed(name)
+            self._tfkit_changes.changed(name)
 
 
 _MISSING = object()
@@ -133,7 +133,7 @@ _MISSING = object()
 def note(value: Any) -> None:
     """Adds `value` to the dependencies of the trace in progress, if it counts its changes."""
     if thread.watches and isinstance(value, Watched):
-        value._changes.note()
+        value._tfkit_changes.note()
 
 
 class AttributeSetWhileTracing(Exception):

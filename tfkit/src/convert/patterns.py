@@ -128,7 +128,7 @@ class _Values:
 
 
 class Found(NamedTuple):
-    """What a node that takes the place of several others has.
+    """The parts of a node that takes the place of several others.
 
     Attributes:
         inputs: numbers of values.

@@ -172,7 +172,7 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if layer.autocast and policy.is_mixed:
             # The caller would pass float32, which the layer casts to 16 bits.
             specs.mark_as_given((args, kwargs), policy.compute_dtype, policy.variable_dtype)
-        return layer._call_in_phases(*layer._as_tensors(args, kwargs))
+        return layer._tfkit_call_in_phases(*layer._tfkit_as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
 
@@ -190,7 +190,8 @@ def build_config(layer: Layer) -> dict[str, Any] | None:
     """
     config = _build_shapes(layer)
     below = tracking.named_layers(layer)[1:] if config and not is_builtin(type(layer)) else ()
-    sizes = {path: each._known_size for path, each in below if each._known_size is not None}
+    found = {path: each._tfkit_known_size for path, each in below}
+    sizes = {path: size for path, size in found.items() if size is not None}
     return {**config, _SIZES: sizes} if config and sizes else config
 
 
@@ -215,7 +216,7 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
         config = {name: value for name, value in config.items() if name != _SIZES}
         for path, each in tracking.named_layers(layer):
             if isinstance(sizes.get(path), int):
-                each._known_size = sizes[path]
+                each._tfkit_known_size = sizes[path]
     if "call" in config:
         traced(layer, *specs.symbolic_call(config["call"], layer._tfkit.signature.signature))
         return

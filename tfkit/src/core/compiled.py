@@ -40,7 +40,7 @@ class DirectCalls:
 
     def __init__(self, state: LayerState) -> None:
         self._state = state
-        self._call_in_phases = state.layer._call_in_phases
+        self._tfkit_call_in_phases = state.layer._tfkit_call_in_phases
         # The settings passed to `compile`, for a model.
         self._settings: Execution | None = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
@@ -53,9 +53,9 @@ class DirectCalls:
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
-            return self._call_in_phases(args, kwargs)
+            return self._tfkit_call_in_phases(args, kwargs)
         if kind_key not in self._kinds:
-            outputs = self._call_in_phases(args, kwargs)
+            outputs = self._tfkit_call_in_phases(args, kwargs)
             made = _Kind(description, [tensor.shape for tensor in tensors], uses_xla)
             # Another thread may have made it in the meantime.
             self._kinds.setdefault(kind_key, made)
@@ -63,18 +63,18 @@ class DirectCalls:
         kind = self._kinds[kind_key]
         # `None`: tracing failed once, and would fail again.
         if kind is None or kind.first_time(tensors):
-            return self._call_in_phases(args, kwargs)
+            return self._tfkit_call_in_phases(args, kwargs)
         try:
-            trace = kind.trace_for(tensors, self._call_in_phases)
+            trace = kind.trace_for(tensors, self._tfkit_call_in_phases)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
             # the same numbers, only more slowly: the failed trace changed nothing, since attributes cannot be
             # set in it.
             if uses_xla:
                 raise
-            _log.debug("%s stays eager: %s", self._call_in_phases, error)
+            _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
             self._kinds[kind_key] = None
-            return self._call_in_phases(args, kwargs)
+            return self._tfkit_call_in_phases(args, kwargs)
         return trace.run(tensors, self._state)
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
-_NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_auto_named", "_trainable")
+_NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_tfkit_auto_named", "_trainable")
 # The constructor does not restore these if the program has set them later.
 _HELPERS = (Loss, Metric, Optimizer)
 # The specs of a layer's calls; files keep only the part that building needs.
@@ -54,7 +54,7 @@ def state_of(layer: Layer) -> dict[str, Any]:
         "config": config,
         "references": references.objects,
         "variables": {path: v.numpy() for path, v in _variables(layer).items()},
-        "stores": {path: each._stored() for path, each in _own_stores(layer)},
+        "stores": {path: each._tfkit_stored() for path, each in _own_stores(layer)},
         "layers": {path: _traits(each) for path, each in tracking.named_layers(layer)},
     }
 
@@ -100,7 +100,7 @@ def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
     return [
         (path, each)
         for path, each in tracking.named_layers(layer)
-        if each._overrides("save_own_variables")
+        if each._tfkit_overrides("save_own_variables")
     ]
 
 
@@ -108,7 +108,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
     """Returns the properties of a layer that are neither its configuration nor its weights."""
     state = layer._tfkit
     return {
-        "name": (layer._name, layer._auto_named),
+        "name": (layer._name, layer._tfkit_auto_named),
         "trainable": layer._trainable,
         "built": state.built,
         "seen": {name: getattr(state, name) for name in _SEEN},
@@ -124,7 +124,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
 def _set_traits(layer: Layer, traits: dict[str, Any]) -> None:
     if not traits:
         return
-    layer._name, layer._auto_named = traits["name"]
+    layer._name, layer._tfkit_auto_named = traits["name"]
     layer._trainable = traits["trainable"]
     layer._tfkit.built = traits["built"]
     for name, value in traits["seen"].items():

@@ -112,14 +112,14 @@ class Layer(Copied, Stateful):
         check_name(name)
         attributes.check_trainable(trainable)
         self._name = name or auto_name(type(self).__name__)
-        self._auto_named = name is None
+        self._tfkit_auto_named = name is None
         self._trainable = trainable
         self._dtype_policy = dtype_policies.get(dtype)
-        self._input_shape_argument = input_shape
+        self._tfkit_input_shape_argument = input_shape
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.autocast = autocast
         self.input_spec: Any = None
-        self.supports_masking = self._overrides("compute_mask")
+        self.supports_masking = self._tfkit_overrides("compute_mask")
         state = self._tfkit
         state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
@@ -139,57 +139,57 @@ class Layer(Copied, Stateful):
             if forks.threads_are_lost:
                 forks.check(f"A call of layer '{self.name}'")
             self._tfkit.called_by(current_frame())
-            args, kwargs = self._as_tensors(args, kwargs)
+            args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):
-                return self._record(args, kwargs)
-            if self._runs_directly():
+                return self._tfkit_record(args, kwargs)
+            if self._tfkit_runs_directly():
                 return self._tfkit.direct(args, kwargs)
-            return self._call_in_phases(args, kwargs)
+            return self._tfkit_call_in_phases(args, kwargs)
         except BaseException as error:
             tracebacks.shorten(error)
             raise
 
-    def _call_in_phases(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _tfkit_call_in_phases(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the phases of a call in order, and returns the outputs."""
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
         with building.around_call(self):
-            self._build_once(arguments)
-            with self._frame(arguments) as frame:
+            self._tfkit_build_once(arguments)
+            with self._tfkit_frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
                 outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
-                self._add_activity_loss(outputs)
+                self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
-        self._note_call(arguments, outputs)
+        self._tfkit_note_call(arguments, outputs)
         return outputs
 
-    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments with arrays converted to tensors, floats in the compute dtype."""
         self._tfkit.check_initialized()
-        dtype = self._cast_dtype()
+        dtype = self._tfkit_cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:
             for arg in args:
                 check_tensors(arg, self)
         return args, {name: as_tensors(value, dtype) for name, value in kwargs.items()}
 
-    def _cast_dtype(self) -> str | None:
+    def _tfkit_cast_dtype(self) -> str | None:
         """Returns the dtype to which float arguments are cast; `None` if they are not changed."""
         return self.input_dtype if self.autocast else None
 
-    def _record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _tfkit_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs."""
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
 
-    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+    def _tfkit_known_outputs(self, args: Any, kwargs: Any) -> Any:
         """Returns symbolic outputs that are known without a trace, or `None`."""
         return None
 
-    def _runs_directly(self) -> bool:
+    def _tfkit_runs_directly(self) -> bool:
         """Whether this is an outermost call that runs eagerly, so that a compiled function may compute it."""
         return (
             current_frame() is None
@@ -198,15 +198,15 @@ class Layer(Copied, Stateful):
             and not execution.is_eager(self._tfkit.settings())
         )
 
-    def _build_once(self, arguments: CallArguments) -> None:
+    def _tfkit_build_once(self, arguments: CallArguments) -> None:
         """Calls `build` with the shapes of the arguments, the first time."""
         if not self._tfkit.built:
             self._tfkit.specs = specs.merged(self._tfkit.specs, arguments.specs())
-            if self._overrides("build"):
+            if self._tfkit_overrides("build"):
                 shapes, named = building.shape_arguments(self, self.build, arguments)
                 self.build(*shapes, **named)
 
-    def _note_call(self, arguments: CallArguments, outputs: Any) -> None:
+    def _tfkit_note_call(self, arguments: CallArguments, outputs: Any) -> None:
         """Stores what files and exports need to know of a successful call."""
         state = self._tfkit
         if current_frame() is None:
@@ -216,7 +216,7 @@ class Layer(Copied, Stateful):
             state.locked = state.locked or not state.built
             state.built = True
 
-    def _frame(self, arguments: CallArguments) -> CallFrame:
+    def _tfkit_frame(self, arguments: CallArguments) -> CallFrame:
         """Returns the frame of this call: its mode, and the dtype in which weights are read."""
         caller = current_frame()
         training = arguments.mode(caller.training if caller else None)
@@ -224,7 +224,7 @@ class Layer(Copied, Stateful):
         self._tfkit.begin_call(frame.number)
         return frame
 
-    def _add_activity_loss(self, outputs: Any) -> None:
+    def _tfkit_add_activity_loss(self, outputs: Any) -> None:
         """Adds the activity regularizer's value, per sample."""
         if self.activity_regularizer is not None:
             for output in tf.nest.flatten(outputs):
@@ -232,7 +232,7 @@ class Layer(Copied, Stateful):
                 batch_size = tf.shape(output)[0] if output.shape.rank else 1
                 self.add_loss(tf.math.divide_no_nan(loss, tf.cast(batch_size, loss.dtype)))
 
-    def _overrides(self, method: str) -> bool:
+    def _tfkit_overrides(self, method: str) -> bool:
         """Whether a subclass has replaced a method of `Layer`."""
         return getattr(type(self), method) is not getattr(Layer, method)
 
@@ -250,7 +250,7 @@ class Layer(Copied, Stateful):
                 several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
                 `None` only marks the layer as built.
         """
-        if not self._overrides("build") and not self._tfkit.built:
+        if not self._tfkit_overrides("build") and not self._tfkit.built:
             output_specs.build_by_trace(self, input_shape)
         self.built = True
 
@@ -390,7 +390,7 @@ class Layer(Copied, Stateful):
     @property
     def built(self) -> bool:
         """Whether the weights exist; always true for a class that has none."""
-        at_once = self._built_at_once and not self._overrides("build")
+        at_once = self._tfkit_built_at_once and not self._tfkit_overrides("build")
         return self._tfkit.built or at_once
 
     @built.setter

@@ -20,22 +20,22 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     They come from a trace of `call`. Sizes that it cannot know are taken from `compute_output_shape`, where
     a subclass defines it.
     """
-    if layer._overrides("compute_output_spec"):
+    if layer._tfkit_overrides("compute_output_spec"):
         if layer.autocast:
             args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
         return layer.compute_output_spec(*args, **kwargs)
-    known = layer._known_outputs(args, kwargs)
+    known = layer._tfkit_known_outputs(args, kwargs)
     if known is not None:
         return known
     outputs = building.traced(layer, args, kwargs)
-    if layer._overrides("compute_output_shape"):
+    if layer._tfkit_overrides("compute_output_shape"):
         return specs.completed(outputs, _declared(layer, args, kwargs))
     return outputs
 
 
 def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Returns the outputs with the shapes that a subclass declares, else those of a trace."""
-    if layer._overrides("compute_output_shape"):
+    if layer._tfkit_overrides("compute_output_shape"):
         return _declared(layer, args, kwargs)
     return building.traced(layer, args, kwargs)
 
@@ -55,7 +55,7 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        if layer._overrides("compute_output_spec"):
+        if layer._tfkit_overrides("compute_output_spec"):
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
         return specs.shapes_of(building.traced(layer, inputs, named))
 

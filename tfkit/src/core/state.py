@@ -207,7 +207,7 @@ class LayerState(watching.Called):
     def note_parts(self) -> None:
         """Adds objects that a call has read to the dependencies of the trace in progress."""
         watching.note(getattr(self.layer, "activity_regularizer", None))
-        for _, member in self.layer._members():
+        for _, member in self.layer._tfkit_members():
             if isinstance(member, Metric):
                 member.take_part()
 

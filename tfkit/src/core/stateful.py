@@ -43,18 +43,20 @@ class Stateful(_Module):
 
     _tfkit: LayerState
     _name: str
-    _auto_named: bool
+    _tfkit_auto_named: bool
     _trainable: bool
     _tfkit_settings: Any = None  # The settings passed to `compile`, for a model.
-    _not_read_in_calls: frozenset[str] = frozenset()
-    _built_at_once = False  # Whether the class needs no `build`, and is built from the beginning.
+    _tfkit_not_read_in_calls: frozenset[str] = frozenset()
+    # Whether the class needs no `build`, and is built from the beginning.
+    _tfkit_built_at_once = False
     # Whether `save_own_variables` stores all that `save_assets` writes, which then serves Keras's files only.
-    _assets_are_variables = False
+    _tfkit_assets_are_variables = False
     # The number of outputs stored in a file by something other than a weight, for example a vocabulary.
-    _known_size: int | None = None
-    _set_by_files: tuple[str, ...] = ()  # Attributes other than variables that are read from files.
+    _tfkit_known_size: int | None = None
+    # Attributes other than variables that are read from files.
+    _tfkit_set_by_files: tuple[str, ...] = ()
     # Arguments that configurations omit at these values, as Keras does.
-    _omitted_from_config: Mapping[str, Any] = {}
+    _tfkit_omitted_from_config: Mapping[str, Any] = {}
 
     @property
     def name(self) -> str:
@@ -64,9 +66,9 @@ class Stateful(_Module):
     @name.setter
     def name(self, name: str) -> None:
         check_name(name)
-        self._name, self._auto_named = name, False
+        self._name, self._tfkit_auto_named = name, False
 
-    def _members(self) -> list[tuple[str, Any]]:
+    def _tfkit_members(self) -> list[tuple[str, Any]]:
         """Returns direct members with their paths; containers of layers choose their own paths."""
         return tracking.members_of(self)
 
@@ -78,7 +80,7 @@ class Stateful(_Module):
             attributes.hand_to_weight(self, name, value)
         if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
-        if name not in self._not_read_in_calls:
+        if name not in self._tfkit_not_read_in_calls:
             self._tfkit.changed(name)
         if isinstance(value, (list, tuple, dict)):
             object.__setattr__(self, name, value)  # tf.Module would replace it with a wrapper.
@@ -94,7 +96,7 @@ class Stateful(_Module):
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Returns children for `tf.train.Checkpoint`, including members in containers."""
         children = super()._trackable_children(save_type, **kwargs)
-        return {**dict(self._members()), **children}
+        return {**dict(self._tfkit_members()), **children}
 
     def add_variable(
         self,
@@ -113,7 +115,7 @@ class Stateful(_Module):
             shape, initializer, dtype, constraint=constraint, name=name, **options
         )
 
-    def _listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:
+    def _tfkit_listed(self, seeds: bool, trained: bool | None = None) -> list[tf.Variable]:
         """Returns weights and, if `seeds`, seed states: all of them, the trained ones, or the others."""
         found = tracking.variables_of(self, seeds)
         return [variable for variable, is_trained in found if trained in (None, is_trained)]
@@ -121,22 +123,22 @@ class Stateful(_Module):
     @property
     def weights(self) -> list[tf.Variable]:
         """Weights of this layer, trainable first, then those of the layers inside, each once."""
-        return self._listed(seeds=False)
+        return self._tfkit_listed(seeds=False)
 
     @property
     def trainable_weights(self) -> list[tf.Variable]:
         """The weights that training changes."""
-        return self._listed(seeds=False, trained=True)
+        return self._tfkit_listed(seeds=False, trained=True)
 
     @property
     def non_trainable_weights(self) -> list[tf.Variable]:
         """The weights that training does not change."""
-        return self._listed(seeds=False, trained=False)
+        return self._tfkit_listed(seeds=False, trained=False)
 
     @property
     def variables(self) -> list[tf.Variable]:
         """Weights and the states of seed generators."""
-        return self._listed(seeds=True)
+        return self._tfkit_listed(seeds=True)
 
     @property
     def trainable_variables(self) -> list[tf.Variable]:
@@ -146,7 +148,7 @@ class Stateful(_Module):
     @property
     def non_trainable_variables(self) -> list[tf.Variable]:
         """The variables that training does not change by gradients, seed states included."""
-        return self._listed(seeds=True, trained=False)
+        return self._tfkit_listed(seeds=True, trained=False)
 
     @property
     def metrics(self) -> list[Metric]:
@@ -202,17 +204,17 @@ class Stateful(_Module):
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
 
-    def _keras_variables(self) -> dict[str, Any]:
+    def _tfkit_keras_variables(self) -> dict[str, Any]:
         """Returns what a file of Keras stores of a layer that defines its own stored variables."""
-        return self._stored()
+        return self._tfkit_stored()
 
-    def _stored(self) -> dict[str, Any]:
+    def _tfkit_stored(self) -> dict[str, Any]:
         """Returns the dict that `save_own_variables` fills."""
         store: dict[str, Any] = {}
         self.save_own_variables(store)
         return store
 
-    def _restorer(self) -> Callable[[], None]:
+    def _tfkit_restorer(self) -> Callable[[], None]:
         """Returns a function that restores the present values of all that loading from a file may change."""
         values = [(variable, variable.numpy()) for variable in self.variables]
 

@@ -75,11 +75,11 @@ def step_to(layer: Layer, caller: Layer) -> str:
     while frame is not None and frame.layer is not caller:
         frame = frame.parent
     if frame is None:
-        return next((path for path, member in caller._members() if member is layer), layer.name)
+        return next((path for path, it in caller._tfkit_members() if it is layer), layer.name)
     # During a call of `caller` its members are looked up once, because each new weight needs its path.
     member, path = frame.steps.get(id(layer), (None, ""))
     if member is not layer:
-        frame.steps = {id(member): (member, path) for path, member in caller._members()}
+        frame.steps = {id(member): (member, path) for path, member in caller._tfkit_members()}
         _, path = frame.steps.get(id(layer), (layer, layer.name))
     return path
 
@@ -94,7 +94,7 @@ def sublayers(layer: Tracked) -> list[Layer]:
 
 def named_sublayers(layer: Tracked) -> list[tuple[str, Layer]]:
     """Returns the layers directly below `layer` with the paths that name them."""
-    return [(path, member) for path, member in layer._members() if hasattr(member, "_tfkit")]
+    return [(path, member) for path, member in layer._tfkit_members() if hasattr(member, "_tfkit")]
 
 
 def all_layers(layer: Tracked) -> list[Layer]:
@@ -118,7 +118,7 @@ def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
 def own_weights(layer: Tracked) -> list[tf.Variable]:
     """Returns the layer's own weights: trainable ones first, each kind in order of creation."""
     found = {id(weight): weight for weight in layer._tfkit.weights}
-    for _, member in layer._members():
+    for _, member in layer._tfkit_members():
         if isinstance(member, tf.Variable):
             found.setdefault(id(member), member)
     return sorted(found.values(), key=lambda weight: not made_trainable(weight))
@@ -162,7 +162,7 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
             return
         visited.add(id(layer))
         trainable = trainable and layer.trainable
-        inside = layer._members()
+        inside = layer._tfkit_members()
         paths = {id(member): path for path, member in inside}
         # The first step of each path is taken too: a weight `blocks` cannot exist next to the layer
         # `blocks/0`.
@@ -186,7 +186,7 @@ def named_metrics(layer: Tracked) -> list[tuple[str, Metric]]:
     """Returns the metrics at and below `layer`, each once, with their attribute paths."""
     found: dict[int, tuple[str, Metric]] = {}
     for path, below in named_layers(layer):
-        for name, member in below._members():
+        for name, member in below._tfkit_members():
             if isinstance(member, Metric):
                 found.setdefault(id(member), (f"{path}/{name}".lstrip("/"), member))
     return list(found.values())

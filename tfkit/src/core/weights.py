@@ -57,7 +57,7 @@ def add(
     is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")
     mixed = autocast and layer.autocast and layer.dtype_policy.is_mixed and is_float(dtype)
     # Whether a file holds the weight unchanged, so that the file limits its size.
-    stored = not layer._overrides("save_own_variables")
+    stored = not layer._tfkit_overrides("save_own_variables")
     weight: Any = make_variable(
         what,
         shape,
@@ -112,5 +112,5 @@ def _check_may_add(layer: Layer, name: str) -> None:
 def _is_ours(layer: Layer, initializer: Any) -> bool:
     """Whether only files read a weight's initial values: all classes that made it are built in."""
     drawn = isinstance(initializer, (str, dict)) or registry.is_builtin(type(initializer))
-    loads = not layer._overrides("load_own_variables")
+    loads = not layer._tfkit_overrides("load_own_variables")
     return drawn and loads and registry.is_builtin(type(layer))

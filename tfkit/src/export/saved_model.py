@@ -56,7 +56,7 @@ def default_signature(model: ModelLike) -> dict[str, Any]:
         A dict to be added to the layer's trackable children; empty where the inputs are not known.
     """
     layer = model._tfkit.layer
-    if not layer.built or (model._graph is None and not layer._tfkit.given):
+    if not layer.built or (model._tfkit_graph is None and not layer._tfkit.given):
         return {}
     # The converter to LiteRT asks for debug information. It names inputs after the `Input`s, with Keras, too.
     converts = in_save_context() and get_save_options().save_debug_info

@@ -30,7 +30,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
         ValueError: for a layer whose inputs are not known.
     """
     given = layer._tfkit.given
-    graph = getattr(layer, "_graph", None)
+    graph = getattr(layer, "_tfkit_graph", None)
     if graph is not None:
         seen = _given_specs(graph, (given or {}).get("inputs"))
         specs = [
@@ -77,7 +77,7 @@ def layer_specs(layer: Layer, input_signature: Any) -> dict[str, Any]:
     if input_signature is None:
         return call_specs(layer)
     names = [name for name in layer._tfkit.signature.names if name != "training"]
-    graph = getattr(layer, "_graph", None)
+    graph = getattr(layer, "_tfkit_graph", None)
     if graph is not None:
         names = ["inputs"]
     several = isinstance(input_signature, (list, tuple)) and len(input_signature) <= len(names)

@@ -221,7 +221,7 @@ class _ArchiveReader(KerasReader):
     ) -> list[tuple[Layer, Callable[[], None]]]:
         """Returns the layers that have assets in the archive, each with a function that loads them."""
         found = keras_assets.by_place(self.archive, places, partly)
-        own = [layer for layer, _ in found.values() if not layer._assets_are_variables]
+        own = [layer for layer, _ in found.values() if not layer._tfkit_assets_are_variables]
         if own:  # It contains their files until the archive is closed.
             self._folder = tempfile.TemporaryDirectory()
         folder = self._folder.name if self._folder else ""

@@ -90,4 +90,4 @@ def loader(
             archive.write_to(name, Path(folder, *name.split("/")))
         reading.load_assets(str(Path(folder, *place.split("/"))))
 
-    return hand_over if layer._assets_are_variables else write_and_load
+    return hand_over if layer._tfkit_assets_are_variables else write_and_load

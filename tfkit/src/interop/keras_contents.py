@@ -39,7 +39,7 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
     return {
         f"{SEEDS}/{keras_layout.join(path, name)}": member.state
         for path, layer in places
-        for name, member in layer._members()
+        for name, member in layer._tfkit_members()
         if isinstance(member, SeedGenerator)
     }
 
@@ -86,7 +86,7 @@ def contents(
     plan = keras_matching.plan(places)
     values: dict[str, Any] = dict(plan.variables)
     for group, layer in plan.stores.items():
-        values |= {f"{group}/{key}": value for key, value in layer._keras_variables().items()}
+        values |= {f"{group}/{key}": value for key, value in layer._tfkit_keras_variables().items()}
     if optimizer is not None:
         groups[OPTIMIZER] = optimizer.name
         values |= optimizer_variables(optimizer)

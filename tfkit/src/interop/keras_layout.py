@@ -122,9 +122,9 @@ def _base_name(value: Any) -> str:
 
 def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     """Yields attributes that hold layers or containers, in Keras's order, with the order inside."""
-    model: Any = layer if hasattr(layer, "_graph_layers") else None
+    model: Any = layer if hasattr(layer, "_tfkit_graph_layers") else None
     is_model = model is not None
-    in_graph = is_model and (model._graph is not None or hasattr(model, "_stack"))
+    in_graph = is_model and (model._tfkit_graph is not None or hasattr(model, "_tfkit_stack"))
     if in_graph:
         yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer))

@@ -116,7 +116,7 @@ def _matched_layers(
             f"File {reader.path} does not fit the model; nothing was loaded: it has {len(names)} layers with "
             f"weights, {quoted(names)}, and the model {len(layers)}: {[layer.name for layer in layers]}"
         )
-    in_graph = getattr(model, "_graph", None) is not None
+    in_graph = getattr(model, "_tfkit_graph", None) is not None
     pairs: list[tuple[str, Any]] = list(zip(names, layers, strict=True))
     unclear = []
     if not (in_graph or same_order):

@@ -176,7 +176,7 @@ class Matcher:
 
 def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, str] | None:
     """Returns the layers' paths by id, if users have named all of them and the file has the same names."""
-    names = [None if getattr(v, "_auto_named", True) else v.name for v in values]
+    names = [None if getattr(v, "_tfkit_auto_named", True) else v.name for v in values]
     if None in names or len(set(names)) < len(names) or not set(names) <= set(stored):
         return None
     return {id(value): stored[name] for value, name in zip(values, names, strict=True)}

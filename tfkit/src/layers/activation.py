@@ -37,7 +37,7 @@ class Activation(Layer):
         [0.0, 2.0]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, activation: Any, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
@@ -83,7 +83,7 @@ class ReLU(Layer):
         [0.0, 2.0, 6.0]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class LeakyReLU(Layer):
         [-0.5, 2.0]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, negative_slope: float = 0.3, **kwargs: Any) -> None:
         if "alpha" in kwargs:  # The argument's name in files of Keras 2.
@@ -241,7 +241,7 @@ class ELU(Layer):
         [-1.0, 0.0, 2.0]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, alpha: float = 1.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
@@ -284,7 +284,7 @@ class Softmax(Layer):
         [[1.0, 0.0]]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)

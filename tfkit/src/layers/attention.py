@@ -296,7 +296,7 @@ class MultiHeadAttention(Layer):
         (TensorShape([1, 5, 8]), TensorShape([1, 2, 5, 5]))
     """
 
-    _omitted_from_config = {"flash_attention": None}
+    _tfkit_omitted_from_config = {"flash_attention": None}
 
     def __init__(
         self,

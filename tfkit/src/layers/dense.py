@@ -63,7 +63,7 @@ class Dense(Layer):
         [(3, 2), (2,)]
     """
 
-    _omitted_from_config = {
+    _tfkit_omitted_from_config = {
         "activity_regularizer": None,
         "lora_rank": None,
         "lora_alpha": None,

@@ -65,7 +65,7 @@ class EinsumDense(Layer):
         TensorShape([2, 3, 8])
     """
 
-    _omitted_from_config = {
+    _tfkit_omitted_from_config = {
         "lora_rank": None,
         "lora_alpha": None,
         "gptq_unpacked_column_size": None,

@@ -56,7 +56,7 @@ class Embedding(Layer):
         [[True, True, False]]
     """
 
-    _omitted_from_config = {"lora_rank": None, "lora_alpha": None}
+    _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 
     def __init__(
         self,

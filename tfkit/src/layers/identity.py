@@ -26,7 +26,7 @@ class Identity(Layer):
         [1.0, 2.0]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)

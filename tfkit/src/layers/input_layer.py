@@ -64,7 +64,7 @@ class InputLayer(Layer):
         old_shape = kwargs.pop("input_shape", None)
         old_batch_shape = kwargs.pop("batch_input_shape", None)
         super().__init__(name=name or auto_name("input_layer"), **kwargs)
-        self._auto_named = name is None
+        self._tfkit_auto_named = name is None
         if old_batch_shape is not None:
             warn("Argument `batch_input_shape` is deprecated. Use `batch_shape` instead.")
             batch_shape = old_batch_shape

@@ -32,7 +32,7 @@ class Masking(Layer):
         [[True, False]]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, mask_value: Any = 0.0, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)

@@ -377,7 +377,7 @@ class UnitNormalization(Layer):
         array([[0.6, 0.8]], dtype=float32)
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, axis: Any = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)

@@ -22,7 +22,7 @@ class _Pooling(Layer):
 
     rank = 2
     kind = "MAX"
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     @constructors.named_after_class
     def __init__(
@@ -303,7 +303,7 @@ class _GlobalPooling(Layer):
     """The base of global poolings, which describe the arguments; they set `rank`."""
 
     rank = 2
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     @constructors.named_after_class
     def __init__(

@@ -56,7 +56,7 @@ class Dropout(Layer):
         True
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self,
@@ -265,7 +265,7 @@ class GaussianNoise(Layer):
         TensorShape([2, 3])
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self, stddev: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
@@ -322,7 +322,7 @@ class GaussianDropout(Layer):
         TensorShape([2, 3])
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self, rate: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
@@ -385,7 +385,7 @@ class AlphaDropout(Layer):
         TensorShape([2, 3])
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self,
@@ -449,7 +449,7 @@ class ActivityRegularization(Layer):
         [1.5]
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(
         self, l1: float = 0.0, l2: float = 0.0, **kwargs: Unpack[RegularizedOptions]

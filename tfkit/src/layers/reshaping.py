@@ -80,7 +80,7 @@ class Reshape(Layer):
         TensorShape([1, 2, 3])
     """
 
-    _built_at_once = True
+    _tfkit_built_at_once = True
 
     def __init__(self, target_shape: Any, **kwargs: Unpack[LayerOptions]) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape, np.ndarray))

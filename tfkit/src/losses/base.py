@@ -56,7 +56,7 @@ class Loss(watching.Watched):
     ) -> None:
         self.name = name or auto_name(type(self).__name__)
         self.reduction = standardize_reduction(reduction)
-        self._has_own_dtype = dtype is not None
+        self._tfkit_has_own_dtype = dtype is not None
         dtype = getattr(dtype, "compute_dtype", dtype)
         if isinstance(dtype, str):
             # For a dtype policy's name, the loss is computed in the 16-bit type.
@@ -78,9 +78,9 @@ class Loss(watching.Watched):
             sample_weight: weights, one for each sample or for each loss.
         """
         try:
-            self._changes.note()
+            self._tfkit_changes.note()
             in_mask = get_mask(y_pred)
-            y_true, y_pred = self._convert(y_true), self._convert(y_pred)
+            y_true, y_pred = self._tfkit_convert(y_true), self._tfkit_convert(y_pred)
             losses = self.call(y_true, y_pred)
             if losses is None:
                 raise ValueError(
@@ -98,7 +98,7 @@ class Loss(watching.Watched):
             shorten(error)
             raise
 
-    def _convert(self, values: Any) -> Any:
+    def _tfkit_convert(self, values: Any) -> Any:
         if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):
             return as_tensor(
                 values, self.dtype
@@ -114,7 +114,7 @@ class Loss(watching.Watched):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; `dtype` only if one was given."""
         config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
-        if self._has_own_dtype:
+        if self._tfkit_has_own_dtype:
             config["dtype"] = self.dtype
         return config
 

@@ -54,14 +54,14 @@ class Metric(watching.Watched, tf.Module):
 
     # The better direction, "up" or "down", for callbacks with `mode="auto"`.
     _direction: str | None = None
-    _added_variables: list[Any]
+    _tfkit_added_variables: list[Any]
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.
         self._name = name or auto_name(type(self).__name__)
         self._dtype = dtype_policies.get(dtype or settings.floatx()).compute_dtype
         # Without tf.Module's tracking: the attributes that hold the variables are tracked already.
-        object.__setattr__(self, "_added_variables", [])
+        object.__setattr__(self, "_tfkit_added_variables", [])
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Metric(watching.Watched, tf.Module):
         Returns:
             A `tf.Variable`.
         """
-        self._check_super_called()
+        self._tfkit_check_super_called()
         variable = make_variable(
             f"a variable of metric '{self.name}'",
             shape,
@@ -109,7 +109,7 @@ class Metric(watching.Watched, tf.Module):
             synchronization=tf.VariableSynchronization.ON_READ,
         )
         variable.path = f"{self.name}/{name or 'variable'}"
-        self._added_variables.append(variable)
+        self._tfkit_added_variables.append(variable)
         return variable
 
     def add_weight(
@@ -125,9 +125,9 @@ class Metric(watching.Watched, tf.Module):
     @property
     def variables(self) -> list[Any]:
         """State variables in order of creation: this metric's own, then those of its inner metrics."""
-        self._check_super_called()
-        leaves = self._attribute_leaves()
-        variables = self._added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
+        self._tfkit_check_super_called()
+        leaves = self._tfkit_attribute_leaves()
+        variables = self._tfkit_added_variables + [leaf for leaf in leaves if _is_variable(leaf)]
         for leaf in leaves:
             if isinstance(leaf, Metric):
                 variables += leaf.variables
@@ -150,19 +150,19 @@ class Metric(watching.Watched, tf.Module):
     @shortened
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch to the state and returns the value so far."""
-        self._check_super_called()
+        self._tfkit_check_super_called()
         self.take_part()
         self.update_state(*args, **kwargs)
         return self.result()
 
     def take_part(self) -> None:
         """Adds this metric and those in it to the dependencies of the trace in progress."""
-        self._changes.note()
-        for leaf in self._attribute_leaves():
+        self._tfkit_changes.note()
+        for leaf in self._tfkit_attribute_leaves():
             if isinstance(leaf, Metric):
                 leaf.take_part()
 
-    def _attribute_leaves(self) -> list[Any]:
+    def _tfkit_attribute_leaves(self) -> list[Any]:
         """Returns the contents of the attributes, in lists and dicts too."""
         attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
         return list(_leaves(attributes))
@@ -180,9 +180,9 @@ class Metric(watching.Watched, tf.Module):
         Raises:
             ValueError: for another number of values than there are variables.
         """
-        with self._state(metric_variables):
+        with self._tfkit_state(metric_variables):
             self.update_state(*args, **kwargs)
-            return self._values()
+            return self._tfkit_values()
 
     def stateless_result(self, metric_variables: Sequence[Any]) -> Any:
         """Returns the result for the state `metric_variables`.
@@ -190,14 +190,14 @@ class Metric(watching.Watched, tf.Module):
         Raises:
             ValueError: for another number of values than there are variables.
         """
-        with self._state(metric_variables):
+        with self._tfkit_state(metric_variables):
             return tf.nest.map_structure(tf.identity, self.result())
 
     def stateless_reset_state(self) -> list[Any]:
         """Returns the state after `reset_state()`."""
-        with self._state(self.variables):
+        with self._tfkit_state(self.variables):
             self.reset_state()
-            return self._values()
+            return self._tfkit_values()
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -213,17 +213,17 @@ class Metric(watching.Watched, tf.Module):
         return copying.attributes_of(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        copying.set_attributes(self, state, untracked=("_added_variables",))
+        copying.set_attributes(self, state, untracked=("_tfkit_added_variables",))
 
-    def _values(self) -> list[Any]:
+    def _tfkit_values(self) -> list[Any]:
         return [tf.identity(variable) for variable in self.variables]
 
-    def _state(self, values: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
+    def _tfkit_state(self, values: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which the variables have `values`, and which restores them."""
         return lent(self.variables, values, "metric_variables")
 
-    def _check_super_called(self) -> None:
-        if "_added_variables" not in vars(self):
+    def _tfkit_check_super_called(self) -> None:
+        if "_tfkit_added_variables" not in vars(self):
             raise RuntimeError(
                 f"{type(self).__name__} is not initialized. Call `super().__init__()` first thing "
                 "in its `__init__()`."

@@ -11,7 +11,7 @@ from tfkit.src.base.members import NOT_MEMBERS, walk
 from tfkit.src.base.names import free
 from tfkit.src.metrics.base import Metric
 
-_NOT_NAMES = (*NOT_MEMBERS, "_added_variables")
+_NOT_NAMES = (*NOT_MEMBERS, "_tfkit_added_variables")
 
 
 def named_variables(metric: Metric) -> dict[str, tf.Variable]:

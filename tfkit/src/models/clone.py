@@ -56,7 +56,7 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
-    graph: Graph | None = getattr(model, "_graph", None)  # A layer has none.
+    graph: Graph | None = getattr(model, "_tfkit_graph", None)  # A layer has none.
     if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(
             f"`call_function` needs a functional model, whose calls it makes. Received: {model!r}"
@@ -72,7 +72,7 @@ def clone_model(
             return clone_function(layer)
         copy = serialization.made_again(layer)
         # A drawn name is counted: paths in files number such names within the model.
-        copy._auto_named = layer._auto_named
+        copy._tfkit_auto_named = layer._tfkit_auto_named
         return copy
 
     if isinstance(model, Sequential):
@@ -83,7 +83,7 @@ def clone_model(
                 "`input_tensors` of a Sequential model must be one symbolic tensor. "
                 f"Received: input_tensors={input_tensors!r}"
             )
-        stack = [clone(layer) for layer in model._stack]
+        stack = [clone(layer) for layer in model._tfkit_stack]
         if input_tensors is not None:
             stack = [
                 input_tensors,
@@ -143,7 +143,7 @@ def _compiled_like(model: Layer, copy: Any) -> Any:
 
     if getattr(model, "compiled", False) and not copy.compiled:  # A layer is never compiled.
         arguments = model._tfkit_settings.arguments()
-        copy._compile_as(
+        copy._tfkit_compile_as(
             {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}
         )
     return copy

@@ -50,7 +50,7 @@ class Function(Operation):
         for tensor in self._inputs:
             if isinstance(tensor, KerasTensor) and tensor.node is None:
                 Input(tensor=tensor)  # Sets its origin.
-        self._graph: Graph = graph_between(inputs, outputs)
+        self._tfkit_graph: Graph = graph_between(inputs, outputs)
 
     @property
     def inputs(self) -> list[KerasTensor]:
@@ -65,8 +65,10 @@ class Function(Operation):
     @property
     def operations(self) -> list[Operation]:
         """The layers and functions between inputs and outputs, in order."""
-        entries = {id(tensor.node.operation) for tensor in self._graph.flat_inputs if tensor.node}
-        return [it for it in operations_of(self._graph) if id(it) not in entries]
+        entries = {
+            id(tensor.node.operation) for tensor in self._tfkit_graph.flat_inputs if tensor.node
+        }
+        return [it for it in operations_of(self._tfkit_graph) if id(it) not in entries]
 
     def call(self, inputs: Any) -> Any:
         """Computes the outputs.
@@ -77,12 +79,12 @@ class Function(Operation):
         Raises:
             ValueError: for another form, and for shapes that do not fit.
         """
-        return self._graph.run(self._checked(inputs))
+        return self._tfkit_graph.run(self._checked(inputs))
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns symbolic outputs for symbolic inputs."""
         self._checked(inputs)
-        return tensors.trace(self._graph.run, (inputs,), {})
+        return tensors.trace(self._tfkit_graph.run, (inputs,), {})
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shapes of the outputs for the given shape or nest of shapes."""
@@ -96,14 +98,14 @@ class Function(Operation):
 
     def _checked(self, inputs: Any) -> Any:
         """Returns inputs that have the form and shapes of the function's own, with arrays as tensors."""
-        expected = self._graph.inputs
+        expected = self._tfkit_graph.inputs
         if not is_alike(inputs, expected):
             raise ValueError(
                 f"Function '{self.name}' was called with an invalid input structure. Expected: "
                 f"{expected}. Received: {inputs!r}"
             )
         values = []
-        for value, own in zip(tf.nest.flatten(inputs), self._graph.flat_inputs, strict=True):
+        for value, own in zip(tf.nest.flatten(inputs), self._tfkit_graph.flat_inputs, strict=True):
             if not isinstance(value, KerasTensor) and not tf.is_tensor(value):
                 value = tf.convert_to_tensor(value, own.dtype)
             if not tf.TensorShape(value.shape).is_compatible_with(own.shape):

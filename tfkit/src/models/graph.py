@@ -174,7 +174,7 @@ def _copy(tensor: KerasTensor) -> KerasTensor:
 
 
 def _calls_inside(operation: Any) -> int:
-    graph = getattr(operation, "_graph", None)
+    graph = getattr(operation, "_tfkit_graph", None)
     return graph.num_calls if isinstance(graph, Graph) else 0
 
 
@@ -200,7 +200,7 @@ def _as_input(tensor: KerasTensor) -> KerasTensor:
 
 def _check_names(layers: list[Layer]) -> None:
     """Raises an error for a name given to two layers, which `get_layer` and files could not distinguish."""
-    given = collections.Counter([layer._name for layer in layers if not layer._auto_named])
+    given = collections.Counter([layer._name for layer in layers if not layer._tfkit_auto_named])
     name, count = next(iter(given.most_common(1)), ("", 0))
     if count > 1:
         raise ValueError(

@@ -31,7 +31,7 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
         if name not in entries:
             entries[name] = {**_operation_config(node), "name": name, "inbound_nodes": []}
             if isinstance(node.operation, Layer):
-                entries[name]["auto_named"] = node.operation._auto_named
+                entries[name]["auto_named"] = node.operation._tfkit_auto_named
         calls = entries[name]["inbound_nodes"]
         index = len(calls)
         calls.append(
@@ -104,7 +104,7 @@ def graph_from_config(
         name = entry["name"]
         operations[name] = (layers or {}).get(name) or serialization.deserialize_keras_object(entry)
         if isinstance(operations[name], Layer):
-            operations[name]._auto_named = entry.get("auto_named", False)
+            operations[name]._tfkit_auto_named = entry.get("auto_named", False)
         for index, call in enumerate(entry["inbound_nodes"]):
             pending.append((name, index, call))
         if not entry["inbound_nodes"]:

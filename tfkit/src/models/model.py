@@ -76,8 +76,8 @@ class Model(Trainer):
         array([2., 4.], dtype=float32)
     """
 
-    _graph: Graph | None = None
-    _is_stack = False
+    _tfkit_graph: Graph | None = None
+    _tfkit_is_stack = False
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates a model; `Model(inputs, outputs)` creates a `Functional` model."""
@@ -102,16 +102,16 @@ class Model(Trainer):
         if len(args) > 2:
             kwargs["name"] = args[2]
         super().__init__(**kwargs)
-        self._programs = Programs(self._tfkit_settings)
-        self._in_turn = Lock()
+        self._tfkit_programs = Programs(self._tfkit_settings)
+        self._tfkit_in_turn = Lock()
         if inputs is not None:
-            self._set_graph(graph_between(inputs, outputs))
+            self._tfkit_set_graph(graph_between(inputs, outputs))
 
     # --- The graph of layers ------------------------------------------------------------------------
 
-    def _set_graph(self, graph: Graph) -> None:
+    def _tfkit_set_graph(self, graph: Graph) -> None:
         """Sets the graph that the model computes."""
-        self._graph = graph
+        self._tfkit_graph = graph
         last: list[Any] = [tensor.node for tensor in graph.flat_outputs]
         if all(isinstance(node.operation, Layer) for node in last):
             self.output_names = [node.operation.name for node in last]
@@ -129,7 +129,7 @@ class Model(Trainer):
         if training is not None and (frame is None or frame.layer is not self):
             with CallFrame(self, training):  # `call` alone: layers get the mode from the context.
                 return self.call(inputs, mask=mask)
-        if self._graph is None:
+        if self._tfkit_graph is None:
             raise NotImplementedError(
                 f"Model {type(self).__name__} does not have a `call` method implemented. Define "
                 "`def call(self, inputs): ...`, or pass `inputs` and `outputs`."
@@ -139,22 +139,22 @@ class Model(Trainer):
                 tf.nest.flatten(inputs), tf.nest.flatten(mask), strict=True
             ):
                 masking.set_mask(tensor, tensor_mask)
-        outputs = self._graph.run(self._match_inputs(inputs))
+        outputs = self._tfkit_graph.run(self._tfkit_match_inputs(inputs))
         # A list of one output is unpacked, as in Keras.
         is_single = isinstance(outputs, (list, tuple)) and len(outputs) == 1
         return outputs[0] if is_single else outputs
 
-    def _cast_dtype(self) -> str | None:
+    def _tfkit_cast_dtype(self) -> str | None:
         """Returns the common dtype of float arguments; `None` if inputs require different float dtypes."""
-        has_own = self._graph is not None and self._graph.other_floats
-        return None if has_own else super()._cast_dtype()
+        has_own = self._tfkit_graph is not None and self._tfkit_graph.other_floats
+        return None if has_own else super()._tfkit_cast_dtype()
 
-    def _known_outputs(self, args: Any, kwargs: Any) -> Any:
+    def _tfkit_known_outputs(self, args: Any, kwargs: Any) -> Any:
         """Returns the outputs of a large graph that is called on tensors like its own inputs.
 
         A trace of models that call models twice would double its time at each level.
         """
-        graph = self._graph
+        graph = self._tfkit_graph
         is_plain = is_ours(owner_of(type(self), "call"))
         if graph is None or graph.num_calls < _LARGE or not is_plain or len(args) != 1:
             return None
@@ -166,37 +166,37 @@ class Model(Trainer):
             return None
         return graph.outputs_like(inputs)
 
-    def _match_inputs(self, inputs: Any) -> Any:
+    def _tfkit_match_inputs(self, inputs: Any) -> Any:
         """Returns the inputs with the structure, dtype and number of axes of the graph's inputs."""
-        assert self._graph is not None
-        given = match_form(inputs, self._graph.inputs, self.name)
-        expected, keep = self._graph.flat_inputs, not self._graph.other_floats
+        assert self._tfkit_graph is not None
+        given = match_form(inputs, self._tfkit_graph.inputs, self.name)
+        expected, keep = self._tfkit_graph.flat_inputs, not self._tfkit_graph.other_floats
         pairs = zip(given, expected, strict=True)
-        return [_fit(value, tensor, self._graph.inputs, keep) for value, tensor in pairs]
+        return [_fit(value, tensor, self._tfkit_graph.inputs, keep) for value, tensor in pairs]
 
-    def _entries(self) -> list[KerasTensor]:
+    def _tfkit_entries(self) -> list[KerasTensor]:
         """Returns the symbolic inputs; none if the model has no graph."""
-        return [] if self._graph is None else self._graph.flat_inputs
+        return [] if self._tfkit_graph is None else self._tfkit_graph.flat_inputs
 
     @property
     def inputs(self) -> Any:
         """The symbolic inputs of a functional model, as a list."""
-        return None if self._graph is None else self._graph.flat_inputs
+        return None if self._tfkit_graph is None else self._tfkit_graph.flat_inputs
 
     @property
     def outputs(self) -> Any:
         """The symbolic outputs of a functional model, as a list."""
-        return None if self._graph is None else self._graph.flat_outputs
+        return None if self._tfkit_graph is None else self._tfkit_graph.flat_outputs
 
     @property
     def input(self) -> Any:
         """The symbolic inputs of a functional model, in the form that they were given in."""
-        return super().input if self._graph is None else self._graph.inputs
+        return super().input if self._tfkit_graph is None else self._tfkit_graph.inputs
 
     @property
     def output(self) -> Any:
         """The symbolic outputs of a functional model, in the form that they were given in."""
-        return super().output if self._graph is None else self._graph.outputs
+        return super().output if self._tfkit_graph is None else self._tfkit_graph.outputs
 
     @property
     def input_shape(self) -> Any:
@@ -213,14 +213,14 @@ class Model(Trainer):
     @property
     def operations(self) -> list[Any]:
         """The layers and functions that a functional model calls, in order, including its inputs."""
-        return self.layers if self._graph is None else operations_of(self._graph)
+        return self.layers if self._tfkit_graph is None else operations_of(self._tfkit_graph)
 
-    def _graph_layers(self) -> list[Layer]:
-        return [] if self._graph is None else self._graph.layers
+    def _tfkit_graph_layers(self) -> list[Layer]:
+        return [] if self._tfkit_graph is None else self._tfkit_graph.layers
 
-    def _members(self) -> list[tuple[str, Any]]:
+    def _tfkit_members(self) -> list[tuple[str, Any]]:
         """Returns the layers of the graph by their own names, followed by the members in attributes."""
-        graph = local_names(self._graph_layers())
+        graph = local_names(self._tfkit_graph_layers())
         known = {id(layer) for _, layer in graph}
         return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
 
@@ -418,9 +418,9 @@ class Model(Trainer):
 
         A `compile` of your own that takes other arguments is not called, with a warning.
         """
-        self._compile_as(deserialize_keras_object(config))
+        self._tfkit_compile_as(deserialize_keras_object(config))
 
-    def _compile_as(self, arguments: dict[str, Any]) -> None:
+    def _tfkit_compile_as(self, arguments: dict[str, Any]) -> None:
         """Calls `compile` with the arguments of another model, as far as it accepts them."""
         try:
             inspect.signature(self.compile).bind(**arguments)
@@ -464,13 +464,14 @@ class Model(Trainer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers and calls of a functional model; the recorded arguments of any other."""
-        if self._graph is None or type(self).__init__ not in (Model.__init__, Functional.__init__):
+        graph, own = self._tfkit_graph, (Model.__init__, Functional.__init__)
+        if graph is None or type(self).__init__ not in own:
             config = super().get_config()
             if type(self).get_config is Model.get_config:
                 known = self._tfkit.arguments
                 config = {key: value for key, value in config.items() if known.accepts(key)}
             return config
-        return {"name": self.name, "trainable": self.trainable, **graph_to_config(self._graph)}
+        return {"name": self.name, "trainable": self.trainable, **graph_to_config(graph)}
 
     @classmethod
     @shortened
@@ -505,8 +506,8 @@ class _IsDescribed(abc.ABCMeta):
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
-        described = isinstance(instance, Model) and instance._graph is not None
-        return cls is Functional and described and not instance._is_stack
+        described = isinstance(instance, Model) and instance._tfkit_graph is not None
+        return cls is Functional and described and not instance._tfkit_is_stack
 
 
 class Functional(Model, metaclass=_IsDescribed):

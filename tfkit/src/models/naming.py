@@ -16,12 +16,12 @@ def local_names(layers: list[Any]) -> list[tuple[str, Any]]:
     A layer that its user has named keeps that name. Others are numbered by class within this model, so
     that other objects of the process do not matter: `dense`, `dense_1`.
     """
-    taken = {layer._name for layer in layers if not layer._auto_named}
+    taken = {layer._name for layer in layers if not layer._tfkit_auto_named}
     counts: dict[str, int] = {}  # For each base name; all lower numbers are taken.
     named = []
     for layer in layers:
         name = layer._name
-        if layer._auto_named:
+        if layer._tfkit_auto_named:
             base = name = _base_name(type(layer).__name__)
             count = counts.get(base, 0)
             if count:

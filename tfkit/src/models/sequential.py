@@ -53,7 +53,7 @@ class Sequential(Model):
         4
     """
 
-    _is_stack = True
+    _tfkit_is_stack = True
 
     @shortened
     def __init__(
@@ -66,9 +66,9 @@ class Sequential(Model):
             )
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.supports_masking = True
-        self._stack: list[Layer] = []
-        self._why_untraced = ""
-        self._begin_with(
+        self._tfkit_stack: list[Layer] = []
+        self._tfkit_why_untraced = ""
+        self._tfkit_begin_with(
             layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
         )
 
@@ -80,28 +80,28 @@ class Sequential(Model):
             ValueError: for something that is no layer, and for a name that is taken.
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
-        self._add_all([layer])
+        self._tfkit_add_all([layer])
 
-    def _begin_with(self, layers: Any) -> None:
+    def _tfkit_begin_with(self, layers: Any) -> None:
         """Adds the first layers, with a subclass's `add` if it has one."""
         if type(self).add is Sequential.add:
-            self._add_all(layers)
+            self._tfkit_add_all(layers)
         else:
             for layer in layers:
                 self.add(layer)
 
-    def _add_all(self, layers: Any) -> None:
+    def _tfkit_add_all(self, layers: Any) -> None:
         """Adds layers on top, all or none: one at a time, each would take the time of all below it."""
-        stack = list(self._stack)
+        stack = list(self._tfkit_stack)
         names = {layer._name for layer in stack}
         for layer in layers:
-            added = self._accepted(layer, names, stack)
+            added = self._tfkit_accepted(layer, names, stack)
             names |= {each.name for each in added}
             stack += added
-        if len(stack) > len(self._stack):
-            self._set_stack(stack)
+        if len(stack) > len(self._tfkit_stack):
+            self._tfkit_set_stack(stack)
 
-    def _accepted(
+    def _tfkit_accepted(
         self, layer: Layer | KerasTensor, names: set[str], below: list[Layer]
     ) -> list[Layer]:
         """Returns a layer to add on top of the others, whose names are given; the first with its input."""
@@ -137,10 +137,10 @@ class Sequential(Model):
                 f"Sequential model '{self.name}' has already been configured to begin with "
                 f"'{below[0].name}'. You cannot add an Input on top."
             )
-        if not below and layer._input_shape_argument is not None:
-            return [InputLayer(shape=layer._input_shape_argument), layer]
-        if not below and isinstance(layer, Model) and len(layer._entries()) == 1:
-            entry = layer._entries()[0]
+        if not below and layer._tfkit_input_shape_argument is not None:
+            return [InputLayer(shape=layer._tfkit_input_shape_argument), layer]
+        if not below and isinstance(layer, Model) and len(layer._tfkit_entries()) == 1:
+            entry = layer._tfkit_entries()[0]
             first = InputLayer(
                 batch_shape=entry.shape,
                 dtype=entry.dtype,
@@ -159,88 +159,89 @@ class Sequential(Model):
         Raises:
             ValueError: if there are no layers, and for a shape that does not fit the `Input` below them.
         """
-        if not self._stack:
+        if not self._tfkit_stack:
             raise ValueError(
                 f"Sequential model '{self.name}' cannot be built because it has no layers. "
                 "Call `model.add(layer)`."
             )
-        if self._graph is not None and is_shape(input_shape):
-            known = self._graph.flat_inputs[0].shape
+        if self._tfkit_graph is not None and is_shape(input_shape):
+            known = self._tfkit_graph.flat_inputs[0].shape
             if not tf.TensorShape(known).is_compatible_with(input_shape):
                 raise ValueError(
                     f"Sequential model '{self.name}' has already been configured to use input shape {known}. "
                     f"You cannot build it with input_shape={tuple(input_shape)}."
                 )
-        if self._graph is None and input_shape and is_shape(input_shape):
+        if self._tfkit_graph is None and input_shape and is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
-            dtype = self._stack[0].compute_dtype if spec is None else spec.dtype
+            dtype = self._tfkit_stack[0].compute_dtype if spec is None else spec.dtype
             # The name does not depend on other models, because exported signatures contain it.
-            name = "inputs" if all(layer.name != "inputs" for layer in self._stack) else None
+            name = "inputs" if all(layer.name != "inputs" for layer in self._tfkit_stack) else None
             entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
-            self._set_stack([entry, *self._stack])
+            self._tfkit_set_stack([entry, *self._tfkit_stack])
 
-    def _build_once(self, arguments: CallArguments) -> None:
+    def _tfkit_build_once(self, arguments: CallArguments) -> None:
         """Connects the layers with the first input; layers that cannot be traced run one by one instead."""
         try:
-            super()._build_once(arguments)
+            super()._tfkit_build_once(arguments)
         except Exception as error:
-            if not self._stack:
+            if not self._tfkit_stack:
                 raise
-            _check_arguments(self._stack)
-            self._why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
+            _check_arguments(self._tfkit_stack)
+            self._tfkit_why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
 
     def pop(self, rebuild: bool = True) -> Layer:
         """Removes the topmost layer and returns it."""
         del rebuild
-        if not self._stack:
+        if not self._tfkit_stack:
             raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
-        layer = self._stack[-1]
-        self._set_stack(self._stack[:-1])
+        layer = self._tfkit_stack[-1]
+        self._tfkit_set_stack(self._tfkit_stack[:-1])
         return layer
 
-    def _set_stack(self, stack: list[Layer]) -> None:
+    def _tfkit_set_stack(self, stack: list[Layer]) -> None:
         """Sets another stack of layers: new layers are called, existing ones are not changed.
 
         For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
         """
-        before, self._stack = self._stack, stack
+        before, self._tfkit_stack = self._tfkit_stack, stack
         if not stack or not isinstance(stack[0], InputLayer):
-            self._graph = None
+            self._tfkit_graph = None
             self.built = False
             return
-        graph = self._graph if before == stack[: len(before)] else None
+        graph = self._tfkit_graph if before == stack[: len(before)] else None
         new = stack[len(before) if graph is not None else 1 :]
         touched = [below for layer in new for below in tracking.all_layers(layer)]
         try:
             with building.undone_on_error([self, *touched]), CallFrame(self) as frame:
                 # Each new weight needs its path.
                 frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
-                self._connect(stack[0].output, graph, new)
+                self._tfkit_connect(stack[0].output, graph, new)
         except BaseException:
-            self._stack = before
+            self._tfkit_stack = before
             raise
 
-    def _connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:
+    def _tfkit_connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:
         """Calls the new layers on the input, or on the output of the graph of the layers below."""
         _check_arguments(new)
         output = first if graph is None else graph.outputs
         for layer in new:
             output = layer(output)
         on_top = graph.with_call(output) if graph is not None and len(new) == 1 else None
-        self._set_graph(on_top or Graph(first, output))
+        self._tfkit_set_graph(on_top or Graph(first, output))
         self.input_spec = None  # The layers check the inputs: some accept other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers from bottom to top."""
-        if self._graph is not None:
+        if self._tfkit_graph is not None:
             return super().call(inputs, training, mask)
-        for layer in self._stack:
+        for layer in self._tfkit_stack:
             inputs = layer(inputs)
-        self._warn_if_untraced()  # Only after the layers have run, because an error of theirs says more.
+        # Only after the layers have run, because an error of theirs says more.
+        self._tfkit_warn_if_untraced()
         return inputs
 
-    def _warn_if_untraced(self) -> None:
-        why, self._why_untraced = self._why_untraced, ""
+    def _tfkit_warn_if_untraced(self) -> None:
+        why, self._tfkit_why_untraced = self._tfkit_why_untraced, ""
         if why:
             warn(
                 f"The layers of the Sequential model '{self.name}' cannot be traced, and run one by one; the "
@@ -254,12 +255,12 @@ class Sequential(Model):
         Raises:
             AttributeError: before the model is built.
         """
-        if self._graph is None:
+        if self._tfkit_graph is None:
             raise AttributeError(
                 f"Sequential model '{self.name}' has no defined inputs yet. Call it on data, or begin it "
                 "with an `Input`."
             )
-        return self._graph.flat_inputs
+        return self._tfkit_graph.flat_inputs
 
     @property
     def outputs(self) -> Any:
@@ -268,17 +269,17 @@ class Sequential(Model):
         Raises:
             AttributeError: before the model is built.
         """
-        if self._graph is None:
+        if self._tfkit_graph is None:
             raise AttributeError(
                 f"Sequential model '{self.name}' has no defined outputs yet. Call it on data, or begin it "
                 "with an `Input`."
             )
-        return self._graph.flat_outputs
+        return self._tfkit_graph.flat_outputs
 
     @property
     def layers(self) -> list[Layer]:
         """The layers, without the input."""
-        return [layer for layer in self._stack if not isinstance(layer, InputLayer)]
+        return [layer for layer in self._tfkit_stack if not isinstance(layer, InputLayer)]
 
     @layers.setter
     def layers(self, _: Any) -> None:
@@ -287,8 +288,8 @@ class Sequential(Model):
             "change the layers in this model."
         )
 
-    def _graph_layers(self) -> list[Layer]:
-        return self._stack
+    def _tfkit_graph_layers(self) -> list[Layer]:
+        return self._tfkit_stack
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers from bottom to top."""
@@ -297,8 +298,11 @@ class Sequential(Model):
             "trainable": self.trainable,
             "dtype": self.dtype_policy.name,
             "layers": [
-                {**serialization.serialize_keras_object(layer), "auto_named": layer._auto_named}
-                for layer in self._stack
+                {
+                    **serialization.serialize_keras_object(layer),
+                    "auto_named": layer._tfkit_auto_named,
+                }
+                for layer in self._tfkit_stack
             ],
         }
         if self.input_shape_or_none is not None:
@@ -308,7 +312,7 @@ class Sequential(Model):
     @property
     def input_shape_or_none(self) -> Any:
         """The shape of the input; `None` if it is not known."""
-        return None if self._graph is None else self._graph.flat_inputs[0].shape
+        return None if self._tfkit_graph is None else self._tfkit_graph.flat_inputs[0].shape
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
@@ -334,9 +338,9 @@ class Sequential(Model):
                 raise ValueError(
                     f"The configuration of a Sequential model holds {quoted(layer)}, which is no layer."
                 )
-            layer._auto_named = entry.get("auto_named", False)
+            layer._tfkit_auto_named = entry.get("auto_named", False)
             layers.append(layer)
-        model._begin_with(layers)
+        model._tfkit_begin_with(layers)
         if config.get("trainable") is False:
             model._trainable = False  # The layers have their own `trainable` flags.
         return model

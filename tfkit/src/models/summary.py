@@ -93,7 +93,7 @@ def _cells(
 ) -> tuple[list[str], list[list[str]]]:
     """Returns the titles of the columns, and the rows."""
     calls = _calls(model)
-    names = {} if model._graph is None else operation_names(model._graph)
+    names = {} if model._tfkit_graph is None else operation_names(model._tfkit_graph)
     columns = ["Layer (type)", "Output Shape", "Param #"]
     columns += ["Connected to"] * _branches(model) + ["Trainable"] * show_trainable
     rows = [
@@ -124,7 +124,7 @@ def _operation(node: Node) -> Any:
 
 
 def _nodes(model: Model) -> list[Node]:
-    return [] if model._graph is None else model._graph.nodes
+    return [] if model._tfkit_graph is None else model._tfkit_graph.nodes
 
 
 def _branches(model: Model) -> bool:
@@ -174,7 +174,7 @@ def _layer_shapes(layer: Layer, calls: list[Node]) -> str:
     calls = calls or layer._tfkit.nodes
     if calls:
         return _shapes(calls[-1].outputs)
-    graph = getattr(layer, "_graph", None)
+    graph = getattr(layer, "_tfkit_graph", None)
     if graph is not None:
         return _shapes(graph.outputs)
     shapes = layer._tfkit.output_shapes

@@ -118,7 +118,7 @@ class Adafactor(Optimizer):
         index = self._get_variable_index(variable)
         r, c, v = self._r[index], self._c[index], self._v[index]
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
+        t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         # Keras limits the rate by `1 / sqrt(t)` here whether `relative_step` or not.
         rho = tf.minimum(alpha, 1 / tf.sqrt(t))

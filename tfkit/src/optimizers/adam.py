@@ -115,7 +115,7 @@ class Adam(Optimizer):
         """Updates one variable and its moments."""
         index = self._get_variable_index(variable)
         g = tf.cast(gradient, variable.dtype)
-        root, rest = self._once("corrections", variable.dtype, self._bias_corrections)
+        root, rest = self._tfkit_once("corrections", variable.dtype, self._bias_corrections)
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
@@ -132,7 +132,7 @@ class Adam(Optimizer):
         variable.assign(new_w)
 
     def _bias_corrections(self, dtype: Any) -> tuple[tf.Tensor, tf.Tensor]:
-        return bias_corrections(self._step_number(dtype), self.beta_1, self.beta_2)
+        return bias_corrections(self._tfkit_step_number(dtype), self.beta_1, self.beta_2)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

@@ -94,7 +94,7 @@ class Adamax(Optimizer):
         index = self._get_variable_index(variable)
         m, u = self._m[index], self._u[index]
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
+        t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
         new_w, new_m, new_u = adamax(variable, g, m, u, t, alpha, **constants)

@@ -115,7 +115,7 @@ class Optimizer(SlotOwner):
         self.loss_scale_factor = loss_scale_factor
         self.gradient_accumulation_steps = gradient_accumulation_steps
         self.built = False
-        self._untracked = _Untracked()
+        self._tfkit_untracked = _Untracked()
         self._iterations = self.add_variable(
             (), dtype="int64", aggregation="only_first_replica", name="iteration"
         )
@@ -157,7 +157,7 @@ class Optimizer(SlotOwner):
         before = self._learning_rate
         if _is_function(learning_rate):
             self._learning_rate = learning_rate
-            self._own_variables = [v for v in self._own_variables if v is not before]
+            self._tfkit_own_variables = [v for v in self._tfkit_own_variables if v is not before]
         elif isinstance(before, tf.Variable):
             before.assign(learning_rate)
         else:
@@ -182,9 +182,9 @@ class Optimizer(SlotOwner):
             self._accumulated_gradients = self.add_optimizer_variables(
                 variables, "gradient_accumulator"
             )
-        self._untracked.variables = list(variables)
-        self._untracked.index_of = {distribution.key(v): i for i, v in enumerate(variables)}
-        self._untracked.exclusions.learn(variables)
+        self._tfkit_untracked.variables = list(variables)
+        self._tfkit_untracked.index_of = {distribution.key(v): i for i, v in enumerate(variables)}
+        self._tfkit_untracked.exclusions.learn(variables)
         self.built = True
 
     def belongs_to(self, settings: Any) -> None:
@@ -193,18 +193,18 @@ class Optimizer(SlotOwner):
         Args:
             settings: the arguments of the model's `compile`; it is read where the optimizer updates.
         """
-        self._untracked.owners.add(settings)
+        self._tfkit_untracked.owners.add(settings)
 
     def leaves(self, settings: Any) -> None:
         """Unregisters a model that is trained with another optimizer from now on."""
-        self._untracked.owners.discard(settings)
+        self._tfkit_untracked.owners.discard(settings)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; compiled steps that contain the old one are traced again."""
         super().__setattr__(name, value)
         is_property = isinstance(getattr(type(self), name, None), property)
-        if "_untracked" in vars(self) and not is_property:
-            for settings in self._untracked.owners:
+        if "_tfkit_untracked" in vars(self) and not is_property:
+            for settings in self._tfkit_untracked.owners:
                 settings.version += 1
 
     # --- One update -------------------------------------------------------------------------------
@@ -235,16 +235,16 @@ class Optimizer(SlotOwner):
         if len(grads) == 0:
             return
         try:
-            gradients, variables = self._pairs(grads, trainable_variables)
+            gradients, variables = self._tfkit_pairs(grads, trainable_variables)
             # First summed over the replicas: limits of norms are for the gradients of the whole batch.
             gradients = distribution.all_reduce_sum(gradients)
-            gradients = self._unscaled(gradients, variables)
-            gradients = self._clipped_unless_accumulating(gradients, variables)
+            gradients = self._tfkit_unscaled(gradients, variables)
+            gradients = self._tfkit_clipped_unless_accumulating(gradients, variables)
             if replicas.is_one_of_several():
-                distribution.merge(self._run_phases, gradients, variables)
+                distribution.merge(self._tfkit_run_phases, gradients, variables)
                 return
             # The body of `_run_phases`, without another frame around the formula.
-            for phase in self._phases():
+            for phase in self._tfkit_phases():
                 phase(gradients, variables)
         except BaseException as error:
             shorten(error)
@@ -287,7 +287,7 @@ class Optimizer(SlotOwner):
         else:
             variable.assign_sub(value)
 
-    def _pairs(
+    def _tfkit_pairs(
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
     ) -> tuple[list[Any], list[tf.Variable]]:
         """Returns the checked gradients with their variables; builds the optimizer if necessary."""
@@ -299,7 +299,7 @@ class Optimizer(SlotOwner):
                     f"Optimizer '{self.name}' does not know its variables yet. Call "
                     "`optimizer.build(trainable_variables)`, or pass them to `apply()`."
                 )
-            variables = self._untracked.variables
+            variables = self._tfkit_untracked.variables
         else:
             variables = list(trainable_variables)
             if not self.built:
@@ -310,7 +310,7 @@ class Optimizer(SlotOwner):
                 f"Received: {len(grads)} gradients for {len(variables)} variables."
             )
         for variable in variables:
-            if distribution.key(variable) not in self._untracked.index_of:
+            if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
                     f"optimizer '{self.name}' was built for others. Make a new optimizer for "
@@ -318,7 +318,7 @@ class Optimizer(SlotOwner):
                 )
         return drop_missing(grads, variables, [variable_path(v) for v in variables])
 
-    def _unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
+    def _tfkit_unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
         """Returns gradients of the unscaled loss, from those of the loss that `scale_loss` has scaled."""
         scale = self.loss_scale_factor
         if scale is None:
@@ -327,7 +327,7 @@ class Optimizer(SlotOwner):
             lambda kept: [map_values(lambda x: x / scale, g) for g in kept], gradients, variables
         )
 
-    def _clipped_unless_accumulating(
+    def _tfkit_clipped_unless_accumulating(
         self, gradients: list[Any], variables: list[tf.Variable]
     ) -> list[Any]:
         """Clips the gradients of each call; with accumulation, their mean is clipped instead."""
@@ -344,56 +344,62 @@ class Optimizer(SlotOwner):
             return clip_by_value(gradients, self.clipvalue)
         return gradients
 
-    def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
+    def _tfkit_phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
         """Returns the phases of a call after its gradients are ready, which can change all copies."""
-        update = self._accumulate if self.gradient_accumulation_steps else self._update_variables
-        return update, self._finish
+        update = (
+            self._tfkit_accumulate
+            if self.gradient_accumulation_steps
+            else self._tfkit_update_variables
+        )
+        return update, self._tfkit_finish
 
-    def _run_phases(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
-        for phase in self._phases():
+    def _tfkit_run_phases(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+        for phase in self._tfkit_phases():
             phase(gradients, variables)
 
-    def _update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+    def _tfkit_update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Makes one update: runs the formula in `update_step` for each variable."""
         gradients, variables = overwrite(self.assign, gradients, variables)
         if not variables:
             return
         learning_rate = tf.convert_to_tensor(self.learning_rate)
         with once.in_one_update():
-            self._before_updates()
+            self._tfkit_before_updates()
             if tf.distribute.has_strategy() or replicas.are_on_servers():
                 for gradient, variable in zip(gradients, variables, strict=True):
-                    distribution.update(variable, self._update_copy, gradient, learning_rate)
-            elif self._may_use_xla() and compiling.pays(gradients, variables):
-                compiling.update(self._update_copy, gradients, variables, learning_rate)
+                    distribution.update(variable, self._tfkit_update_copy, gradient, learning_rate)
+            elif self._tfkit_may_use_xla() and compiling.pays(gradients, variables):
+                compiling.update(self._tfkit_update_copy, gradients, variables, learning_rate)
             else:
                 for gradient, variable in zip(gradients, variables, strict=True):
-                    self._decay(variable, learning_rate)
+                    self._tfkit_decay(variable, learning_rate)
                     self.update_step(gradient, variable, learning_rate)
 
-    def _update_copy(self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor) -> None:
+    def _tfkit_update_copy(
+        self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
+    ) -> None:
         """Runs the body of the loop under a strategy or in XLA."""
-        self._decay(variable, learning_rate)
+        self._tfkit_decay(variable, learning_rate)
         self.update_step(gradient, variable, learning_rate)
 
-    def _decay(self, variable: tf.Variable, learning_rate: tf.Tensor) -> None:
+    def _tfkit_decay(self, variable: tf.Variable, learning_rate: tf.Tensor) -> None:
         """Moves a variable towards zero, by its weight decay."""
-        weight_decay = self._weight_decay_of(variable)
+        weight_decay = self._tfkit_weight_decay_of(variable)
         if weight_decay is not None:
             rate = tf.cast(learning_rate, variable.dtype) * tf.cast(weight_decay, variable.dtype)
             variable.assign_sub(variable * rate)
 
-    def _finish(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+    def _tfkit_finish(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Moves averages, applies constraints, and counts the call."""
         if self.use_ema:
-            self._update_averages()
+            self._tfkit_update_averages()
         for variable in variables:
             if getattr(variable, "constraint", None) is not None:
                 watching.note(variable.constraint)
                 distribution.update(variable, _constrain, variable.constraint)
         self._iterations.assign_add(1)
 
-    def _accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
+    def _tfkit_accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Adds to the accumulators; when they are full, updates by their mean and empties them.
 
         Of what overwrites its variable the largest values are kept instead.
@@ -411,24 +417,24 @@ class Optimizer(SlotOwner):
                 values,
                 variables,
             )
-            self._update_variables(means, variables)
+            self._tfkit_update_variables(means, variables)
             for accumulator in self._accumulated_gradients:
                 accumulator.assign(tf.zeros_like(accumulator))
 
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
 
-    def _may_use_xla(self) -> bool:
+    def _tfkit_may_use_xla(self) -> bool:
         """Whether XLA may compile large updates in a step that it does not compile as a whole."""
-        return is_builtin(type(self)) and execution.may_use_xla(self._untracked.owners)
+        return is_builtin(type(self)) and execution.may_use_xla(self._tfkit_untracked.owners)
 
-    def _before_updates(self) -> None:
+    def _tfkit_before_updates(self) -> None:
         """Updates what all variables share; `self._step_number` is the number of this update."""
 
-    def _step_number(self, dtype: Any) -> tf.Tensor:
+    def _tfkit_step_number(self, dtype: Any) -> tf.Tensor:
         """Returns the number of this update, from 1, as a scalar of `dtype`."""
-        return self._once("step", dtype, lambda dtype: tf.cast(self.iterations + 1, dtype))
+        return self._tfkit_once("step", dtype, lambda dtype: tf.cast(self.iterations + 1, dtype))
 
-    def _once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
+    def _tfkit_once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
         """Returns `compute(dtype)`, computed once in an update, for all variables of that dtype.
 
         A third of the operations of Adam's update would be the same for each variable.
@@ -457,23 +463,23 @@ class Optimizer(SlotOwner):
                 f"Optimizer '{self.name}' is built already. Call `exclude_from_weight_decay()` "
                 "before the first training step."
             )
-        self._untracked.exclusions.set(var_list or (), var_names or ())
+        self._tfkit_untracked.exclusions.set(var_list or (), var_names or ())
 
-    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
+    def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
         """Returns the weight decay of one variable; `None` if it has none."""
-        return None if self._untracked.exclusions.has(variable) else self.weight_decay
+        return None if self._tfkit_untracked.exclusions.has(variable) else self.weight_decay
 
-    def _averaged(self) -> list[tuple[tf.Variable, tf.Variable]]:
+    def _tfkit_averaged(self) -> list[tuple[tf.Variable, tf.Variable]]:
         """Returns the variables with their averages; none before `build`, or without `use_ema`."""
         if not (self.built and self.use_ema):
             return []
-        variables = self._untracked.variables
+        variables = self._tfkit_untracked.variables
         return list(zip(variables, self._model_variables_moving_average, strict=True))
 
-    def _update_averages(self) -> None:
+    def _tfkit_update_averages(self) -> None:
         """Moves the averages, without memory in the first step, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
-        variables, frequency = self._untracked.variables, self.ema_overwrite_frequency
+        variables, frequency = self._tfkit_untracked.variables, self.ema_overwrite_frequency
         averages.move(
             self._model_variables_moving_average, variables, self.ema_momentum, iterations
         )
@@ -559,7 +565,7 @@ class Optimizer(SlotOwner):
 
     def _get_variable_index(self, variable: tf.Variable) -> int:
         """Returns the position of `variable` in the list passed to `build`, which identifies its slots."""
-        return self._untracked.index_of[distribution.key(variable)]
+        return self._tfkit_untracked.index_of[distribution.key(variable)]
 
 
 def _is_function(learning_rate: Any) -> bool:

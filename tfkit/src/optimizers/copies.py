@@ -35,25 +35,25 @@ def _inner(optimizer: Optimizer) -> dict[str, Any]:
 
 
 def _values(optimizer: Optimizer) -> dict[str, Any]:
-    made = [variable.numpy() for variable in optimizer._own_variables]
+    made = [variable.numpy() for variable in optimizer._tfkit_own_variables]
     return {
-        "own": made + optimizer._restored.rest(),
+        "own": made + optimizer._tfkit_restored.rest(),
         "spared": _spared(optimizer),
         "inner": {name: _values(each) for name, each in _inner(optimizer).items()},
     }
 
 
 def _spared(optimizer: Optimizer) -> tuple[Any, str | None]:
-    known = optimizer._untracked
+    known = optimizer._tfkit_untracked
     variables = known.variables if optimizer.built else None
     return known.exclusions.state(variables, optimizer.name)
 
 
 def _set_values(optimizer: Optimizer, values: dict[str, Any]) -> None:
-    own = optimizer._own_variables
+    own = optimizer._tfkit_own_variables
     for variable, value in zip(own, values["own"], strict=False):
         variable.assign(value)
-    optimizer._restored = Values(values["own"][len(own) :])
-    optimizer._untracked.exclusions.restore(values["spared"])
+    optimizer._tfkit_restored = Values(values["own"][len(own) :])
+    optimizer._tfkit_untracked.exclusions.restore(values["spared"])
     for name, each in _inner(optimizer).items():
         _set_values(each, values["inner"][name])

@@ -98,7 +98,7 @@ class Lamb(Optimizer):
         index = self._get_variable_index(variable)
         m, v = self._momentums[index], self._velocities[index]
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
+        t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         w = tf.convert_to_tensor(variable)
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}

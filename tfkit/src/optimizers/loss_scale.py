@@ -96,7 +96,7 @@ class LossScaleOptimizer(Optimizer):
     @property
     def variables(self) -> list[tf.Variable]:
         """The wrapper's own variables, then the inner optimizer's."""
-        return [*self._own_variables, *self.inner_optimizer.variables]
+        return [*self._tfkit_own_variables, *self.inner_optimizer.variables]
 
     @property
     def iterations(self) -> Any:
@@ -137,7 +137,7 @@ class LossScaleOptimizer(Optimizer):
         """
         if len(grads) == 0:
             return
-        gradients, variables = self._pairs(grads, trainable_variables)
+        gradients, variables = self._tfkit_pairs(grads, trainable_variables)
         gradients = distribution.all_reduce_sum(gradients)
         finite = self.check_finite(gradients)
         scale = tf.convert_to_tensor(self.dynamic_scale)
@@ -146,14 +146,14 @@ class LossScaleOptimizer(Optimizer):
             gradients,
             variables,
         )
-        gradients = self.inner_optimizer._clipped_unless_accumulating(gradients, variables)
+        gradients = self.inner_optimizer._tfkit_clipped_unless_accumulating(gradients, variables)
         distribution.merge(self._apply_if_finite, finite, gradients, variables)
 
     def _apply_if_finite(
         self, finite: Any, gradients: list[Any], variables: list[tf.Variable]
     ) -> None:
         def update() -> None:
-            self.inner_optimizer._run_phases(gradients, variables)
+            self.inner_optimizer._tfkit_run_phases(gradients, variables)
             grows = self.step_counter == self.dynamic_growth_steps - 1
             scale = tf.convert_to_tensor(self.dynamic_scale)
             self.dynamic_scale.assign(tf.where(grows, 2 * scale, scale))

@@ -189,7 +189,7 @@ class MultiOptimizer(Optimizer):
     def variables(self) -> list[tf.Variable]:
         """Its own variables, then those of the optimizers inside."""
         inside = [variable for optimizer in self._optimizers for variable in optimizer.variables]
-        return [*self._own_variables, *inside]
+        return [*self._tfkit_own_variables, *inside]
 
     @property
     def learning_rate(self) -> Any:
@@ -217,7 +217,7 @@ class MultiOptimizer(Optimizer):
                 return index
         _check_may_be_inside(optimizer)
         optimizer.loss_scale_factor = None
-        for settings in self._untracked.owners:
+        for settings in self._tfkit_untracked.owners:
             optimizer.belongs_to(settings)
         self._optimizers = [*self._optimizers, optimizer]
         return len(self._optimizers) - 1
@@ -262,7 +262,7 @@ class MultiOptimizer(Optimizer):
             if positions:
                 yield optimizer, positions
 
-    def _clipped_unless_accumulating(
+    def _tfkit_clipped_unless_accumulating(
         self, gradients: list[Any], variables: list[tf.Variable]
     ) -> list[Any]:
         """Clips gradients as their optimizers do, each its own."""
@@ -270,19 +270,19 @@ class MultiOptimizer(Optimizer):
         for optimizer, positions in self._grouped(variables):
             own = [gradients[position] for position in positions]
             own_variables = [variables[position] for position in positions]
-            results = optimizer._clipped_unless_accumulating(own, own_variables)
+            results = optimizer._tfkit_clipped_unless_accumulating(own, own_variables)
             for position, gradient in zip(positions, results, strict=True):
                 clipped[position] = gradient
         return clipped
 
-    def _phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
+    def _tfkit_phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
         """Returns one phase: those of each optimizer."""
         return (self._run_optimizers,)
 
     def _run_optimizers(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         for optimizer, positions in self._grouped(variables):
             own = [gradients[position] for position in positions]
-            optimizer._run_phases(own, [variables[position] for position in positions])
+            optimizer._tfkit_run_phases(own, [variables[position] for position in positions])
         self._iterations.assign_add(1)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

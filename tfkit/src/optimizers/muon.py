@@ -199,7 +199,7 @@ class Muon(Optimizer):
                 adjust=self.lr_adjust,
             )
         else:
-            t = self._step_number(variable.dtype)
+            t = self._tfkit_step_number(variable.dtype)
             betas = {"beta_1": self.adam_beta_1, "beta_2": self.adam_beta_2}
             root, rest = bias_corrections(t, **betas)
             alpha_t = alpha * self.adam_lr_ratio * root / rest
@@ -208,8 +208,8 @@ class Muon(Optimizer):
         m.assign(new_m)
         variable.assign(new_w)
 
-    def _weight_decay_of(self, variable: tf.Variable) -> float | None:
-        if self._untracked.exclusions.has(variable):
+    def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
+        if self._tfkit_untracked.exclusions.has(variable):
             return None
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 

@@ -99,8 +99,8 @@ class Nadam(Optimizer):
         dtype = var_list[0].dtype if var_list else None
         self._u_product = self.add_variable((), constant(1.0), dtype, name="u_product")
 
-    def _before_updates(self) -> None:
-        mu = momentum_schedule(self._step_number(self._u_product.dtype), self.beta_1)
+    def _tfkit_before_updates(self) -> None:
+        mu = momentum_schedule(self._tfkit_step_number(self._u_product.dtype), self.beta_1)
         self._u_product.assign(self._u_product * mu)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
@@ -108,7 +108,7 @@ class Nadam(Optimizer):
         index = self._get_variable_index(variable)
         m, v = self._momentums[index], self._velocities[index]
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
+        t = self._tfkit_step_number(variable.dtype)
         # As tensors, since Keras computes `1 - beta` in the variable's precision here.
         beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
         mu_product = tf.cast(self._u_product, variable.dtype)

@@ -106,7 +106,7 @@ class ScheduleFreeAdamW(Optimizer):
         index = self._get_variable_index(variable)
         z, v = self._momentums[index], self._velocities[index]
         g = tf.cast(gradient, variable.dtype)
-        t = self._step_number(variable.dtype)
+        t = self._tfkit_step_number(variable.dtype)
         # As tensors, since Keras computes `1 - beta` in the variable's precision here.
         beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
         gamma = tf.cast(learning_rate, variable.dtype)

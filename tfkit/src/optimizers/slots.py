@@ -86,23 +86,23 @@ class SlotOwner(tf.Module):
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__()  # without the name: tf.Module takes Python identifiers only
-        self._label = auto_name(type(self).__name__) if name is None else name
-        self._own_variables: list[tf.Variable] = []
-        self._restored = Values([])
+        self._tfkit_label = auto_name(type(self).__name__) if name is None else name
+        self._tfkit_own_variables: list[tf.Variable] = []
+        self._tfkit_restored = Values([])
 
     @property
     def name(self) -> str:
         """The given name, or one made from the class's name."""
-        return self._label
+        return self._tfkit_label
 
     @name.setter
     def name(self, name: str) -> None:
-        self._label = name
+        self._tfkit_label = name
 
     @property
     def variables(self) -> list[tf.Variable]:
         """Iterations, learning rate, and slots, in the order in which they were made."""
-        return list(self._own_variables)
+        return list(self._tfkit_own_variables)
 
     def add_variable(
         self,
@@ -135,7 +135,7 @@ class SlotOwner(tf.Module):
                 "`layout` must be None: tfkit places variables by `tf.distribute`. "
                 f"Received: {layout!r}"
             )
-        return self._make_variable(shape, initializer, dtype, aggregation, name or "variable")
+        return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
     def save_own_variables(self, store: Any) -> None:
         """Puts the values of `variables` into `store`, a dict of arrays, by their numbers."""
@@ -185,7 +185,7 @@ class SlotOwner(tf.Module):
         for variable, value in zip(variables, values, strict=True):
             variable.assign(tf.cast(value, variable.dtype))
 
-    def _make_variable(
+    def _tfkit_make_variable(
         self,
         shape: Sequence[int],
         initializer: Any,
@@ -196,7 +196,7 @@ class SlotOwner(tf.Module):
     ) -> tf.Variable:
         make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
         what = f"variable '{label or name}' of optimizer '{self.name}'"
-        restored = self._restored.take(shape, standardize_dtype(dtype), what)
+        restored = self._tfkit_restored.take(shape, standardize_dtype(dtype), what)
         variable = make_variable(
             what,
             shape,
@@ -208,7 +208,7 @@ class SlotOwner(tf.Module):
         label = label or name
         variable.path = f"{self.name}/{label}"
         variable.label = label
-        self._own_variables.append(variable)
+        self._tfkit_own_variables.append(variable)
         return variable
 
     def add_variable_from_reference(
@@ -229,7 +229,7 @@ class SlotOwner(tf.Module):
         with replicas.scope(), _colocated(reference_variable):
             # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
             # models share a few names.
-            variable = self._make_variable(
+            variable = self._tfkit_make_variable(
                 reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
             )
         variable.slot = Slot(reference_variable, name)

@@ -27,14 +27,14 @@ def apply(
         )
     for given, own, what in (
         (optimizer_variables, optimizer.variables, "optimizer_variables"),
-        (trainable_variables, optimizer._untracked.variables, "trainable_variables"),
+        (trainable_variables, optimizer._tfkit_untracked.variables, "trainable_variables"),
     ):
         if len(given) != len(own):
             raise ValueError(
                 f"`{what}` must have one value for each variable that the optimizer was built "
                 f"with. Expected {len(own)} values. Received: {len(given)}"
             )
-    state = [*optimizer._untracked.variables, *optimizer.variables]
+    state = [*optimizer._tfkit_untracked.variables, *optimizer.variables]
     with lent(state, [*trainable_variables, *optimizer_variables], "variables"):
         optimizer.apply(grads)
         after = [tf.identity(variable) for variable in state]

@@ -18,7 +18,7 @@ class Recorded(HasPath, Protocol):
     """The part of a layer's interface that concerns its configuration."""
 
     activity_regularizer: Any
-    _omitted_from_config: Mapping[str, Any]
+    _tfkit_omitted_from_config: Mapping[str, Any]
 
     @property
     def name(self) -> str:
@@ -103,7 +103,7 @@ def _add(
     config: dict[str, Any], name: str, value: Any, layer: Recorded, builtin: bool, required: bool
 ) -> None:
     """Adds one argument to a configuration; one that cannot be saved must not be required."""
-    omitted = layer._omitted_from_config
+    omitted = layer._tfkit_omitted_from_config
     if builtin and name in omitted and value == omitted[name]:
         return
     try:

@@ -164,7 +164,7 @@ def layer_names(model: ModelLike) -> dict[str, str]:
     return {
         path: layer.name
         for path, layer in tracking.named_layers(model)
-        if path and not layer._auto_named
+        if path and not layer._tfkit_auto_named
     }
 
 

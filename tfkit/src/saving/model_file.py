@@ -82,7 +82,7 @@ def parts(
 def _check_no_assets(model: ModelLike, kind: str) -> None:
     for path, layer in tracking.named_layers(model):
         for method in ("save_assets", "load_assets"):
-            if hasattr(layer, method) and not layer._assets_are_variables:
+            if hasattr(layer, method) and not layer._tfkit_assets_are_variables:
                 raise ValueError(
                     f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
                     f"but {kind} holds arrays and a configuration, and no further files. Store what "

@@ -47,7 +47,7 @@ class OwnLoading:
         Raises:
             LoadError: if the method raises, unless layers are passed over.
         """
-        restore = layer._restorer()
+        restore = layer._tfkit_restorer()
         self._restorers.insert(0, restore)
         try:
             load()

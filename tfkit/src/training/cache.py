@@ -21,7 +21,7 @@ _log = logging.getLogger("tfkit")
 
 
 class _Model(Protocol):
-    def _step_for(self, mode: str) -> Step: ...
+    def _tfkit_step_for(self, mode: str) -> Step: ...
 
 
 class _Data(Protocol):
@@ -74,7 +74,7 @@ class Programs:
         trace = before.trace if before is not None and self._latest.get(mode) is before else None
         if trace is not None and self._is_fresh(mode, trace):
             return before
-        step = model._step_for(mode)
+        step = model._tfkit_step_for(mode)
         if self.runs_eagerly:
             program: Program = kind.eagerly(step)
         else:

@@ -55,7 +55,9 @@ def save(path: Path, training: Training) -> None:
         "callbacks": {name: callback.get_state() for name, callback in callbacks.items()},
         "random": random_states.get(),
         "seeds": random.get_global_seeds(),
-        "stores": {path: layer._stored() for path, layer in _beside_variables(training.model)},
+        "stores": {
+            path: layer._tfkit_stored() for path, layer in _beside_variables(training.model)
+        },
     }
     checkpoint_file.write(path, document, _variables(training.model))
 
@@ -110,7 +112,7 @@ class SavedTraining:
                 callback.set_state(document["callbacks"][name])
             stores = document.get("stores", {})
             for path, layer in _beside_variables(training.model):
-                undo.callback(layer._restorer())
+                undo.callback(layer._tfkit_restorer())
                 layer.load_own_variables(stores.get(path, {}))
             training.set_state(document["training"])
             undo.pop_all()
@@ -145,7 +147,9 @@ def _callbacks(training: Training) -> dict[str, Any]:
 
 def _beside_variables(model: Trainer) -> list[tuple[str, Any]]:
     """Returns the layers of which files store more than variables, such as vocabularies, by path."""
-    return [(path, layer) for path, layer in tracking.named_layers(model) if layer._set_by_files]
+    return [
+        (path, layer) for path, layer in tracking.named_layers(model) if layer._tfkit_set_by_files
+    ]
 
 
 def _variables(model: Trainer) -> dict[str, tf.Variable]:

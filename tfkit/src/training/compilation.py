@@ -35,7 +35,7 @@ class Compiled(Layer):
     """
 
     # The settings that `compile` makes of its arguments.
-    _compiled_parts = ("_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
+    _tfkit_compiled_parts = ("_tfkit_compiled_loss", "_tfkit_metrics", "_tfkit_loss_tracker")
 
     compiled = False
     stop_training: bool  # Callbacks set this to `True` to end a `fit`,
@@ -43,9 +43,9 @@ class Compiled(Layer):
     stop_predicting: bool  # or a `predict` after the step in progress.
     output_names: list[str] | None = None
     _tfkit: LayerState
-    _programs: Programs
+    _tfkit_programs: Programs
     _tfkit_settings: CompileSettings
-    _compiled_loss: CompiledLoss | None = None
+    _tfkit_compiled_loss: CompiledLoss | None = None
     _tfkit_metrics: CompiledMetrics | None = None
     _tfkit_loss_tracker: Mean | None = None
 
@@ -97,7 +97,7 @@ class Compiled(Layer):
             'adam'
         """
         self._tfkit.check_initialized()
-        self._compile(
+        self._tfkit_compile(
             optimizer,
             auto_scale_loss,
             loss=loss,
@@ -109,7 +109,7 @@ class Compiled(Layer):
             jit_compile=jit_compile,
         )
 
-    def _compile(
+    def _tfkit_compile(
         self,
         optimizer: OptimizerLike,
         auto_scale_loss: bool,
@@ -121,8 +121,8 @@ class Compiled(Layer):
             checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
         model = cast("ModelSteps", self)
         with placement.scope_of(model):
-            found = self._optimizer_for(optimizer, auto_scale_loss)
-            compiled_loss = self._loss_for(checked)
+            found = self._tfkit_optimizer_for(optimizer, auto_scale_loss)
+            compiled_loss = self._tfkit_loss_for(checked)
             compiled_metrics = None
             if checked.metrics is not None or checked.weighted_metrics is not None:
                 compiled_metrics = CompiledMetrics(
@@ -132,14 +132,14 @@ class Compiled(Layer):
         placement.check_compiled(model, found, [checked.metrics, checked.weighted_metrics])
         self._tfkit_settings.take(checked)
         self.optimizer = found
-        self._compiled_loss = compiled_loss
+        self._tfkit_compiled_loss = compiled_loss
         self._tfkit_metrics = compiled_metrics
         self._tfkit_loss_tracker = loss_tracker
         self.stop_training = False
         self.compiled = True
-        self._programs = Programs(self._tfkit_settings)
+        self._tfkit_programs = Programs(self._tfkit_settings)
 
-    def _check_compiled(self, method: str) -> None:
+    def _tfkit_check_compiled(self, method: str) -> None:
         forks.check(f"`{method}()`")
         if not self.compiled:
             raise ValueError(
@@ -149,10 +149,10 @@ class Compiled(Layer):
 
     # --- Single settings ----------------------------------------------------------------------------
 
-    def _change(self, **changes: Any) -> None:
+    def _tfkit_change(self, **changes: Any) -> None:
         """Changes settings, and drops programs that were made under the old ones."""
         self._tfkit_settings.take(self._tfkit_settings.changed(**changes))
-        self._programs = Programs(self._tfkit_settings)
+        self._tfkit_programs = Programs(self._tfkit_settings)
 
     @property
     def run_eagerly(self) -> bool:
@@ -161,7 +161,7 @@ class Compiled(Layer):
 
     @run_eagerly.setter
     def run_eagerly(self, value: bool) -> None:
-        self._change(run_eagerly=value)
+        self._tfkit_change(run_eagerly=value)
 
     @property
     def jit_compile(self) -> bool | str:
@@ -170,7 +170,7 @@ class Compiled(Layer):
 
     @jit_compile.setter
     def jit_compile(self, value: bool | str) -> None:
-        self._change(jit_compile=value)
+        self._tfkit_change(jit_compile=value)
 
     @property
     def steps_per_execution(self) -> int | None:
@@ -179,7 +179,7 @@ class Compiled(Layer):
 
     @steps_per_execution.setter
     def steps_per_execution(self, value: int | None) -> None:
-        self._change(steps_per_execution=value)
+        self._tfkit_change(steps_per_execution=value)
 
     @property
     def loss(self) -> Any:
@@ -188,9 +188,9 @@ class Compiled(Layer):
 
     @loss.setter
     def loss(self, value: Any) -> None:
-        compiled_loss = self._loss_for(self._tfkit_settings.changed(loss=value))
-        self._change(loss=value)
-        self._compiled_loss = compiled_loss
+        compiled_loss = self._tfkit_loss_for(self._tfkit_settings.changed(loss=value))
+        self._tfkit_change(loss=value)
+        self._tfkit_compiled_loss = compiled_loss
 
     @property
     def optimizer(self) -> Optimizer | None:
@@ -207,25 +207,25 @@ class Compiled(Layer):
 
     @optimizer.setter
     def optimizer(self, value: Any) -> None:
-        found = self._optimizer_for(value, self._tfkit_settings.auto_scale_loss)
+        found = self._tfkit_optimizer_for(value, self._tfkit_settings.auto_scale_loss)
         if found is not value:
             self.optimizer = found  # Set as an attribute, so that TensorFlow's checkpoints find it.
             return
         before = self._tfkit_settings.optimizer
         if before is not None:
             before.leaves(self._tfkit_settings)
-        self._change(optimizer=found)
+        self._tfkit_change(optimizer=found)
         if found is not None:
             found.belongs_to(self._tfkit_settings)
 
-    def _optimizer_for(self, identifier: Any, auto_scale_loss: bool) -> Optimizer | None:
+    def _tfkit_optimizer_for(self, identifier: Any, auto_scale_loss: bool) -> Optimizer | None:
         found = optimizers.get(identifier)
         mixed = self.dtype_policy.name == "mixed_float16"
         if auto_scale_loss and mixed and not isinstance(found, LossScaleOptimizer | None):
             return LossScaleOptimizer(found, name="loss_scale_optimizer")
         return found
 
-    def _loss_for(self, settings: CompileSettings) -> CompiledLoss | None:
+    def _tfkit_loss_for(self, settings: CompileSettings) -> CompiledLoss | None:
         if settings.loss is None:
             return None
         return CompiledLoss(settings.loss, settings.loss_weights, self.output_names)
@@ -233,4 +233,4 @@ class Compiled(Layer):
     @property
     def plan(self) -> Plans:
         """The kind of program that each mode ran last, and why it was chosen; a dict that prints as lines."""
-        return self._programs.plans
+        return self._tfkit_programs.plans

@@ -40,11 +40,13 @@ def _compiled(model: Trainer) -> dict[str, Any]:
     """Returns the objects passed to `compile`, which are copied together with the model."""
     optimizer = model.optimizer
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
-    trained = optimizer._untracked.variables if optimizer is not None and optimizer.built else []
+    trained = (
+        optimizer._tfkit_untracked.variables if optimizer is not None and optimizer.built else []
+    )
     return {
         "arguments": model._tfkit_settings.arguments(),
         "trained": [paths.get(id(weight)) for weight in trained],
-        "parts": {name: getattr(model, name) for name in model._compiled_parts},
+        "parts": {name: getattr(model, name) for name in model._tfkit_compiled_parts},
     }
 
 
@@ -52,7 +54,7 @@ def _compile(
     model: Trainer, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]
 ) -> None:
     """Compiles a copy without the user's own `compile`, whose effects were copied with the attributes."""
-    model._compile(**arguments)
+    model._tfkit_compile(**arguments)
     for name, part in parts.items():
         setattr(model, name, part)
     if model.optimizer is not None and trained and None not in trained:

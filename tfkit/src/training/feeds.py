@@ -80,7 +80,7 @@ class ArrayFeed:
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        programs, before = model._programs, self._program
+        programs, before = model._tfkit_programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         if self._program is not before:
             self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
@@ -221,7 +221,7 @@ class DatasetFeed:
         self, model: Trainer, mode: str, num_steps: int, out_of: int
     ) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
-        programs, before = model._programs, self._program
+        programs, before = model._tfkit_programs, self._program
         with self.data.errors_of_user():
             self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
             if program is not before:
@@ -315,11 +315,11 @@ def _keeps_order(dataset: Any) -> bool:
 
 
 def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> None:
-    step = model._step_for(mode)
-    if model._programs.runs_eagerly:
+    step = model._tfkit_step_for(mode)
+    if model._tfkit_programs.runs_eagerly:
         step.run(batch())
     else:
-        model._programs.trace(mode, data.structure, step, data.known_size)
+        model._tfkit_programs.trace(mode, data.structure, step, data.known_size)
 
 
 def _zeros(spec: Any) -> tf.Tensor:

@@ -47,7 +47,7 @@ class Steps:
     ) -> None:
         self.model = model
         self.mode = mode
-        self.devices = model._devices
+        self.devices = model._tfkit_devices
         if self.devices is not None:
             self.devices.check_data(data)
         num_steps = limited_steps(num_steps, data.num_batches)
@@ -57,7 +57,7 @@ class Steps:
         self.done = 0
         self.logs: Logs = {}
         self.termination: Termination | None = None
-        self.horizon = Horizon(model._programs.steps_run[mode])
+        self.horizon = Horizon(model._tfkit_programs.steps_run[mode])
         if self.devices is not None and isinstance(self.feed, ArrayFeed):
             self.feed.agreed = self.devices.agreed
         self._out_of = 0
@@ -123,7 +123,7 @@ class Steps:
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
         self.horizon.done += steps
-        self.model._programs.steps_run[self.mode] += steps
+        self.model._tfkit_programs.steps_run[self.mode] += steps
         if dense:
             if size > 1:
                 callbacks.note_steps(self.done - 1, steps)

@@ -51,7 +51,7 @@ class ModelSteps(Compiled):
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
-        self._track_loss(loss, x, y_pred)
+        self._tfkit_track_loss(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
@@ -59,7 +59,7 @@ class ModelSteps(Compiled):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
-        self._track_loss(loss, x, y_pred)
+        self._tfkit_track_loss(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
@@ -83,21 +83,21 @@ class ModelSteps(Compiled):
             ValueError: if there is nothing to minimize.
         """
         del training  # The parameters are for overrides.
-        if y_pred is None and self._compiled_loss is not None:
+        if y_pred is None and self._tfkit_compiled_loss is not None:
             raise ValueError(
                 f"Model '{self.name}' (of type {type(self).__name__}) returned None from its `call()`. "
                 "Expected a tensor: end `call()` with `return`."
             )
         losses = []
         with tf.name_scope("loss"):
-            if self._compiled_loss is not None:
-                for term in self._compiled_loss.terms(y, y_pred, sample_weight):
+            if self._tfkit_compiled_loss is not None:
+                for term in self._tfkit_compiled_loss.terms(y, y_pred, sample_weight):
                     loss = term.loss(term.y, term.y_pred, sample_weight=term.sample_weight)
                     losses.append(term.weighted(loss))
             losses += [tf.cast(it, losses[0].dtype if losses else it.dtype) for it in self.losses]
             if losses:
                 return losses[0] if len(losses) == 1 else tf.add_n(losses)
-        if self._compiled_loss is not None:
+        if self._tfkit_compiled_loss is not None:
             raise ValueError(
                 f"There are no targets for the loss of `compile()`. Received: x={brief(x)}, y=None. Pass "
                 "targets, too: `fit(x, y)`, `validation_data=(x, y)`; generators, datasets and loaders "
@@ -152,16 +152,16 @@ class ModelSteps(Compiled):
             return compute_loss
         return lambda *batch, training: compute_loss(*batch)
 
-    def _track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
+    def _tfkit_track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
         """Adds the loss of a batch to the mean over the epoch, in which each row has the same weight."""
         assert self._tfkit_loss_tracker is not None
         self._tfkit_loss_tracker.update_state(loss, sample_weight=batch_size_of(batch))
 
     @property
-    def _needs_targets(self) -> bool:
+    def _tfkit_needs_targets(self) -> bool:
         """Whether an evaluation needs `y`: there is a loss of `compile`, and no method is overridden."""
         is_own = is_overridden(self, "compute_loss", "test_step")
-        return self._compiled_loss is not None and not is_own
+        return self._tfkit_compiled_loss is not None and not is_own
 
     # --- Metrics -----------------------------------------------------------------------------------
 
@@ -189,15 +189,15 @@ class ModelSteps(Compiled):
     def metrics(self) -> list[Metric]:
         """The mean loss, the metrics of `compile` as one, the mean of each loss, and the layers' metrics."""
         found: list[Any] = [self._tfkit_loss_tracker, self._tfkit_metrics]
-        if self._compiled_loss is not None:
-            found += self._compiled_loss.metrics
+        if self._tfkit_compiled_loss is not None:
+            found += self._tfkit_compiled_loss.metrics
         # The loss and metrics of a model inside this one are results of its own training.
         layers: list[Any] = [self]
         layers += [
             it for it in tracking.all_layers(self._tfkit.layer) if not isinstance(it, ModelSteps)
         ]
         for layer in layers:
-            found += [member for _, member in layer._members() if isinstance(member, Metric)]
+            found += [member for _, member in layer._tfkit_members() if isinstance(member, Metric)]
         return list({id(metric): metric for metric in found if metric is not None}.values())
 
     @property
@@ -205,7 +205,7 @@ class ModelSteps(Compiled):
         """The names of `metrics`."""
         return [metric.name for metric in self.metrics]
 
-    def _in_order(self, logs: dict[str, Any]) -> list[Any]:
+    def _tfkit_in_order(self, logs: dict[str, Any]) -> list[Any]:
         """Returns results in the order of `metrics`, followed by those under other names."""
         names: list[str] = []
         for metric in self.metrics:

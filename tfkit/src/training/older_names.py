@@ -57,29 +57,29 @@ class OlderNames(ModelSteps):
             force: whether it is made again if there is one already.
         """
         if self.train_function is None or force:
-            self.train_function = self._function_of("train")
+            self.train_function = self._tfkit_function_of("train")
         return self.train_function
 
     def make_test_function(self, force: bool = False) -> StepFunction:
         """Returns a function that evaluates a batch from an iterator, and returns the results so far."""
         if self.test_function is None or force:
-            self.test_function = self._function_of("test")
+            self.test_function = self._tfkit_function_of("test")
         return self.test_function
 
     def make_predict_function(self, force: bool = False) -> StepFunction:
         """Returns a function that takes a batch from an iterator, and returns the outputs for it."""
         if self.predict_function is None or force:
-            self.predict_function = self._function_of("predict")
+            self.predict_function = self._tfkit_function_of("predict")
         return self.predict_function
 
-    def _function_of(self, mode: str) -> StepFunction:
+    def _tfkit_function_of(self, mode: str) -> StepFunction:
         def run(iterator: Iterator[Any]) -> Any:
             batch = tf.nest.map_structure(tf.convert_to_tensor, next(iterator))
             step = step_for(self, mode)
-            if self._programs.runs_eagerly:
+            if self._tfkit_programs.runs_eagerly:
                 results = step.run(batch)
             else:
-                trace = self._programs.trace(mode, batch, step)
+                trace = self._tfkit_programs.trace(mode, batch, step)
                 results = trace.function(*tf.nest.flatten(batch))
             return results if mode == "predict" else {**results, **step.finish()}
 

@@ -112,4 +112,4 @@ def _predict_batches(
 
 def predict_program(model: Trainer, data: ArrayData | DatasetData) -> Any:
     """Returns the program that predicts for data of this form."""
-    return model._programs.find(model, "predict", PredictProgram, data)
+    return model._tfkit_programs.find(model, "predict", PredictProgram, data)

@@ -54,12 +54,13 @@ class Trainer(OlderNames):
         compute_loss: Callable[..., tf.Tensor]
         compute_metrics: Callable[..., dict[str, Any]]
 
-    _not_read_in_calls = frozenset(
+    _tfkit_not_read_in_calls = frozenset(
         ("stop_training", "stop_evaluating", "stop_predicting", "history")
         + ("train_function", "test_function", "predict_function")
     )
     history: History  # Of the last `fit`.
-    _in_turn: Lock  # Held while the metrics are in use: threads that train or evaluate one model take turns.
+    # Held while the metrics are in use: threads that train or evaluate one model take turns.
+    _tfkit_in_turn: Lock
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns what `pickle` and `copy` need: configuration, variables, and training settings."""
@@ -134,7 +135,7 @@ class Trainer(OlderNames):
             ValueError: if the model is not compiled, if the data do not fit, or if the saved state
                 is that of another model or other data. Nothing has changed then.
         """
-        self._check_compiled("fit")
+        self._tfkit_check_compiled("fit")
         check_counts(
             batch_size=batch_size,
             epochs=epochs,
@@ -147,7 +148,7 @@ class Trainer(OlderNames):
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
-        with self._in_turn, self._files():
+        with self._tfkit_in_turn, self._tfkit_files():
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
                     (x, y, sample_weight), validation_split
@@ -159,7 +160,7 @@ class Trainer(OlderNames):
                 data = make_validation_data(
                     validation_data,
                     batch_size=validation_batch_size or batch_size,
-                    needs_targets=y is not None and self._needs_targets,
+                    needs_targets=y is not None and self._tfkit_needs_targets,
                 )
                 evaluation = loop.Steps(self, "test", data, validation_steps)
                 # Batches prefetched from a generator would be lost with the iterator.
@@ -247,15 +248,15 @@ class Trainer(OlderNames):
         """
         if kwargs:
             raise ValueError(f"Arguments not recognized: {kwargs}")
-        self._check_compiled("evaluate")
+        self._tfkit_check_compiled("evaluate")
         check_counts(batch_size=batch_size, steps=steps)
         data = make_data(x, y, sample_weight, batch_size)
         verbose = _verbosity(verbose)
-        with self._in_turn:
+        with self._tfkit_in_turn:
             logs = loop.evaluate(self, data, verbose, steps, callbacks)
         if return_dict:
             return logs
-        values = self._in_order(logs)
+        values = self._tfkit_in_order(logs)
         return values[0] if len(values) == 1 else values
 
     @overload
@@ -345,8 +346,8 @@ class Trainer(OlderNames):
             The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
             a dict from name to value.
         """
-        self._check_compiled("train_on_batch")
-        return self._on_batch("train", x, y, sample_weight, class_weight, return_dict)
+        self._tfkit_check_compiled("train_on_batch")
+        return self._tfkit_on_batch("train", x, y, sample_weight, class_weight, return_dict)
 
     @shortened
     def test_on_batch(
@@ -364,44 +365,46 @@ class Trainer(OlderNames):
             The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
             a dict from name to value.
         """
-        self._check_compiled("test_on_batch")
-        return self._on_batch("test", x, y, sample_weight, None, return_dict)
+        self._tfkit_check_compiled("test_on_batch")
+        return self._tfkit_on_batch("test", x, y, sample_weight, None, return_dict)
 
-    def _on_batch(
+    def _tfkit_on_batch(
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
-        with self._in_turn:
+        with self._tfkit_in_turn:
             self.reset_metrics()
-            program = self._programs.find(self, mode, ArrayProgram, data)
-            self._programs.steps_run[mode] += 1
-            program.expect(self._programs.steps_run[mode], data.num_rows)
+            program = self._tfkit_programs.find(self, mode, ArrayProgram, data)
+            self._tfkit_programs.steps_run[mode] += 1
+            program.expect(self._tfkit_programs.steps_run[mode], data.num_rows)
             logs = loop.to_floats(program.run(Pass(data), 0, 1))
         if return_dict:
             return logs
-        values = self._in_order(logs)
+        values = self._tfkit_in_order(logs)
         return values[0] if len(values) == 1 else values
 
-    def _step_for(self, mode: str) -> Step:
+    def _tfkit_step_for(self, mode: str) -> Step:
         """Returns the step of a mode, as programs run it."""
         step = step_for(self, mode)
         if mode == "predict":
-            programs = self._programs
+            programs = self._tfkit_programs
             if programs.predicting is None:
                 programs.predicting = (predicting_devices(self),)
             sharing: Devices | Coordinated | None = programs.predicting[0]
             return step if sharing is None else sharing.prediction(step)
-        devices = self._devices
+        devices = self._tfkit_devices
         return step if devices is None else devices.step(self, step)
 
-    def _files(self) -> contextlib.AbstractContextManager[None]:
+    def _tfkit_files(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context for callbacks, in which one process of several writes files."""
-        return contextlib.nullcontext() if self._devices is None else self._devices.files()
+        return (
+            contextlib.nullcontext() if self._tfkit_devices is None else self._tfkit_devices.files()
+        )
 
     @property
-    def _devices(self) -> Devices | Coordinated | None:
+    def _tfkit_devices(self) -> Devices | Coordinated | None:
         """The devices of the strategy that the model is trained with; `None` without one."""
-        programs = self._programs
+        programs = self._tfkit_programs
         if programs.devices is None:
             programs.devices = (devices_for(self),)
         found: Devices | Coordinated | None = programs.devices[0]

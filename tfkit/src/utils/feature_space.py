@@ -330,7 +330,7 @@ class FeatureSpace(FeatureKinds, Layer):
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights of the layers inside; the results of `adapt` are in the file."""
         for layer in self.preprocessors.values():
-            if not layer.built and layer._overrides("build"):
+            if not layer.built and layer._tfkit_overrides("build"):
                 layer.build(_INPUT_SHAPE)
         self._is_adapted = self.built = True
 

@@ -121,7 +121,7 @@ def num_indices(layer: Layer) -> int | None:
     """Returns how many indices a preprocessing layer can return; `None` if this is not known."""
     if isinstance(layer, IndexLookup):
         return (
-            layer._known_size or layer.vocabulary_size()
+            layer._tfkit_known_size or layer.vocabulary_size()
         )  # Before a file is read, its size is known.
     if isinstance(layer, CategoryEncoding):
         return layer.num_tokens

@@ -56,7 +56,7 @@ class ImageLayer(Layer):
     """
 
     _allow_non_tensor_positional_args = True
-    _omitted_from_config = {"bounding_box_format": None}
+    _tfkit_omitted_from_config = {"bounding_box_format": None}
     # Whether images of integers keep their dtype; otherwise they become floats.
     _keeps_integers = False
     # Whether the layer is active outside of training.

@@ -20,9 +20,9 @@ class Preprocessing(Layer):
 
     _allow_non_tensor_positional_args = True
 
-    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         plain = tuple([self._plain(arg) if isinstance(arg, _LISTS) else arg for arg in args])
-        return super()._as_tensors(plain, kwargs)
+        return super()._tfkit_as_tensors(plain, kwargs)
 
     def _plain(self, value: Any) -> Any:
         """Returns a tensor for a number, a text or a nest of lists with these; else the value itself."""
@@ -43,9 +43,9 @@ class Preprocessing(Layer):
         policy = serialization.serialize_keras_object(self.dtype_policy)
         return {"name": self.name, "trainable": self.trainable, "dtype": policy}
 
-    def _restorer(self) -> Callable[[], None]:
-        before = {name: getattr(self, name) for name in self._set_by_files}
-        weights = super()._restorer()
+    def _tfkit_restorer(self) -> Callable[[], None]:
+        before = {name: getattr(self, name) for name in self._tfkit_set_by_files}
+        weights = super()._tfkit_restorer()
 
         def restore() -> None:
             weights()

@@ -44,7 +44,7 @@ class CategoryEncoding(Preprocessing):
         [[1.0, 2.0, 0.0, 0.0]]
     """
 
-    _omitted_from_config = {"sparse": False, "activity_regularizer": None, "autocast": True}
+    _tfkit_omitted_from_config = {"sparse": False, "activity_regularizer": None, "autocast": True}
 
     def __init__(
         self,

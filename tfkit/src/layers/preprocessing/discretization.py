@@ -59,7 +59,7 @@ class Discretization(Preprocessing):
         [0, 1]
     """
 
-    _set_by_files = ("bin_boundaries",)
+    _tfkit_set_by_files = ("bin_boundaries",)
 
     def __init__(
         self,
@@ -227,7 +227,7 @@ class Discretization(Preprocessing):
         if "bin_boundaries" in store:
             self.bin_boundaries = _floats(store["bin_boundaries"])
 
-    def _keras_variables(self) -> dict[str, Any]:
+    def _tfkit_keras_variables(self) -> dict[str, Any]:
         """Returns nothing, because Keras's file has the boundaries in the configuration."""
         return {}
 

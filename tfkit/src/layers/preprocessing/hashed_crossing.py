@@ -69,7 +69,7 @@ class HashedCrossing(Preprocessing):
         """The dtype that inputs have when the layer is built from shapes alone."""
         return "int64"
 
-    def _as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments as tensors; columns that are lists are converted separately."""
         made = [
             [tf.convert_to_tensor(column) if is_plain(column) else column for column in arg]
@@ -77,7 +77,7 @@ class HashedCrossing(Preprocessing):
             else arg
             for arg in args
         ]
-        return super()._as_tensors(tuple(made), kwargs)
+        return super()._tfkit_as_tensors(tuple(made), kwargs)
 
     def call(self, inputs: Any) -> Any:
         """Returns the indices of the combinations."""

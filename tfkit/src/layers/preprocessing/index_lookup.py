@@ -268,7 +268,7 @@ class IndexLookup(WithVocabulary):
         """Returns the size of vectors; `None` if it is not known yet."""
         if self.pad_to_max_tokens:
             return self.max_tokens
-        size = self._known_size
+        size = self._tfkit_known_size
         if self._frozen_size is None:
             self._frozen_size = size
         return size
@@ -317,7 +317,7 @@ class IndexLookup(WithVocabulary):
             "vocabulary_dtype": self.vocabulary_dtype,
             "idf_weights": self.input_idf_weights,
             "vocabulary": self.input_vocabulary,
-            "vocabulary_size": self._known_size,
+            "vocabulary_size": self._tfkit_known_size,
             "oov_method": self.oov_method,
             "salt": self.salt,
         }

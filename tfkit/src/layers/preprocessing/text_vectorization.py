@@ -75,7 +75,7 @@ class TextVectorization(Preprocessing):
         [[2, 5, 1, 2]]
     """
 
-    _assets_are_variables = True
+    _tfkit_assets_are_variables = True
 
     def __init__(
         self,
@@ -334,8 +334,8 @@ class TextVectorization(Preprocessing):
         if store:
             self._lookup_layer.load_own_variables(store)
 
-    def _keras_variables(self) -> dict[str, Any]:
-        return self._lookup_layer._keras_variables()
+    def _tfkit_keras_variables(self) -> dict[str, Any]:
+        return self._lookup_layer._tfkit_keras_variables()
 
     def save_assets(self, dir_path: Any) -> None:
         """Writes the tokens to `vocabulary.txt`, one a line, unless the configuration has them."""
@@ -364,7 +364,7 @@ class TextVectorization(Preprocessing):
             "vocabulary": lookup.input_vocabulary,
             "idf_weights": lookup.input_idf_weights,
             "encoding": lookup.encoding,
-            "vocabulary_size": lookup._known_size or self.vocabulary_size(),
+            "vocabulary_size": lookup._tfkit_known_size or self.vocabulary_size(),
         }
 
     @classmethod

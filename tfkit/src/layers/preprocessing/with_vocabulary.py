@@ -24,9 +24,9 @@ class WithVocabulary(Preprocessing):
     traced again.
     """
 
-    _not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
-    _assets_are_variables = True
-    _set_by_files = ("_vocabulary", "_idf_of_file", "_static")
+    _tfkit_not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
+    _tfkit_assets_are_variables = True
+    _tfkit_set_by_files = ("_vocabulary", "_idf_of_file", "_static")
 
     # Set by the constructor of `IndexLookup`.
     max_tokens: int | None
@@ -47,7 +47,7 @@ class WithVocabulary(Preprocessing):
         self._counts: TokenCounts | None = None
         self._idf_of_file: np.ndarray | None = None
         self._frozen_size: int | None = None
-        self._known_size = expected_size
+        self._tfkit_known_size = expected_size
 
     def _begin_with(self, vocabulary: Any, idf_weights: Any) -> None:
         """Starts with the constructor's vocabulary, which is in the configuration unless it is a file's."""
@@ -93,12 +93,12 @@ class WithVocabulary(Preprocessing):
         return len(self._special_tokens()) + len(tokens)
 
     @property
-    def _known_size(self) -> int | None:
+    def _tfkit_known_size(self) -> int | None:
         """The number of tokens; without a vocabulary, the number in the configuration."""
         return self._expected_size if self._vocabulary is None else self.vocabulary_size()
 
-    @_known_size.setter
-    def _known_size(self, size: int | None) -> None:
+    @_tfkit_known_size.setter
+    def _tfkit_known_size(self, size: int | None) -> None:
         self._expected_size = size if (size or 0) > len(self._special_tokens()) else None
 
     @property
@@ -321,7 +321,7 @@ class WithVocabulary(Preprocessing):
             )
         return Vocabulary(tokens, None if idf is None else np.asarray(idf, "float32"))
 
-    def _keras_variables(self) -> dict[str, Any]:
+    def _tfkit_keras_variables(self) -> dict[str, Any]:
         """Returns the arrays of Keras's file, in which the vocabulary is text."""
         idf = self.idf_weights
         return {} if idf is None else {"idf_weights": idf}

@@ -267,7 +267,7 @@ class GatedRNN(RNN):
             the cell, too.
     """
 
-    _omitted_from_config = {"use_cudnn": "auto"}
+    _tfkit_omitted_from_config = {"use_cudnn": "auto"}
 
     def __init__(self, cell_class: type[GatedCell], use_cudnn: Any = None, **options: Any) -> None:
         holds = use_cudnn in (None, "auto", True, False)

@@ -77,7 +77,7 @@ class RNN(Layer):
                [5.]], dtype=float32)
     """
 
-    _not_read_in_calls = frozenset({"states"})
+    _tfkit_not_read_in_calls = frozenset({"states"})
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class RNN(Layer):
                 f"each of which becomes a part of the graph. Expected at most {_MOST_UNROLLED:,}. Pass "
                 "`unroll=False`."
             )
-        states = self._first_states(sequences, initial_state)
+        states = self._tfkit_first_states(sequences, initial_state)
         if self.stateful:
             # In a trace for any batch size, a smaller batch would be broadcast over the states.
             batch = tf.nest.flatten(self.states)[0].shape[:1]
@@ -198,13 +198,13 @@ class RNN(Layer):
                 kept.assign(tf.cast(state, kept.dtype))
         return (output, *states) if self.return_state else output
 
-    def _kept_states(self) -> Any:
+    def _tfkit_kept_states(self) -> Any:
         return recomputation.as_before(lambda: tf.nest.map_structure(tf.identity, self.states))
 
-    def _first_states(self, sequences: tf.Tensor, given: Any) -> list[Any]:
+    def _tfkit_first_states(self, sequences: tf.Tensor, given: Any) -> list[Any]:
         """Returns the states before the first step, in the cell's compute dtype."""
         if given is None:
-            given = self._kept_states() if self.stateful else None
+            given = self._tfkit_kept_states() if self.stateful else None
         if given is None:
             given = self.get_initial_state(tf.shape(sequences)[0])
         states = list(given) if isinstance(given, (list, tuple)) else [given]

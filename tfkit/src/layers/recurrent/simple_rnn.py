@@ -108,7 +108,7 @@ class SimpleRNN(GatedRNN):
         TensorShape([2, 4])
     """
 
-    _omitted_from_config = {"seed": None}
+    _tfkit_omitted_from_config = {"seed": None}
 
     def __init__(
         self,

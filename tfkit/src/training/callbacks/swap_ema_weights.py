@@ -52,7 +52,7 @@ class SwapEMAWeights(Callback):
         optimizers = self._optimizers()
         if self._weights:
             return
-        for weight, average in (pair for each in optimizers for pair in each._averaged()):
+        for weight, average in (pair for each in optimizers for pair in each._tfkit_averaged()):
             self._weights.append((weight, tf.identity(weight)))
             weight.assign(tf.cast(average, weight.dtype))
 

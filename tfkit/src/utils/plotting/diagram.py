@@ -59,10 +59,10 @@ class Diagram:
 def diagram_of(model: Model, shown: Shown) -> Diagram:
     """Returns the diagram of a model: its graph, or one box for a model without one."""
     drawing = _Drawing(shown)
-    if model._graph is None:
+    if model._tfkit_graph is None:
         drawing.box_of(model, model.name, None, ())
     else:
-        drawing.add(model._graph, {}, ())
+        drawing.add(model._tfkit_graph, {}, ())
     return drawing.diagram
 
 
@@ -91,7 +91,7 @@ class _Drawing:
                 continue
             operation = node.operation
             inputs = symbolic_leaves((node.args, node.kwargs))
-            inner = getattr(operation, "_graph", None) if self._shown.expand_nested else None
+            inner = getattr(operation, "_tfkit_graph", None) if self._shown.expand_nested else None
             if inner is not None:
                 given = {
                     id(own): found.get(id(tensor))
