@@ -319,3 +319,52 @@ def test_what_tfkit_computes_the_other_way_goes_to_xla():
     model = model_of(Calls(lambda x: keras.ops.norm(tf.cast(x, tf.float16), 2, (0, 1))), "auto")
     model.fit(X, Y, verbose=0)
     assert model.plan["train"].kind in (XLA_LOOP, XLA_STEP)
+
+
+@pytest.mark.parametrize(
+    ("layer", "jit_compile", "kind", "weights_before"),
+    [
+        # The layer, `compile`'s argument, the kind of the program, the step before which weights are.
+        ("dense", False, GRAPH_LOOP, 6),
+        ("convolution", True, XLA_STEP, 6),
+        ("dense", "auto", XLA_LOOP, 2),  # XLA takes the first step alone, then a block.
+        ("dense", True, XLA_LOOP, 1),
+    ],
+)
+def test_a_batch_that_cannot_be_read_in_a_program(layer, jit_compile, kind, weights_before):
+    """The error names the batch, and says truly which steps have been done: each is done entirely or not."""
+    rows = np.random.default_rng(0).normal(size=(10, 4, 3, 1)).astype("float32")
+
+    def read(index, x):
+        good = tf.debugging.assert_less(index, np.int64(5), message="unreadable")
+        with tf.control_dependencies([good]):
+            return x, tf.reduce_sum(x, axis=(1, 2))
+
+    def made():
+        keras.utils.set_random_seed(0)
+        inner = layers.Conv1D(1, 3) if layer == "convolution" else layers.Flatten()
+        model = keras.Sequential([keras.Input((3, 1)), inner, layers.Flatten(), layers.Dense(1)])
+        model.compile(
+            keras.optimizers.SGD(0.1, momentum=0.9),
+            "mse",
+            jit_compile=jit_compile,
+            steps_per_execution=8,
+        )
+        return model
+
+    model, expected = made(), made()
+    data = tf.data.Dataset.from_tensor_slices(rows).enumerate().map(read)
+    weights = "that step" if weights_before == 6 else f"step {weights_before}"
+    message = rf"(?s)unreadable.*step 6 of `fit\(\)`\. The weights are those before {weights}\.$"
+    with pytest.raises(Refused, match=message):
+        model.fit(data, verbose=0)
+    assert model.plan["train"].kind == kind
+    if weights_before > 1:
+        expected.fit(data.take(weights_before - 1), verbose=0)
+    assert int(model.optimizer.iterations) == weights_before - 1
+    for one, other in zip(model.get_weights(), expected.get_weights(), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+
+    # The same program goes on: a later error does not speak of the block of before.
+    model.fit(data.take(5), verbose=0)
+    assert int(model.optimizer.iterations) == weights_before + 4

@@ -153,6 +153,7 @@ def located(error: tf.errors.OpError, **known: Any) -> Any:
         error: the result of `named`.
         **known: `layer` is a path; `method`, `epoch` and `step` give the place in a training or an
             evaluation;
+            `ahead` is the number of steps before it which have not run either;
             `lines` are those of the user's that made the operation.
     """
     text, place = named(error)._tfkit
@@ -243,7 +244,8 @@ def _message(text: str, place: dict[str, Any]) -> str:
         return text
     # Workers that do not wait for each other know no step.
     is_known = place.get("method") == "fit" and "step" in place
-    weights = "The weights are those before that step." if is_known else ""
+    before = f"step {place['step'] - place['ahead']}" if place.get("ahead") else "that step"
+    weights = f"The weights are those before {before}." if is_known else ""
     return f"{text}\nRaised {', '.join(parts)}. {weights}".rstrip()
 
 

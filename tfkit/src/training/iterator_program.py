@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.errors import kernel_errors
 from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 from tfkit.src.training.preparation import Batches, Prepared, without_strings
@@ -44,8 +45,10 @@ class IteratorProgram(LoopProgram):
         self._is_ready = (
             False  # Whether the iterator, in the trace in progress, yields prepared batches.
         )
-        # Whether a batch is read after the step before it, so that its error finds the weights of that step.
-        self._in_turn = self._preparation is not None and self._preparation.may_refuse
+        with (
+            tf.init_scope()
+        ):  # Batches of a block that were read, but have not run: for errors in the data.
+            self._ahead = tf.Variable(0, trainable=False, dtype="int64")
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
@@ -81,6 +84,13 @@ class IteratorProgram(LoopProgram):
             return self._guarded(run, lambda: int(self._position))
         finally:
             self._first = None
+
+    def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
+        """Returns the error of a kernel with its layer and the step of the program."""
+        ahead = int(self._ahead)
+        if ahead:
+            self._ahead.assign(0)
+        return kernel_errors.located(super()._located(error, step), ahead=ahead)
 
     def _run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         iterator = batches.iterator(self._preparation)
@@ -145,16 +155,16 @@ class IteratorProgram(LoopProgram):
     ) -> tuple[Any, ...]:
         """Runs one batch, of any size."""
         step = self.trace.compiled if self._strict else self.trace
-        with self._at(index):
+        with self._at(index), _Effects() as effects:
             logs = step(*self._tensors(batch))
-        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
+        return index + 1, self._after(effects, logs, iterator, index + 1, num_steps), logs
 
     def _run_either(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
         """Runs one batch, as an XLA program if it has the size that XLA compiles for."""
         tensors = self._tensors(batch)
-        with self._at(index):
+        with self._at(index), _Effects() as effects:
             if self._strict:
                 logs = self.trace.compiled(*tensors)
             else:
@@ -163,13 +173,19 @@ class IteratorProgram(LoopProgram):
                     lambda: self.trace.compiled(*tensors),
                     lambda: self.trace(*tensors),
                 )
-        return index + 1, self._after(logs, iterator, index + 1, num_steps), logs
+        return index + 1, self._after(effects, logs, iterator, index + 1, num_steps), logs
 
-    def _after(self, logs: Any, iterator: Any, index: tf.Tensor, num_steps: tf.Tensor) -> Any:
-        """Returns the batch of step `index`, after the step before it where its error has to name it."""
-        if not self._in_turn:
-            return _next(iterator, index < num_steps)
-        with tf.control_dependencies(tf.nest.flatten(logs)), self._at(index):
+    def _after(
+        self, effects: _Effects, logs: Any, iterator: Any, index: tf.Tensor, num_steps: tf.Tensor
+    ) -> Any:
+        """Returns the batch of step `index`, read after the step before it.
+
+        A batch that cannot be read ends the program at once: at the same time as a step, it would leave
+        some of the weights as they were before that step, and others as they are after it.
+        """
+        # A step may have no logs, or may have them before its last update.
+        whole = [*effects.operations, *tf.nest.flatten(logs)]
+        with tf.control_dependencies(whole), self._at(index):
             return _next(iterator, index < num_steps)
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
@@ -187,6 +203,7 @@ class IteratorProgram(LoopProgram):
         """Reads batches as long as they have the same size, and runs them.
 
         XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
+        If one cannot be read, none of its block has run: the error says so.
         """
         blocks = tuple(
             tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
@@ -201,14 +218,18 @@ class IteratorProgram(LoopProgram):
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
             tensors = self._tensors(batch)
             at = tf.cast(count, "int32")
+            ahead = self._ahead.assign(count + 1)
             blocks = tuple(
                 block.write(at, tensor) for block, tensor in zip(blocks, tensors, strict=True)
             )
-            return count + 1, _next(iterator, index + count + 1 < num_steps), blocks
+            with tf.control_dependencies([ahead]), self._at(index + count + 1):
+                batch = _next(iterator, index + count + 1 < num_steps)
+            return count + 1, batch, blocks
 
         zero = tf.constant(0, "int64")
         count, batch, blocks = self._loop(fits, read, (zero, batch, blocks))
-        stacks = [block.stack() for block in blocks]
+        with tf.control_dependencies([self._ahead.assign(zero)]), self._at(index):
+            stacks = [block.stack() for block in blocks]
 
         guarded = self.trace.guarded
         if not guarded.is_needed:
@@ -303,6 +324,19 @@ class EagerIteratorProgram(EagerProgram):
             for value in batches.iterator(None)
         )
         return self.run_batches(itertools.islice(values, num_steps))
+
+
+class _Effects:
+    """A context that collects the operations with an effect which are added to the current trace."""
+
+    def __enter__(self) -> _Effects:
+        self._graph = tf.compat.v1.get_default_graph()
+        self._start = len(self._graph.get_operations())
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        added = self._graph.get_operations()[self._start :]
+        self.operations = [op for op in added if op.op_def.is_stateful]
 
 
 def _next(iterator: Any, wanted: tf.Tensor, given: Any = None) -> Any:
