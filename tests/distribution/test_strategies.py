@@ -120,7 +120,7 @@ for size in (0, 100):
         model.fit(x, x[:, :1], batch_size=6, verbose=0)
     assert len(calls) == 2, calls  # A trace for each replica, though the step makes Adam's variables.
     found.append(model.get_weights())
-    step = model._programs._latest["train"].trace.definition
+    step = model._tfkit_programs._latest["train"].trace.definition
     exchanges.append(sum(node.op == "CollectiveReduceV2" for node in step.node))
 for one, other in zip(*found, strict=True):
     np.testing.assert_allclose(one, other, rtol=1e-6)

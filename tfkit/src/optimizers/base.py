@@ -243,7 +243,7 @@ class Optimizer(SlotOwner):
             if replicas.is_one_of_several():
                 distribution.merge(self._tfkit_run_phases, gradients, variables)
                 return
-            # The body of `_run_phases`, without another frame around the formula.
+            # The body of `_tfkit_run_phases`, without another frame around the formula.
             for phase in self._tfkit_phases():
                 phase(gradients, variables)
         except BaseException as error:
