@@ -82,8 +82,8 @@ def _without_collections() -> Iterator[None]:
 def _forget_sources() -> None:
     """Drops the lines of TensorFlow's and Keras's files that `linecache` holds.
 
-    TensorFlow asks for the source of its functions while it is imported: 3 MB of text, and a process takes
-    8 MB less without. They are read again when something asks for them. Lines of other files stay: some
+    TensorFlow reads the source of its functions while it is imported: 3 MB of text, and a process takes
+    8 MB less without. They are read again when something needs them. Lines of other files stay: some
     are in no file, such as those of a notebook's cells.
     """
     folder = os.path.dirname(os.path.dirname(tensorflow.__file__))
