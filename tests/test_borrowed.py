@@ -1,13 +1,15 @@
 """What tfkit borrows from TensorFlow's private modules does what tfkit needs: a contract for each name."""
 
 import ast
+import inspect
+import linecache
 from pathlib import Path
 
 import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.borrowed import private
+from tfkit.src.borrowed import private, tensorflow_alone
 
 SOURCES = Path(tfkit.__file__).parent
 # Files that run apart from tfkit, or before TensorFlow is there.
@@ -423,3 +425,16 @@ def test_no_other_file_imports_from_private_modules():
                 modules = [alias.name for alias in node.names]
             found += [f"{path}: {module}" for module in modules if module.startswith("tensorflow.")]
     assert not found
+
+
+def test_lines_of_tensorflow_are_dropped_and_those_of_a_notebook_stay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cell, file = "<ipython-input-1>", inspect.getfile(tf.Module)
+    monkeypatch.setitem(linecache.cache, cell, (4, None, ["x=1\n"], cell))
+    source = inspect.getsource(tf.Module)
+    assert file in linecache.cache
+    tensorflow_alone._forget_sources()
+    assert file not in linecache.cache
+    assert linecache.getline(cell, 1) == "x=1\n"
+    assert inspect.getsource(tf.Module) == source
