@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.utils.visualization import boxes as boxes_module
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (6, 8, 10, 3)).astype("uint8")
 MASKS = np.random.default_rng(1).integers(0, 4, (6, 8, 10))
@@ -114,7 +113,7 @@ def test_names_and_confidences_are_written(monkeypatch):
     ink = [int((it != plain).sum()) for it in (without, named)]
     assert 0 < ink[0] < ink[1]
     assert not (named != plain)[0, 30:].any()
-    monkeypatch.setattr(boxes_module, "ImageDraw", None)
+    monkeypatch.setitem(sys.modules, "PIL.ImageDraw", None)
     with pytest.raises(ImportError, match="pip install pillow"):
         tfkit.visualization.draw_bounding_boxes(image, boxes, "xyxy", **names)
 

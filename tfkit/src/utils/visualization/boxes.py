@@ -7,16 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import packages
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.ops.bounding_boxes import convert_format
 from tfkit.src.utils.visualization.pixels import as_given, as_pixels
-
-ImageDraw: Any
-ImageFont: Any
-try:
-    from PIL import Image, ImageDraw, ImageFont
-except ImportError:
-    ImageDraw = ImageFont = None
 
 _FONT_SIZE = 22  # pixels at a scale of 1
 _GAP = 5  # pixels between a box and the text above it
@@ -124,12 +118,15 @@ def _write(
     image: np.ndarray, text: str, corner: tuple[int, int], color: Any, thickness: int, scale: float
 ) -> None:
     """Writes above a corner."""
-    if ImageDraw is None:
-        raise ImportError("Names of boxes need Pillow. Install it: pip install pillow")
-    picture = Image.fromarray(image)
-    font = ImageFont.load_default(size=max(_FONT_SIZE * scale, 1.0))
+    # Here, because few programs draw, and the fonts take memory.
+    drawing, fonts, images = (
+        packages.imported(f"PIL.{name}", "The name of a box", "Pillow", "pillow")
+        for name in ("ImageDraw", "ImageFont", "Image")
+    )
+    picture = images.fromarray(image)
+    font = fonts.load_default(size=max(_FONT_SIZE * scale, 1.0))
     place = (corner[0], corner[1] - _GAP)
-    ImageDraw.Draw(picture).text(
+    drawing.Draw(picture).text(
         place, text, fill=tuple(color), font=font, anchor="ls", stroke_width=max(thickness - 1, 0)
     )
     image[:] = np.asarray(picture)
