@@ -42,12 +42,10 @@ class IteratorProgram(LoopProgram):
         self._loops: dict[tuple[str, bool, bool], tuple[Any, Any]] = {}
         self._first: Any = None  # The batch that was read for a program which XLA may refuse.
         self._preparation = trace.preparation
-        self._is_ready = (
-            False  # Whether the iterator, in the trace in progress, yields prepared batches.
-        )
-        with (
-            tf.init_scope()
-        ):  # Batches of a block that were read, but have not run: for errors in the data.
+        # Whether the iterator, in the trace in progress, yields prepared batches.
+        self._is_ready = False
+        # Batches of a block that were read, but have not run: for errors in the data.
+        with tf.init_scope():
             self._ahead = tf.Variable(0, trainable=False, dtype="int64")
 
     @classmethod
