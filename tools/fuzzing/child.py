@@ -19,9 +19,8 @@ from fuzzing import targets
 
 SECONDS = 2.0  # of this process's own time, for all that is refused
 LOADED_SECONDS = 20.0  # for all, loaded or refused
-STOPPED_AFTER = (
-    120  # seconds of wall-clock time: on a busy machine, a case takes many times its own
-)
+# seconds of wall-clock time: on a busy machine, a case takes many times its own
+STOPPED_AFTER = 120
 MEMORY = 4 << 30  # above TensorFlow's memory
 GROWTH = 200 << 20  # in addition to four times the size of the files
 

@@ -161,9 +161,8 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
     except ConverterError as error:
         arrays = "_experimental_lower_tensor_list_ops" in str(error)
         if arrays and select and converter._experimental_lower_tensor_list_ops:
-            converter._experimental_lower_tensor_list_ops = (
-                False  # Private, seen in TensorFlow 2.21.
-            )
+            # Private, seen in TensorFlow 2.21.
+            converter._experimental_lower_tensor_list_ops = False
             return _converted(converter, name, select)
         raise RuntimeError(_why_not(name, str(error), arrays, select)) from error
 

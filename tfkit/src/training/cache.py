@@ -47,9 +47,8 @@ class Programs:
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
         self.steps_run: Counter[str] = Counter()
-        self.devices: tuple[Any] | None = (
-            None  # Those of a strategy, or `None`, once that is known.
-        )
+        # Those of a strategy, or `None`, once that is known.
+        self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 

@@ -26,9 +26,8 @@ _NO_TEXTS = {
 _ENCODINGS = {
     name for pair in encodings.aliases.aliases.items() if pair[1] not in _NO_TEXTS for name in pair
 } | {"utf_8_sig"}
-UNDECODABLE = (
-    "surrogateescape"  # Bytes that are not valid text in the encoding are kept, here and in `str`.
-)
+# Bytes that are not valid text in the encoding are kept, here and in `str`.
+UNDECODABLE = "surrogateescape"
 _INTEGER = re.compile(rb"\s*[-+]?[0-9]{1,19}\s*")
 
 
