@@ -5,7 +5,12 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tfkit.src.optimizers import compiling
+from tfkit.src.runtime import program_cache
 from tfkit.src.training import loop, pace
+from tfkit.src.training.array_program import ArrayProgram
+from tfkit.src.training.compile_cost import steps_that_pay_for_parts
+from tfkit.src.training.data import make_arrays
 
 ROWS = np.random.RandomState(0).rand(40, 3).astype("float32")
 TARGETS = ROWS.sum(1, keepdims=True)
@@ -203,3 +208,53 @@ def test_other_values_are_refused(value):
     with pytest.raises(ValueError, match="num_steps"):
         tfkit.config.set_compile_after(value)
     assert tfkit.config.compile_after() == 8
+
+
+@pytest.mark.parametrize("as_dataset", [False, True])
+@pytest.mark.parametrize("accumulated", [None, 2])
+def test_updates_are_compiled_only_in_trainings_of_enough_steps(
+    as_dataset, accumulated, monkeypatch
+):
+    compiled = []
+    provide = program_cache.provide
+    monkeypatch.setattr(
+        program_cache, "provide", lambda names, _: (compiled.extend(names), provide(names, _))
+    )
+    data = {"x": ROWS, "y": TARGETS, "batch_size": 10}
+    if as_dataset:
+        data = {"x": tf.data.Dataset.from_tensor_slices((ROWS, TARGETS)).batch(10)}
+
+    def train():
+        tfkit.utils.set_random_seed(0)
+        layers = tfkit.layers  # XLA is slow with convolutions.
+        model = tfkit.Sequential([layers.Reshape((3, 1)), layers.Conv1D(2, 2), layers.Flatten()])
+        model.add(layers.Dense(1))
+        optimizer = tfkit.optimizers.Adam(0.1, gradient_accumulation_steps=accumulated)
+        model.compile(optimizer, "mse")
+        for _ in range(2):  # 4 steps each
+            model.fit(**data, verbose=0, shuffle=False)
+            found.append((bool(compiled), "XLA compiles the updates" in str(model.plan["train"])))
+        return [weight.numpy() for weight in model.weights]
+
+    found = []
+    plain = train()
+    assert found == [(False, False)] * 2
+    monkeypatch.setattr(compiling, "MIN_NUMBERS", 1)
+    found = []
+    for one, other in zip(train(), plain, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+    assert found == [(False, False), (True, True)]
+
+
+def test_how_many_steps_pay_for_updates_depends_on_the_sizes_of_variables():
+    def estimate(units):
+        model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(units)])
+        model.compile("adam", "mse", jit_compile="auto")
+        model.fit(ROWS, np.zeros((40, units), "float32"), verbose=0)
+        program = model._tfkit_programs.find(
+            model, "train", ArrayProgram, make_arrays(ROWS, np.zeros((40, units)), None, 10)
+        )
+        return steps_that_pay_for_parts(program.trace)
+
+    assert estimate(4) is None
+    assert 50 < estimate(150_000) < 200

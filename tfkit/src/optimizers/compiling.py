@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.runtime import xla
+
 # Adam in a loop in a plain graph, microseconds a step on two CPU cores:
 #   variables                      operations    TensorFlow's kernel    XLA
 #   10 of 64 numbers                       91                     34     94
@@ -33,12 +35,16 @@ def update(
     variables: Sequence[tf.Variable],
     learning_rate: tf.Tensor,
 ) -> None:
-    """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one XLA program."""
+    """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one XLA program.
+
+    `fit` compiles it only for trainings of enough steps, see `training/compile_cost.py`.
+    """
 
     def update_all(gradients: Sequence[Any]) -> None:
         for gradient, variable in zip(gradients, variables, strict=True):
             update_one(variable, gradient, learning_rate)
 
+    update_all.__name__ = xla.PART
     tf.function(update_all, jit_compile=True, autograph=False)(gradients)
 
 

@@ -42,10 +42,12 @@ class SharedProgram:
 
     Args:
         function: a `ConcreteFunction` whose results are a nest of dense tensors.
+        compiles_parts: whether XLA compiles the functions inside it that are named `xla.PART`.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, compiles_parts: bool = True) -> None:
         self._function = function  # Keeps the captured objects alive.
+        self._compiles_parts = compiles_parts
         self._captures = list(function.captured_inputs)
         self._num_outputs = len(function.outputs)
         self._number = next(_numbers)
@@ -84,7 +86,7 @@ class SharedProgram:
 
     def _renaming(self) -> tuple[str, _Renaming]:
         """Returns the name of the program, and its operations before renaming."""
-        renaming = _Renaming(self._number)
+        renaming = _Renaming(self._number, self._compiles_parts)
         return renaming.rename(self._function.function_def, _library(self._function)), renaming
 
     def _operation_of(self, function: str, node: str) -> tuple[str, ...] | None:
@@ -153,6 +155,7 @@ class _Renaming:
 
     Args:
         number: of the program, which is part of the content of functions that programs must not share.
+        compiles_parts: as in `SharedProgram`.
 
     Attributes:
         compiled: the new names of functions that XLA compiles as programs of their own.
@@ -160,8 +163,9 @@ class _Renaming:
             had, then the names of the calls that its function is in.
     """
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, compiles_parts: bool) -> None:
         self._number = number
+        self._compiles_parts = compiles_parts
         self._renamed: dict[tuple[str, bool], str] = {}
         self.compiled: list[str] = []
         self.operations: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -181,10 +185,12 @@ class _Renaming:
             in_xla: whether XLA compiles its caller.
             callers: the names of the operations that call it, the innermost first.
         """
-        compiles = "_XlaMustCompile" in definition.attr and definition.attr["_XlaMustCompile"].b
-        in_xla = in_xla or compiles
         copy = function_pb2.FunctionDef()
         copy.CopyFrom(definition)
+        if self._is_plain(definition.signature.name):
+            del copy.attr["_XlaMustCompile"]
+        compiles = "_XlaMustCompile" in copy.attr and copy.attr["_XlaMustCompile"].b
+        in_xla = in_xla or compiles
         _strip(copy.attr)
         for attributes in copy.arg_attr.values():
             _strip(attributes.attr)
@@ -198,9 +204,13 @@ class _Renaming:
                 for index, result in enumerate(library[node.op].signature.output_arg):
                     results[node.name, result.name] = f"{node.name}:r{index}"
                 node.op = self._inner(node.op, library, in_xla, inside)
+            is_plain = False
             for value in node.attr.values():
                 for called in functions_in(value):
+                    is_plain = is_plain or self._is_plain(called.name)
                     called.name = self._inner(called.name, library, in_xla, inside)
+            if is_plain and "_XlaMustCompile" in node.attr:
+                del node.attr["_XlaMustCompile"]
         if results:
             _rename_results(copy, results)
         if in_xla:
@@ -217,6 +227,10 @@ class _Renaming:
         if compiles:
             self.compiled.append(name)
         return name
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a function is a part that XLA does not compile here."""
+        return not self._compiles_parts and xla.PART in name
 
     def _inner(
         self, name: str, library: dict[str, Any], in_xla: bool, callers: tuple[str, ...]

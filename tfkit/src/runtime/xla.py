@@ -15,6 +15,9 @@ from tfkit.src.borrowed.private import attr_value_pb2, kernels
 
 LOOPS = ("While", "StatelessWhile")
 OWN_LOOP = "_tfkit_own_loop"
+# In the names of functions that XLA compiles within a program which it does not compile as a whole. Programs
+# of few steps run them without XLA.
+PART = "part_for_xla"
 # TensorFlow names the body of a gradient after that of the loop, which ends in a number for all names of
 # layers: `lstm_while_body_12_grad_34`.
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
@@ -52,6 +55,11 @@ def own_loop() -> Iterator[None]:
     marks = {OWN_LOOP: attr_value_pb2.AttrValue(b=True)}
     with tf.compat.v1.get_default_graph()._attr_scope(marks):
         yield
+
+
+def has_part(definition: Any) -> bool:
+    """Whether a `GraphDef` has a function that is named as a part."""
+    return any(PART in function.signature.name for function in definition.library.function)
 
 
 def operations(

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import itertools
 import weakref
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
@@ -16,7 +15,7 @@ from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 from tfkit.src.training.preparation import without_strings
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram, as_refusal
-from tfkit.src.training.step import Step, StepTrace, traced
+from tfkit.src.training.step import Step, StepTrace
 
 
 class ArrayProgram(LoopProgram):
@@ -89,16 +88,28 @@ class ArrayProgram(LoopProgram):
     ) -> tuple[Any, Logs]:
         """Runs `num_steps` batches of `size` rows, beginning with row `start`; returns how many it ran."""
         arrays, places = rows.data.distinct
-        form = _Form(kind, None if kind == GRAPH_LOOP else size, rows.order is not None, places)
+        known_size = None if kind == GRAPH_LOOP else size
+        is_shuffled, compiles_updates = rows.order is not None, self.plan.compiles_updates
+        form = _Form(kind, known_size, is_shuffled, places, compiles_updates)
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
             order = tf.TensorSpec([None], "int64")
             array_specs = [self.trace.specs[places.index(i)] for i in range(len(arrays))]
             specs = [array_specs, order, number, number, number]
-            self._loops[form] = _traced_for_xla(functools.partial(self._steps, form), specs, kind)
+            self._loops[form] = self._traced_for(form, specs)
         order = rows.order if rows.order is not None else tf.zeros([0], "int64")
         numbers = [tf.constant(number, "int64") for number in (size, start, num_steps)]
         return self._loops[form](arrays, order, *numbers)
+
+    def _traced_for(self, form: _Form, specs: Any) -> Any:
+        """Returns a program; if static row counts show incompatible shapes, XLA refuses it."""
+        steps = functools.partial(self._steps, form)
+        try:
+            return self._traced(steps, specs, jit_compile=form.kind == XLA_LOOP)
+        except ValueError as error:
+            if form.kind == GRAPH_LOOP:
+                raise
+            raise as_refusal(error) from None
 
     def _steps(
         self,
@@ -153,12 +164,14 @@ class _Form(NamedTuple):
         size: rows of every batch, `None` for any number of rows.
         shuffled: whether rows are taken in an order.
         places: for each tensor of a batch, the number of its array.
+        compiles_updates: as in `Plan`.
     """
 
     kind: str
     size: int | None
     shuffled: bool
     places: tuple[int, ...]
+    compiles_updates: bool
 
 
 class _Rows(NamedTuple):
@@ -200,13 +213,3 @@ class _Rows(NamedTuple):
             )
             for array in arrays
         ]
-
-
-def _traced_for_xla(steps: Callable[..., Any], specs: Any, kind: str) -> Any:
-    """Returns a program; if static row counts show incompatible shapes, XLA refuses it."""
-    try:
-        return traced(steps, specs, jit_compile=kind == XLA_LOOP)
-    except ValueError as error:
-        if kind == GRAPH_LOOP:
-            raise
-        raise as_refusal(error) from None

@@ -54,6 +54,19 @@ def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
     return math.ceil(len(trace.operations) * _COMPILING / saved)
 
 
+def steps_that_pay_for_parts(trace: StepTrace) -> int | None:
+    """Returns the same for the parts that XLA can compile within a step; `None` if there are none.
+
+    The parts are updates of variables, in which each operation stores as many numbers as a variable has.
+    Adam over 811,000 numbers in 10 variables: 0.3 to 0.5 s to compile, 2.7 ms saved by a step.
+    """
+    if not xla.has_part(trace.definition):
+        return None
+    sizes = [variable.shape.num_elements() or 0 for variable in trace.function.variables]
+    saved = _OPERATION + sum(sizes) / len(sizes) * _ELEMENT
+    return math.ceil(_COMPILING / saved)
+
+
 def _num_elements(operation: tf.Operation, batch_size: int) -> int:
     """Returns the number of elements that an operation stores, for a number of rows."""
     if operation.type in xla.NOT_STORING:

@@ -14,7 +14,7 @@ from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 from tfkit.src.training.preparation import Batches, Prepared, without_strings
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
-from tfkit.src.training.step import Step, StepTrace, traced
+from tfkit.src.training.step import Step, StepTrace
 
 # An XLA loop over batches of an iterator reads at most this many batches, and bytes, before it runs.
 _MAX_BLOCK, _MAX_BLOCK_BYTES = 16, 2**24
@@ -38,8 +38,8 @@ class IteratorProgram(LoopProgram):
             XLA_STEP: self._run_either,
             XLA_LOOP: self._run_block,
         }
-        # By kind: the loop, and an `Optional` without a batch, if it takes one; else `None`.
-        self._loops: dict[tuple[str, bool, bool], tuple[Any, Any]] = {}
+        # By form: the loop, and an `Optional` without a batch, if it takes one; else `None`.
+        self._loops: dict[tuple[str, bool, bool, bool], tuple[Any, Any]] = {}
         self._first: Any = None  # The batch that was read for a program which XLA may refuse.
         self._preparation = trace.preparation
         # Whether the iterator, in the trace in progress, yields prepared batches.
@@ -94,10 +94,10 @@ class IteratorProgram(LoopProgram):
         iterator = batches.iterator(self._preparation)
         self._is_ready = batches.prepared_by is self._preparation
         takes_first = self._first is not None or self.plan.kind != GRAPH_LOOP
-        kind = self.plan.kind, self._is_ready, takes_first
-        if kind not in self._loops:
-            self._loops[kind] = self._traced(iterator, *kind)
-        loop, no_batch = self._loops[kind]
+        form = self.plan.kind, self._is_ready, takes_first, self.plan.compiles_updates
+        if form not in self._loops:
+            self._loops[form] = self._traced_for(iterator, self.plan.kind, takes_first)
+        loop, no_batch = self._loops[form]
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
@@ -106,15 +106,13 @@ class IteratorProgram(LoopProgram):
         self.size = int(size)
         return int(done), logs
 
-    def _traced(
-        self, iterator: Any, kind: str, is_ready: bool, takes_first: bool
-    ) -> tuple[Any, Any]:
+    def _traced_for(self, iterator: Any, kind: str, takes_first: bool) -> tuple[Any, Any]:
         number = tf.TensorSpec([], "int64")
         specs, no_batch = [tf.type_spec_from_value(iterator), number, number], None
         if takes_first:
             no_batch = tf.experimental.Optional.empty(iterator.element_spec)
             specs.append(tf.type_spec_from_value(no_batch))
-        return traced(functools.partial(self._read, self._advances[kind]), specs), no_batch
+        return self._traced(functools.partial(self._read, self._advances[kind]), specs), no_batch
 
     def _read(
         self,

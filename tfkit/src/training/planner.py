@@ -40,19 +40,21 @@ class Plan:
 
     Attributes:
         ahead: the first of the operations that run ahead of the step, `None` if there are none.
+        compiles_updates: whether XLA compiles the updates of variables within a graph loop.
     """
 
     kind: str
     reason: str
     ahead: str | None = None
+    compiles_updates: bool = False
 
     def __str__(self) -> str:
-        ahead = (
-            ""
-            if self.ahead is None
-            else f"; strings are prepared ahead of the step, from {self.ahead} on"
-        )
-        return f"{self.kind}: {self.reason}{ahead}"
+        parts = [f"{self.kind}: {self.reason}"]
+        if self.compiles_updates:
+            parts.append("XLA compiles the updates of the variables")
+        if self.ahead is not None:
+            parts.append(f"strings are prepared ahead of the step, from {self.ahead} on")
+        return "; ".join(parts)
 
 
 class Plans(dict[str, Plan]):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -23,9 +24,9 @@ from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import warn
 from tfkit.src.guards.rewriting import ASSERTED
 from tfkit.src.runtime import xla
-from tfkit.src.training.compile_cost import steps_that_pay
+from tfkit.src.training.compile_cost import steps_that_pay, steps_that_pay_for_parts
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
-from tfkit.src.training.step import Step, StepTrace
+from tfkit.src.training.step import Step, StepTrace, traced
 
 Logs = dict[str, Any]
 _COMPILE_ERRORS = (
@@ -99,17 +100,29 @@ class LoopProgram:
             batch_size: rows of a batch; `None` if they are unknown.
         """
         self._batch_size = batch_size
-        if self._in_xla is None:
-            return
-        least = compile_after()
-        if least is None:
-            least = self._least = self._least or steps_that_pay(self.trace, batch_size)
-        if num_steps >= least:
-            self.plan, self._in_xla = self._in_xla, None
-            self._proven = False
-        else:
-            reason = f"XLA would compile for longer than it saves in less than {least} steps"
-            self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=reason)
+        if self._in_xla is not None:
+            least = compile_after()
+            if least is None:
+                least = self._least = self._least or steps_that_pay(self.trace, batch_size)
+            if num_steps >= least:
+                self.plan, self._in_xla = self._in_xla, None
+                self._proven = False
+            else:
+                reason = f"XLA would compile for longer than it saves in less than {least} steps"
+                self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=reason)
+        if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
+            least = compile_after()
+            pays = num_steps >= (self._least_for_parts if least is None else least)
+            self.plan = dataclasses.replace(self.plan, compiles_updates=pays)
+
+    @functools.cached_property
+    def _least_for_parts(self) -> int | None:
+        return steps_that_pay_for_parts(self.trace)
+
+    def _traced(self, function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
+        """Returns a function of tensors as a program."""
+        compiles_parts = self._strict or self.plan.compiles_updates
+        return traced(function, specs, jit_compile, compiles_parts)
 
     def _guarded(self, run: Callable[[], Any], step: Callable[[], int]) -> Any:
         """Runs a call; if XLA refuses the program at its first run, continues without XLA.

@@ -9,14 +9,9 @@ from collections.abc import Iterator
 from typing import Any
 from xml.sax.saxutils import escape
 
+from tfkit.src.base import packages
 from tfkit.src.utils.plotting.diagram import Box, Diagram
 from tfkit.src.utils.plotting.layout import placed
-
-Image: Any
-try:
-    from PIL import Image, ImageDraw, ImageFont
-except ImportError:
-    Image = None
 
 _FONT, _SMALL = 14.0, 11.0  # sizes of text
 _WIDE = 0.62  # ratio of a character's width to the size of the text
@@ -178,21 +173,24 @@ def raster(picture: Picture, format: str, dpi: float = 200.0) -> bytes:
         ImportError: without Pillow.
         ValueError: for an unknown format.
     """
-    if Image is None:
-        raise ImportError(
-            "A picture that is not SVG needs Pillow. Install it with `pip install pillow`, or name a file "
-            "that ends in `.svg`."
-        )
+    images = _pillow("Image")
     name = {"jpg": "jpeg"}.get(format, format)
-    Image.init()
-    if name.upper() not in Image.SAVE:
+    images.init()
+    if name.upper() not in images.SAVE:
         raise ValueError(f"Unknown format of a picture: {format!r}. Known: svg, dot, png, jpg, pdf")
     scale = dpi / 96
-    image = Image.new("RGB", (round(picture.width * scale), round(picture.height * scale)), "white")
-    _Brush(ImageDraw.Draw(image), scale).draw(picture)
+    size = round(picture.width * scale), round(picture.height * scale)
+    image = images.new("RGB", size, "white")
+    _Brush(_pillow("ImageDraw").Draw(image), scale).draw(picture)
     file = io.BytesIO()
     image.save(file, name, dpi=(dpi, dpi))
     return file.getvalue()
+
+
+def _pillow(name: str) -> Any:
+    """Returns a module of Pillow; imported here, because few programs draw, and the fonts take memory."""
+    user = "A picture whose file does not end in `.svg`"
+    return packages.imported(f"PIL.{name}", user, "Pillow", "pillow")
 
 
 class _Brush:
@@ -247,5 +245,5 @@ class _Brush:
     def _text(
         self, x: float, y: float, text: str, size: float, colour: str, anchor: str = "mm"
     ) -> None:
-        font = ImageFont.load_default(size * self._scale)
+        font = _pillow("ImageFont").load_default(size * self._scale)
         self._draw.text(self._at(x, y), text, colour, font, anchor)
