@@ -1,4 +1,4 @@
-"""Public modules that are imported when they are first used, so that `import tfkit` takes no longer for them."""
+"""Public modules that are imported when they are first used: `import tfkit` takes no longer for them."""
 
 from __future__ import annotations
 
