@@ -15,7 +15,7 @@ from tests.applications.table import FAMILIES
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
-@pytest.fixture(params=FAMILIES)
+@pytest.fixture(params=FAMILIES, scope="module")
 def models(request):
     name, arguments, size = FAMILIES[request.param]
     return pair(name, size, **arguments)

@@ -108,3 +108,17 @@ def check_like(input_tensor: KerasTensor | None, input_shape: Sequence[int | Non
             f"pass one of the two. Received: input_shape={input_shape!r}, where `input_tensor` has "
             f"{tuple(input_tensor.shape[1:])}"
         )
+
+
+def published_size(shape: Sequence[int | None] | None, sizes: Sequence[int], default: int) -> int:
+    """Returns the size of the images for which weights are published that suit a shape best.
+
+    Args:
+        shape: shape of the images; `None` for any.
+        sizes: rows, and columns, of the images for which there are weights.
+        default: the size for all other shapes.
+    """
+    if shape is None or len(shape) != 3:
+        return default
+    rows, columns = rows_and_columns(shape)
+    return rows if rows is not None and rows == columns and rows in sizes else default
