@@ -53,7 +53,11 @@ def images(model, count=2):
 def plain(config):
     """A configuration without what each library writes for itself, with lists for tuples."""
     if isinstance(config, dict):
-        return {key: plain(value) for key, value in config.items() if key not in _ASIDE}
+        return {
+            key: plain(value)
+            for key, value in config.items()
+            if key not in _ASIDE and (key, value) != ("mask", None)
+        }
     if isinstance(config, (list, tuple)):
         return [plain(each) for each in config]
     # Ours are known by the places of Keras's.

@@ -8,7 +8,12 @@ FAMILIES = {
     "mobilenet_v3_small": ("MobileNetV3Small", {"alpha": 0.75}, 32),
     "mobilenet_v3_large": (
         "MobileNetV3Large",
-        {"minimalistic": True, "include_top": False, "pooling": "avg", "include_preprocessing": False},
+        {
+            "minimalistic": True,
+            "include_top": False,
+            "pooling": "avg",
+            "include_preprocessing": False,
+        },
         47,
     ),
     "resnet": ("ResNet50", {}, 32),

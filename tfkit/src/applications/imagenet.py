@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src import ops
 from tfkit.src.base import settings
 from tfkit.src.datasets.get_file import get_file
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.ops.core import cast
+from tfkit.src.ops.shaping import flip
 from tfkit.src.registry.dtypes import standardize_dtype
 
 # Means of the channels of ImageNet's images, for pixels from 0 to 255, blue first.
@@ -39,7 +40,7 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
 
     Args:
         x: images with pixels from 0 to 255: an array, a tensor or a symbolic tensor. An array of floats is
-            changed in place; integers become `config.floatx()`.
+            changed in place; integers become `config.floatx()`; lists become arrays.
         data_format: `"channels_last"` or `"channels_first"`; `None` for `config.image_data_format()`.
         mode: `"caffe"`, `"tf"` or `"torch"`. Default: `"caffe"`.
 
@@ -62,6 +63,8 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
             '`data_format` must be "channels_first" or "channels_last". '
             f"Received: data_format={data_format!r}"
         )
+    if not hasattr(x, "shape"):
+        x = np.array(x)
     ndim = len(x.shape)
     axis = ndim - 1 if data_format == "channels_last" else 0 if ndim == 3 else 1
     if mode != "tf" and x.shape[axis] not in (3, None):
@@ -97,15 +100,16 @@ def _of_array(x: np.ndarray, mode: str, axis: int) -> np.ndarray:
 def _of_tensor(x: Any, mode: str, axis: int) -> Any:
     """Returns preprocessed images, by operations that a model can record."""
     if not tf.as_dtype(standardize_dtype(x.dtype)).is_floating:
-        x = ops.cast(x, settings.floatx())
+        x = cast(x, settings.floatx())
     if mode == "tf":
         return x / 127.5 - 1.0
-    ndim, dtype = len(x.shape), standardize_dtype(x.dtype)
+
+    def constant(values: tuple[float, ...]) -> tf.Tensor:
+        return tf.constant(_along(values, axis, len(x.shape)), standardize_dtype(x.dtype))
+
     if mode == "caffe":
-        x = ops.flip(x, axis)
-        return x - _along(_BGR_MEANS, axis, ndim).astype(dtype)
-    x = x / 255.0 - _along(_RGB_MEANS, axis, ndim).astype(dtype)
-    return x / _along(_RGB_DEVIATIONS, axis, ndim).astype(dtype)
+        return flip(x, axis) - constant(_BGR_MEANS)
+    return (x / 255.0 - constant(_RGB_MEANS)) / constant(_RGB_DEVIATIONS)
 
 
 def _along(values: tuple[float, ...], axis: int, ndim: int) -> np.ndarray:

@@ -66,7 +66,7 @@ class Options:
         if self.input_tensor is not None and not is_keras_tensor(self.input_tensor):
             raise ValueError(
                 "`input_tensor` must be a symbolic tensor, such as `tfkit.Input` returns. "
-                f"Received: {self.input_tensor!r} (of type {type(self.input_tensor).__name__})"
+                f"Received: input_tensor of type {type(self.input_tensor).__name__}"
             )
         if self.include_top:
             self._check_activation()
