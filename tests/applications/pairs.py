@@ -30,12 +30,15 @@ def pair(name, size=32, **arguments):
 
 
 def draw_weights(model):
-    """Gives a model weights with which all activations stay near 1, and no two parts are alike."""
+    """Gives a model weights with which activations stay near 1, and no two parts are alike."""
     draw = np.random.default_rng(0)
     for weight in model.weights:
+        shape = tuple(weight.shape)
         near = 1.0 if weight.path.endswith(("gamma", "variance")) else 0.0
-        scale = 1.5 / np.sqrt(max(1, np.prod(weight.shape[:-1]))) if len(weight.shape) > 1 else 0.1
-        weight.assign(near + scale * draw.standard_normal(weight.shape, dtype="float32"))
+        is_depthwise = len(shape) == 4 and shape[-1] == 1
+        inputs = np.prod(shape[:2] if is_depthwise else shape[:-1])
+        scale = 1.5 / np.sqrt(inputs) if len(shape) > 1 else 0.1
+        weight.assign(near + scale * draw.standard_normal(shape, dtype="float32"))
 
 
 def write_published(model, path):

@@ -5,7 +5,7 @@ FAMILIES = {
     "densenet": ("DenseNet121", {"include_top": False, "pooling": "max"}, 32),
     "mobilenet": ("MobileNet", {"alpha": 0.25, "classifier_activation": None}, 32),
     "mobilenet_v2": ("MobileNetV2", {"alpha": 0.35}, 33),
-    "mobilenet_v3_small": ("MobileNetV3Small", {"alpha": 0.75}, 32),
+    "mobilenet_v3_small": ("MobileNetV3Small", {"alpha": 0.75, "classifier_activation": None}, 32),
     "mobilenet_v3_large": (
         "MobileNetV3Large",
         {
@@ -16,7 +16,7 @@ FAMILIES = {
         },
         47,
     ),
-    "resnet": ("ResNet50", {}, 32),
+    "resnet": ("ResNet50", {"classifier_activation": None}, 32),
     "resnet_v2": ("ResNet50V2", {"include_top": False}, 32),
     "vgg": ("VGG16", {"include_top": False, "pooling": "avg"}, 32),
 }

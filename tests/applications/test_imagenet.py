@@ -179,5 +179,5 @@ def test_scores_of_other_shapes_are_refused(shape, class_index):
 
 @pytest.mark.parametrize("top", [0, -1, 2.5, True])
 def test_a_number_of_classes_that_is_none_is_refused(top, class_index):
-    with pytest.raises(ValueError, match="must be a positive integer. Received: top="):
+    with pytest.raises(ValueError, match=r"must be a positive integer\. Received: top="):
         OURS.decode_predictions(np.zeros((1, 1000)), top)
