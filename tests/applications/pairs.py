@@ -13,6 +13,8 @@ import tfkit
 
 # What Keras or tfkit writes into configurations for itself.
 _ASIDE = {"shared_object_id", "build_config", "tfkit_auto_named"}
+# Defaults that Keras writes into the calls of some layers.
+_DEFAULTS = {"mask": None, "training": False}
 
 
 @functools.lru_cache(maxsize=1)
@@ -48,9 +50,11 @@ def write_published(model, path):
 
 
 def images(model, count=2):
-    """Some images, with pixels from -1 to 1."""
+    """Some images, with pixels from -1 to 1, or from 0 to 255 for a model that scales them itself."""
     shape = [32 if size is None else size for size in model.input_shape[1:]]
-    return np.random.default_rng(1).uniform(-1, 1, (count, *shape)).astype("float32")
+    x = np.random.default_rng(1).uniform(-1, 1, (count, *shape)).astype("float32")
+    scales = any(type(layer).__name__ == "Rescaling" for layer in model.layers)
+    return 127.5 * (x + 1) if scales else x
 
 
 def plain(config):
@@ -59,7 +63,7 @@ def plain(config):
         return {
             key: plain(value)
             for key, value in config.items()
-            if key not in _ASIDE and (key, value) != ("mask", None)
+            if key not in _ASIDE and not (key in _DEFAULTS and value is _DEFAULTS[key])
         }
     if isinstance(config, (list, tuple)):
         return [plain(each) for each in config]

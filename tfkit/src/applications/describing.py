@@ -76,7 +76,7 @@ Example:
 
 
 class Family(NamedTuple):
-    """What the help texts of a family say.
+    """The contents of the help texts of a family that differ from those of others.
 
     Args:
         module: the public module with `preprocess_input`.
@@ -102,7 +102,7 @@ def application(
     order of its signature, with their defaults.
 
     Args:
-        family: what the texts of the family say.
+        family: the contents of the texts of the family.
         size: rows and columns of the images that the classifier takes, if not those of the family.
         **own: descriptions of arguments that other families do not have.
     """
