@@ -8,11 +8,12 @@ import tfkit
 from tfkit.src.errors.absent_names import ABSENT
 
 MODULES = [
-    "", "activations", "applications.imagenet_utils", "applications.resnet", "callbacks", "config", "constraints", "datasets", "dtype_policies", "export",
+    "", "activations", "callbacks", "config", "constraints", "datasets", "dtype_policies", "export",
     "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "ops.image",
     "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing",
     "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
     "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
+    "applications.imagenet_utils", "applications.resnet",
 ]  # fmt: skip
 
 
