@@ -13,6 +13,7 @@ MODULES = [
     "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing",
     "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
     "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
+    "applications.imagenet_utils", "applications.resnet",
 ]  # fmt: skip
 
 
@@ -95,9 +96,9 @@ def test_an_import_says_what_to_use():
     ):
         from tfkit.dtype_policies import DTypePolicyMap  # noqa: F401
     with pytest.raises(
-        ImportError, match=r"Keras's `applications`. Load a model that Keras has saved"
+        ImportError, match=r"Keras's `distillation`. Write a model whose `compute_loss`"
     ):
-        from tfkit import applications  # noqa: F401
+        from tfkit import distillation  # noqa: F401
     with pytest.raises(ImportError, match="cannot import name 'Dence'"):
         from tfkit.layers import Dence  # noqa: F401
     with pytest.raises(AttributeError, match=r"module 'tfkit\.layers' has no attribute 'Dence'"):

@@ -65,6 +65,13 @@ ROOMS = (
     *("layers", "losses", "metrics", "optimizers", "optimizers.schedules", "callbacks"),
     *("initializers", "regularizers", "constraints", "models", "dtype_policies", "random", "tree"),
     *("backend", "saving", "export", "interop", "interop.keras", "wrappers", "datasets.mnist"),
+    *(
+        "applications",
+        "applications.imagenet_utils",
+        "applications.vgg16",
+        "applications.resnet_v2",
+    ),
+    *("applications.densenet", "applications.mobilenet_v3"),
     *("utils", "ops", "ops.image", "ops.linalg", "ops.nn", "ops.numpy", "activations", "config"),
 )
 LISTED = set((ROOT / "tests" / "public_names.txt").read_text(encoding="utf-8").split())
@@ -91,6 +98,7 @@ PUBLIC = dict(public_objects())
 NOT_RUN = {
     *("export.to_serving", "export.VerificationError", "interop.stand_in_for_keras"),
     "datasets.mnist.load_data",
+    "applications.imagenet_utils.decode_predictions",
     *(
         f"visualization.plot_{kind}_gallery"
         for kind in ("image", "bounding_box", "segmentation_mask")
@@ -138,7 +146,8 @@ def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(na
             assert ast.literal_eval(stated[1]) == default, argument
         elif default not in (None, inspect.Parameter.empty) and repr(default) != "<factory>":
             assert "not supported" in description, f"{argument} does not state its default"
-    sign = "```python" if name.startswith("callbacks.") or name in NOT_RUN else ">>>"
+    downloads = "weights" in parameters and name.startswith("applications.")
+    sign = "```python" if name.startswith("callbacks.") or name in NOT_RUN or downloads else ">>>"
     assert f"\nExample:\n    {sign}" in text
     if inspect.isclass(item) and issubclass(item, tfkit.layers.Layer):
         assert "\nInput shape: " in text

@@ -21,7 +21,10 @@ LIST = Path(__file__).with_name("public_names.txt")
 def names_of(module):
     """What a module gives: `from x import y as y`, and its own functions, classes and constants."""
     names = set()
-    for node in ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body:
+    nodes = ast.parse(Path(module.__file__).read_text(encoding="utf-8")).body
+    # What is imported when it is used is listed for type checkers.
+    late = [it for node in nodes if isinstance(node, ast.If) for it in node.body]
+    for node in (*nodes, *late):
         if isinstance(node, ast.ImportFrom):
             names.update(alias.name for alias in node.names if alias.asname == alias.name)
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -29,8 +32,6 @@ def names_of(module):
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names.update(target.id for target in targets if isinstance(target, ast.Name))
-            if targets[0].id == "__all__":  # Of names that are imported when they are used.
-                names.update(ast.literal_eval(node.value))
     return sorted(name for name in names if not name.startswith("_") or name == "__version__")
 
 

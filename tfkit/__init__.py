@@ -1,5 +1,7 @@
 """tfkit: deep learning for TensorFlow alone."""
 
+from typing import TYPE_CHECKING
+
 from tfkit.src.borrowed import tensorflow_alone as _tensorflow_alone  # noqa: F401, the first to import TensorFlow
 from tfkit.src.borrowed import tensorflow_threads as _tensorflow_threads  # noqa: F401
 
@@ -56,6 +58,9 @@ from tfkit.src.symbolic.tensors import KerasTensor as KerasTensor
 from tfkit.src.variables.name_scope import name_scope as name_scope
 from tfkit.src.variables.stateless import StatelessScope as StatelessScope
 from tfkit.src.variables.variables import Variable as Variable
+
+if TYPE_CHECKING:  # It is imported when it is first used.
+    from tfkit import applications as applications
 
 # isort: split
 from tfkit.src import catalog as _catalog  # noqa: F401, the last: it reads the lists above

@@ -16,6 +16,7 @@ from examples import (
     text_classification,
     text_lstm_mask,
     timeseries_forecast,
+    transfer_learning,
     vae_mnist,
 )
 
@@ -92,3 +93,8 @@ def test_disks_are_found():
 def test_wrong_options_are_refused():
     with pytest.raises(SystemExit):
         custom_loop.main(["--epochs", "many"])
+
+
+def test_learned_features_serve_for_other_digits(mnist):
+    learned, drawn = transfer_learning.main(["--epochs", "3", "--limit", "4000"])
+    assert learned > drawn + 0.1

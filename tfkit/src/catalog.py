@@ -25,6 +25,7 @@ from tfkit import (
 from tfkit.src import (
     operators as operators,  # Imported for its effect: it defines the operators of symbolic tensors.
 )
+from tfkit.src.base import later
 from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
 from tfkit.src.legacy import names
@@ -123,5 +124,6 @@ register_builtins("utils", [utils.FeatureSpace])
 register_builtins(
     "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
 )
+later.offer_in(sys.modules["tfkit"])
 absent_names.explain_in(sys.modules["tfkit"])
 names.offer_in(sys.modules["tfkit"])

@@ -8,10 +8,6 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-_APPLICATIONS = (
-    "Load a model that Keras has saved: `keras.applications.ResNet50().save('resnet.keras')` once, with "
-    "Keras, then `tfkit.models.load_model('resnet.keras')`, as far as tfkit has its layers."
-)
 _QUANTIZATION = (
     "tfkit trains no quantized models. Export the model and quantize that: "
     "`model.export(path, format='litert')`."
@@ -20,7 +16,6 @@ _QUANTIZATION = (
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "applications": _APPLICATIONS,
         "Quantizer quantizers": _QUANTIZATION,
         "distillation": (
             "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."
@@ -80,8 +75,12 @@ def _by_name(path: str) -> dict[str, str]:
 
 
 def _getattr_of(module: ModuleType, public: str, advices: dict[str, str]) -> Callable[[str], Any]:
+    earlier = vars(module).get("__getattr__")
+
     def absent(name: str) -> Any:
         if name not in advices:
+            if earlier is not None:
+                return earlier(name)
             message = f"module {public!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=module)
         label = f"{public.partition('.')[2]}.{name}".lstrip(".")

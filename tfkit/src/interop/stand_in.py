@@ -15,8 +15,6 @@ from tfkit.src.interop import legacy_objects, open_files, private_helpers
 
 # The version of Keras whose API tfkit has, for libraries that check it.
 _VERSION = "3.15.0"
-# Modules that KerasTuner reads when it is imported, before it uses them.
-_NAMED_AT_IMPORT = ("applications",)
 # The packages that tfkit replaces; longer names first.
 _ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "tensorflow.keras")
 # Folders of Keras's sources whose classes are public elsewhere.
@@ -39,7 +37,7 @@ class _StandIn(ModuleType):
         self.__path__: list[str] = []  # It is a package: `_Finder` finds its modules.
         self.__all__ = [each for each in dir(target) if not each.startswith("_")]
         if target.__name__ == "tfkit":
-            self.__all__ = sorted({*self.__all__, *_NAMED_AT_IMPORT, "version"})
+            self.__all__ = sorted({*self.__all__, "version"})
         self.__version__ = _VERSION
 
     def version(self) -> str:
@@ -72,13 +70,13 @@ class _StandIn(ModuleType):
         )
         is_public = not self.__name__.startswith(_PRIVATE)
         is_layer = is_public and self._target.__name__ == "tfkit.layers" and name[0].isupper()
-        if is_layer or name in _NAMED_AT_IMPORT:
+        if is_layer:
             return _Absent(missing)
         raise AttributeError(missing)
 
 
 class _Absent:
-    """A layer or model that tfkit lacks: KerasTuner lists many in tables, and makes few of them.
+    """A layer that tfkit lacks: KerasTuner lists many in tables, and makes few of them.
 
     Args:
         message: the error message of the constructor.

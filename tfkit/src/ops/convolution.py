@@ -17,7 +17,7 @@ from tfkit.src.ops import convolution_gradients, transposed_convolution
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.runtime.tensorflow_faults import without_empty_outputs
-from tfkit.src.symbolic.tensors import symbolic_op
+from tfkit.src.symbolic.tensors import is_described, symbolic_op
 
 
 def channels_last(inputs: Any, data_format: str | None, function: Callable[[Any], Any]) -> Any:
@@ -81,15 +81,17 @@ def over_windows(
     Raises:
         ValueError: if the output would be empty.
     """
-    if padding == "SAME":
+    if padding == "SAME" and not is_described():
         return without_empty_outputs(function, images, always=always)
     sizes = images.shape[1:-1]
-    if any(size and size < window for size, window in zip(sizes, windows, strict=True)):
+    if padding != "SAME" and any(size and size < window for size, window in zip(sizes, windows, strict=True)):
         raise ValueError(
             f"The output of the {what} would be empty: its window of {_by(windows)} does not fit into inputs "
             f"of {_by(sizes)}. Pass `padding='same'`, a smaller window or larger inputs. "
             f"Received: inputs.shape={images.shape}{shown}"
         )
+    if is_described():  # Nothing is computed: the shapes are those of `function`.
+        return function(images)
     return without_empty_outputs(function, images, windows, always=always)
 
 

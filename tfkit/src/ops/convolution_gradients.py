@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.runtime import tensorflow_faults, xla
+from tfkit.src.symbolic.tensors import is_described
 
 # If the sum of its first step has fewer terms, a convolution is slower than TensorFlow's gradient.
 _MIN_CHANNELS, _MIN_BATCH = 8, 8
@@ -32,6 +33,7 @@ def applies(
         and _is_one(strides)
         and _is_one(dilations)
         and _pays()
+        and not is_described()
     )
 
 

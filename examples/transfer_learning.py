@@ -1,0 +1,85 @@
+"""Learns new classes from few images with a network that has learned other classes before.
+
+    python transfer_learning.py --epochs 4
+
+A MobileNet learns the digits 0 to 4 and writes its weights. Without its classifier, and frozen, it gives the
+features from which the digits 5 to 9 are learned, of 20 images each. Prints the accuracy, and that with
+features of a network that has learned nothing. For photographs, `weights="imagenet"` loads published weights.
+"""
+
+import argparse
+import tempfile
+
+import numpy as np
+
+import tfkit as keras
+from tfkit import layers
+
+
+def as_pictures(digits):
+    """Digits as MobileNet takes them: 32 x 32 pixels of three channels, from -1 to 1."""
+    pictures = np.pad(digits, ((0, 0), (2, 2), (2, 2)))[..., None].repeat(3, axis=-1)
+    return keras.applications.mobilenet.preprocess_input(pictures)
+
+
+def mobilenet(weights, **arguments):
+    return keras.applications.MobileNet(
+        input_shape=(32, 32, 3), alpha=0.25, weights=weights, **arguments
+    )
+
+
+def learn_first(x, y, epochs, path):
+    """Trains the whole network, and writes its weights without those of the classifier."""
+    base = mobilenet(None, include_top=False, pooling="avg")
+    model = keras.Sequential([base, layers.Dense(5, activation="softmax")])
+    model.compile(
+        keras.optimizers.Adam(3e-3), "sparse_categorical_crossentropy", metrics=["accuracy"]
+    )
+    model.fit(x, y, batch_size=32, epochs=epochs, verbose=2)
+    base.save_weights(path)
+
+
+def learn_from_few(x, y, weights):
+    """Trains a classifier of the features of a frozen network."""
+    base = mobilenet(weights, include_top=False, pooling="avg")
+    base.trainable = False
+    inputs = keras.Input((32, 32, 3))
+    features = layers.LayerNormalization()(base(inputs, training=False))
+    model = keras.Model(inputs, layers.Dense(5, activation="softmax")(features))
+    model.compile(
+        keras.optimizers.Adam(1e-2), "sparse_categorical_crossentropy", metrics=["accuracy"]
+    )
+    model.fit(x, y, batch_size=20, epochs=20, verbose=0)
+    return model
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--epochs", type=int, default=4)
+    parser.add_argument("--limit", type=int, default=10000)
+    options = parser.parse_args(argv)
+
+    keras.utils.set_random_seed(0)
+    (x, y), (x_test, y_test) = keras.datasets.mnist.load_data()
+    x, y = as_pictures(x[: options.limit]), y[: options.limit]
+    x_test, y_test = as_pictures(x_test[:2000]), y_test[:2000]
+    few = np.concatenate([np.flatnonzero(y == digit)[:20] for digit in range(5, 10)])
+    new = y_test >= 5
+
+    accuracies = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/digits.weights.h5"
+        learn_first(x[y < 5], y[y < 5], options.epochs, path)
+        for weights in (path, None):
+            model = learn_from_few(x[few], y[few] - 5, weights)
+            _, accuracy = model.evaluate(x_test[new], y_test[new] - 5, verbose=0)
+            accuracies.append(accuracy)
+    learned, drawn = accuracies
+    print(
+        f"Accuracy on new digits: {learned:.3f} with learned features, {drawn:.3f} with drawn ones"
+    )
+    return learned, drawn
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""The models that are compared with Keras's: one of each family, as small as it can be."""
+
+# Of each family: the name of a function, arguments, and the rows and columns of images. There are 10 classes.
+FAMILIES = {
+    "densenet": ("DenseNet121", {"include_top": False, "pooling": "max"}, 32),
+    "mobilenet": ("MobileNet", {"alpha": 0.25, "classifier_activation": None}, 32),
+    "mobilenet_v2": ("MobileNetV2", {"alpha": 0.35}, 33),
+    "mobilenet_v3_small": ("MobileNetV3Small", {"alpha": 0.75, "classifier_activation": None}, 32),
+    "mobilenet_v3_large": (
+        "MobileNetV3Large",
+        {
+            "minimalistic": True,
+            "include_top": False,
+            "pooling": "avg",
+            "include_preprocessing": False,
+        },
+        47,
+    ),
+    "resnet": ("ResNet50", {"classifier_activation": None}, 32),
+    "resnet_v2": ("ResNet50V2", {"include_top": False}, 32),
+    "vgg": ("VGG16", {"include_top": False, "pooling": "avg"}, 32),
+}

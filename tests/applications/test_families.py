@@ -1,0 +1,67 @@
+"""Each family beside Keras's: layers, weights, outputs, files."""
+
+import json
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+import tfkit
+from tests.applications.pairs import images, pair, plain
+from tests.applications.table import FAMILIES
+
+# Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
+pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+@pytest.fixture(params=FAMILIES, scope="module")
+def models(request):
+    name, arguments, size = FAMILIES[request.param]
+    return pair(name, size, **arguments)
+
+
+def assert_close(got, expected):
+    """To the rounding of float32 in a deep network: 1e-5 of the largest output."""
+    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def test_layers_and_weights_are_those_of_keras(models):
+    ours, theirs = models
+    assert [layer.name for layer in ours.layers] == [layer.name for layer in theirs.layers]
+    for own, other in zip(ours.layers, theirs.layers, strict=True):
+        assert type(own).__name__ == type(other).__name__
+        assert plain(own.get_config()) == plain(other.get_config())
+    assert ours.count_params() == theirs.count_params()
+    names = [
+        [(weight.path.split("/")[-2:], tuple(weight.shape)) for weight in model.weights]
+        for model in models
+    ]
+    assert names[0] == names[1]
+
+
+def test_published_weights_give_keras_outputs(models):
+    ours, theirs = models
+    x = images(theirs)
+    expected = np.asarray(theirs(x, training=False))
+    assert np.ptp(expected, axis=0).max() > 0.01 * np.abs(expected).max()  # Images differ.
+    assert_close(ours(x, training=False), expected)
+
+
+def test_a_file_of_keras_is_loaded(models, tmp_path):
+    _, theirs = models
+    theirs.save(tmp_path / "theirs.keras")
+    x = images(theirs)
+    loaded = tfkit.models.load_model(tmp_path / "theirs.keras")
+    assert_close(loaded(x, training=False), np.asarray(theirs(x, training=False)))
+
+
+def test_keras_loads_our_file(models, tmp_path):
+    ours, theirs = models
+    ours.save(tmp_path / "ours.keras")
+    with zipfile.ZipFile(tmp_path / "ours.keras") as archive:
+        config = json.loads(archive.read("config.json"))
+    assert plain(config["config"]) == plain(json.loads(theirs.to_json())["config"])
+    loaded = keras.models.load_model(tmp_path / "ours.keras")
+    x = images(theirs)
+    assert_close(np.asarray(loaded(x, training=False)), np.asarray(theirs(x, training=False)))

@@ -1,0 +1,5 @@
+"""MobileNet V2, and its preprocessing."""
+
+from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
+from tfkit.src.applications.mobilenet_v2 import MobileNetV2 as MobileNetV2
+from tfkit.src.applications.preprocessing.tf import preprocess_input as preprocess_input

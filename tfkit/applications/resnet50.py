@@ -1,0 +1,5 @@
+"""ResNet50, and its preprocessing."""
+
+from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
+from tfkit.src.applications.preprocessing.caffe import preprocess_input as preprocess_input
+from tfkit.src.applications.resnet import ResNet50 as ResNet50

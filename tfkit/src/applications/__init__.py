@@ -1,0 +1,1 @@
+"""Published image classifiers of ImageNet, and their weights."""

@@ -1,0 +1,1 @@
+"""`preprocess_input` of the families, one file for each way."""
