@@ -11,12 +11,9 @@ from tfkit import backend as backend
 from tfkit import callbacks as callbacks
 from tfkit import config as config
 from tfkit import constraints as constraints
-from tfkit import datasets as datasets
 from tfkit import distribution as distribution
 from tfkit import dtype_policies as dtype_policies
-from tfkit import export as export
 from tfkit import initializers as initializers
-from tfkit import interop as interop
 from tfkit import layers as layers
 from tfkit import losses as losses
 from tfkit import metrics as metrics
@@ -24,14 +21,11 @@ from tfkit import mixed_precision as mixed_precision
 from tfkit import models as models
 from tfkit import ops as ops
 from tfkit import optimizers as optimizers
-from tfkit import preprocessing as preprocessing
 from tfkit import random as random
 from tfkit import regularizers as regularizers
 from tfkit import saving as saving
 from tfkit import tree as tree
 from tfkit import utils as utils
-from tfkit import visualization as visualization
-from tfkit import wrappers as wrappers
 from tfkit.src.base.stateless import SymbolicScope as SymbolicScope
 from tfkit.src.base.version import __version__ as __version__
 from tfkit.src.base.version import version as version
@@ -59,8 +53,14 @@ from tfkit.src.variables.name_scope import name_scope as name_scope
 from tfkit.src.variables.stateless import StatelessScope as StatelessScope
 from tfkit.src.variables.variables import Variable as Variable
 
-if TYPE_CHECKING:  # It is imported when it is first used.
+if TYPE_CHECKING:  # They are imported when they are first used.
     from tfkit import applications as applications
+    from tfkit import datasets as datasets
+    from tfkit import export as export
+    from tfkit import interop as interop
+    from tfkit import preprocessing as preprocessing
+    from tfkit import visualization as visualization
+    from tfkit import wrappers as wrappers
 
 # isort: split
 from tfkit.src import catalog as _catalog  # noqa: F401, the last: it reads the lists above

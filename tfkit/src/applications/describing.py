@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from tfkit.src.errors.tracebacks import shortened
@@ -84,6 +85,7 @@ class Family(NamedTuple):
         preprocessing: sentences about the pixels that the models take.
         size: rows and columns of the images that the classifier takes.
         min_size: the fewest rows and columns.
+        arguments: descriptions of arguments that other families do not have, or describe otherwise.
     """
 
     module: str
@@ -91,11 +93,10 @@ class Family(NamedTuple):
     preprocessing: str
     size: int = 224
     min_size: int = 32
+    arguments: Mapping[str, str] = MappingProxyType({})
 
 
-def application(
-    family: Family, *, size: int | None = None, **own: str
-) -> Callable[[Function], Function]:
+def application(family: Family, *, size: int | None = None) -> Callable[[Function], Function]:
     """Returns a decorator for the function of a model, which completes its help text.
 
     The docstring of the function is the sentence that begins the text; its arguments are described in the
@@ -104,19 +105,18 @@ def application(
     Args:
         family: the contents of the texts of the family.
         size: rows and columns of the images that the classifier takes, if not those of the family.
-        **own: descriptions of arguments that other families do not have.
     """
 
     def complete(function: Function) -> Function:
         if function.__doc__:  # Python's option -OO removes docstrings.
-            function.__doc__ = _text(function, family, size or family.size, own)
+            function.__doc__ = _text(function, family, size or family.size)
         return shortened(function)
 
     return complete
 
 
-def _text(function: Any, family: Family, size: int, own: dict[str, str]) -> str:
-    described = {**_ARGUMENTS, **own}
+def _text(function: Any, family: Family, size: int) -> str:
+    described = {**_ARGUMENTS, **family.arguments}
     lines = []
     for name, parameter in inspect.signature(function).parameters.items():
         words = described[name].format(size=size, min_size=family.min_size)

@@ -32,6 +32,14 @@ _MOBILENET = Family(
     "The models take images that `tfkit.applications.mobilenet.preprocess_input` returns: pixels from -1 to "
     "1. Weights are published for images of 128, 160, 192 and 224 rows and columns; for others those for 224 "
     "are loaded.",
+    arguments={
+        "alpha": "factor of the numbers of filters; weights are published for 0.25, 0.5, 0.75 and 1.",
+        "depth_multiplier": (
+            "number of outputs of a depthwise convolution for each channel; weights are published for 1."
+        ),
+        "dropout": "rate of the dropout in front of the classifier.",
+        "name": "name of the model; `None` for one with `alpha` and the number of rows.",
+    },
 )
 
 _SIZES = (128, 160, 192, 224)
@@ -45,15 +53,7 @@ _BLOCKS = (
 )
 
 
-@application(
-    _MOBILENET,
-    alpha="factor of the numbers of filters; weights are published for 0.25, 0.5, 0.75 and 1.",
-    depth_multiplier=(
-        "number of outputs of a depthwise convolution for each channel; weights are published for 1."
-    ),
-    dropout="rate of the dropout in front of the classifier.",
-    name="name of the model; `None` for one with `alpha` and the number of rows.",
-)
+@application(_MOBILENET)
 def MobileNet(
     input_shape: Shape = None,
     alpha: float = 1.0,

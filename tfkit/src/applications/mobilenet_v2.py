@@ -33,6 +33,12 @@ _MOBILENET_V2 = Family(
     "The models take images that `tfkit.applications.mobilenet_v2.preprocess_input` returns: pixels from -1 "
     "to 1. Weights are published for images of 96, 128, 160, 192 and 224 rows and columns; for others those "
     "for 224 are loaded.",
+    arguments={
+        "alpha": (
+            "factor of the numbers of filters; weights are published for 0.35, 0.5, 0.75, 1, 1.3 and 1.4."
+        ),
+        "name": "name of the model; `None` for one with `alpha` and the number of rows.",
+    },
 )
 
 _SIZES = (96, 128, 160, 192, 224)
@@ -49,11 +55,7 @@ _STACKS = (
 )
 
 
-@application(
-    _MOBILENET_V2,
-    alpha="factor of the numbers of filters; weights are published for 0.35, 0.5, 0.75, 1, 1.3 and 1.4.",
-    name="name of the model; `None` for one with `alpha` and the number of rows.",
-)
+@application(_MOBILENET_V2)
 def MobileNetV2(
     input_shape: Shape = None,
     alpha: float = 1.0,

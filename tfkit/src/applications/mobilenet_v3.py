@@ -38,22 +38,22 @@ _MOBILENET_V3 = Family(
     'Howard et al., "Searching for MobileNetV3", 2019',
     "The models take images with pixels from 0 to 255 and scale them; with include_preprocessing=False they "
     "take pixels from -1 to 1. The published weights are those for images of 224 rows and columns.",
+    arguments={
+        "alpha": (
+            "factor of the numbers of filters; weights are published for 0.75 and 1, and for 1 if the "
+            "model is minimalistic."
+        ),
+        "minimalistic": (
+            "whether the model has convolutions of 3 x 3 pixels and ReLU only, and no weights for channels."
+        ),
+        "input_shape": (
+            "sizes of an image with channels and without the batch, at least {min_size} rows and columns, in "
+            "the order of `config.image_data_format()`. `None` is any size with 3 channels, or that of "
+            "`input_tensor`."
+        ),
+        "dropout_rate": "rate of the dropout in front of the classifier.",
+    },
 )
-_OWN = {
-    "alpha": (
-        "factor of the numbers of filters; weights are published for 0.75 and 1, and for 1 if the model is "
-        "minimalistic."
-    ),
-    "minimalistic": (
-        "whether the model has convolutions of 3 x 3 pixels and ReLU only, and no weights for channels."
-    ),
-    "input_shape": (
-        "sizes of an image with channels and without the batch, at least {min_size} rows and columns, in the "
-        "order of `config.image_data_format()`. `None` is any size with 3 channels, or that of "
-        "`input_tensor`."
-    ),
-    "dropout_rate": "rate of the dropout in front of the classifier.",
-}
 
 # MD5 of the published files with and without the classifier.
 _HASHES = {
@@ -243,7 +243,7 @@ def _classifier(x: KerasTensor, options: Options, form: _Form) -> KerasTensor:
     return Activation(options.classifier_activation, name="predictions")(x)
 
 
-@application(_MOBILENET_V3, **_OWN)
+@application(_MOBILENET_V3)
 def MobileNetV3Small(
     input_shape: Shape = None,
     alpha: float = 1.0,
@@ -274,7 +274,7 @@ def MobileNetV3Small(
     return _mobilenet_v3(options, name, form)
 
 
-@application(_MOBILENET_V3, **_OWN)
+@application(_MOBILENET_V3)
 def MobileNetV3Large(
     input_shape: Shape = None,
     alpha: float = 1.0,

@@ -6,7 +6,15 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-_NAMES = ("applications",)
+_NAMES = (
+    "applications",
+    "datasets",
+    "export",
+    "interop",
+    "preprocessing",
+    "visualization",
+    "wrappers",
+)
 
 
 def offer_in(root: ModuleType) -> None:

@@ -173,7 +173,9 @@ class BatchNormalization(Layer):
         """Returns the inputs, normalized."""
         inputs = as_floats(self, inputs)
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
-        if is_described():  # A graph of a large model takes half the time if this one is not traced.
+        if (
+            is_described()
+        ):  # A graph of a large model takes half the time if this one is not traced.
             return tf.compat.v1.placeholder(self.compute_dtype, inputs.shape)
         shape = [1] * inputs.shape.rank
         shape[self.axis] = inputs.shape[self.axis]

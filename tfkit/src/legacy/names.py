@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
-from tfkit.src.legacy import backend_layers, backend_math, backend_tensors, losses
-
 _HERE = "tfkit.src.legacy."
 
-
-_BACKEND = (backend_math, backend_tensors, backend_layers)
-# The files with the further names of a public module.
-_PLACES = {"backend": _BACKEND, "losses": (losses,), "metrics": (losses,)}
+_BACKEND = ("backend_math", "backend_tensors", "backend_layers")
+# The files with the further names of a public module; each is imported when a name is first looked for.
+_PLACES = {"backend": _BACKEND, "losses": ("losses",), "metrics": ("losses",)}
 
 
 def offer_in(root: ModuleType) -> None:
@@ -24,9 +23,10 @@ def offer_in(root: ModuleType) -> None:
         _offer(getattr(root, path), f"{root.__name__}.{path}", files)
 
 
-def _offer(module: ModuleType, public: str, files: tuple[ModuleType, ...]) -> None:
+def _offer(module: ModuleType, public: str, files: tuple[str, ...]) -> None:
     def find(name: str) -> Any:
-        found = None if name.startswith("_") else _find(name, files)
+        imported = (importlib.import_module(_HERE + file) for file in files)
+        found = None if name.startswith("_") else _find(name, imported)
         if found is None:
             message = f"module {public!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=module)
@@ -36,7 +36,7 @@ def _offer(module: ModuleType, public: str, files: tuple[ModuleType, ...]) -> No
     module.__getattr__ = find  # type: ignore[method-assign]
 
 
-def _find(name: str, files: tuple[ModuleType, ...]) -> Any:
+def _find(name: str, files: Iterable[ModuleType]) -> Any:
     """Returns what one of the files defines by that name; `None` if none does."""
     for file in files:
         found = vars(file).get(name)

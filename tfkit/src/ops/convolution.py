@@ -84,7 +84,9 @@ def over_windows(
     if padding == "SAME" and not is_described():
         return without_empty_outputs(function, images, always=always)
     sizes = images.shape[1:-1]
-    if padding != "SAME" and any(size and size < window for size, window in zip(sizes, windows, strict=True)):
+    if padding != "SAME" and any(
+        size and size < window for size, window in zip(sizes, windows, strict=True)
+    ):
         raise ValueError(
             f"The output of the {what} would be empty: its window of {_by(windows)} does not fit into inputs "
             f"of {_by(sizes)}. Pass `padding='same'`, a smaller window or larger inputs. "
