@@ -92,6 +92,18 @@ ADDITIONS = {
     *(f"preprocessing.text.{name}" for name in ("Tokenizer", "hashing_trick", "one_hot")),
     *(f"preprocessing.sequence.{name}" for name in ("make_sampling_table", "skipgrams")),
     "preprocessing.sequence.TimeseriesGenerator",
+    *(
+        f"preprocessing.image.{name}"
+        for name in ("DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator")
+    ),
+    *(
+        f"preprocessing.image.{name}"
+        for name in ("apply_affine_transform", "apply_brightness_shift", "apply_channel_shift")
+    ),
+    *(
+        f"preprocessing.image.random_{name}"
+        for name in ("brightness", "channel_shift", "rotation", "shear", "shift", "zoom")
+    ),
     "preprocessing.text.text_to_word_sequence",
     "preprocessing.text.tokenizer_from_json",
     "models.Functional",

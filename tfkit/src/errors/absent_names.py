@@ -37,18 +37,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "RandomHeight RandomWidth": "Use `RandomZoom`, which keeps the size of the images.",
         "ThresholdedReLU": "Use `ReLU(threshold=theta)`.",
     },
-    "preprocessing.image": {
-        "ImageDataGenerator DirectoryIterator NumpyArrayIterator Iterator": (
-            "Read files with `tfkit.utils.image_dataset_from_directory`, and change images with layers in "
-            "the model: `RandomFlip`, `RandomRotation`, `RandomZoom`, `RandomTranslation`, `Rescaling`."
-        ),
-        "apply_affine_transform random_rotation random_shear random_shift random_zoom": (
-            "Use `tfkit.ops.image.affine_transform`, or a layer such as `tfkit.layers.RandomRotation`."
-        ),
-        "apply_brightness_shift apply_channel_shift random_brightness random_channel_shift": (
-            "Use `tfkit.layers.RandomBrightness` or `tfkit.layers.RandomColorJitter`."
-        ),
-    },
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",
     },
