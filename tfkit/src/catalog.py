@@ -25,6 +25,8 @@ from tfkit import (
 from tfkit.src import (
     operators as operators,  # Imported for its effect: it defines the operators of symbolic tensors.
 )
+from tfkit.src.applications.custom_scale_layer import CustomScaleLayer
+from tfkit.src.applications.layer_scale import LayerScale
 from tfkit.src.base import later
 from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
@@ -120,10 +122,12 @@ _register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
 register_builtins("utils", [utils.FeatureSpace])
-# Parts of it without a public name: files give their module in Keras.
+# Classes without a public name: files give their module in Keras.
 register_builtins(
     "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
 )
+register_builtins("src.applications.convnext", [LayerScale])
+register_builtins("src.applications.inception_resnet_v2", [CustomScaleLayer])
 later.offer_in(sys.modules["tfkit"])
 absent_names.explain_in(sys.modules["tfkit"])
 names.offer_in(sys.modules["tfkit"])
