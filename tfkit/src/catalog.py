@@ -32,6 +32,7 @@ from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
 from tfkit.src.legacy import names
 from tfkit.src.registry.tables import register_builtins
+from tfkit.src.symbolic.masking import carried_mask
 from tfkit.src.utils.features import Cross, Feature
 
 
@@ -104,6 +105,7 @@ def _is_class_or_function(item: Any) -> bool:
 
 _register("ops", ops, inspect.isfunction)
 register_builtins("ops", [item for _, item in _listed(ops.image, inspect.isfunction)])
+register_builtins("ops", [carried_mask])  # Not public: the origin of masks in a functional model.
 _register("activations", activations, inspect.isfunction)
 _register("random", random, _is_class_or_function)
 _register("losses", losses, _is_class_or_function, _LOSSES)

@@ -12,6 +12,7 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import check_absent, check_positive_integer
 from tfkit.src.layers.sparse import dense
+from tfkit.src.ops.arithmetic import not_equal
 
 
 class Embedding(Layer):
@@ -118,7 +119,8 @@ class Embedding(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of ids other than 0, if `mask_zero`."""
-        return tf.not_equal(dense(inputs), 0) if self.mask_zero else None
+        # An op, because a model file can name it where this is called on a symbolic tensor.
+        return not_equal(dense(inputs), 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without `weights`: these are state."""
