@@ -125,6 +125,9 @@ ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving",
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}
+for _size in "123":  # Keras's configurations hold them, too.
+    for _name in ("Conv", "Convolution"):
+        ADDED[f"layers.{_name}{_size}D"] = {"lora_rank", "lora_alpha"}
 
 
 def test_the_public_names_are_those_of_the_list():

@@ -18,6 +18,7 @@ from tfkit import (
     models,
     ops,
     optimizers,
+    quantizers,
     random,
     regularizers,
     utils,
@@ -118,6 +119,7 @@ _register("optimizers", optimizers, inspect.isclass)
 register_builtins(
     "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
 )
+_register("quantizers", quantizers, _is_class_or_function)
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
 _register("layers", layers, inspect.isclass, _LAYERS)
