@@ -1,7 +1,7 @@
 """The layers of the models of which a family has several: `architectures.txt` has a hash of each.
 
-`python -m tests.applications.architectures` writes the list again, from Keras, and compares all of ours with it, in
-some minutes.
+`python -m tests.applications.architectures` writes the list again, from Keras, and compares all of ours with
+it, in some minutes.
 """
 
 import hashlib
