@@ -63,7 +63,16 @@ def test_examples_show_what_they_say(file):
 
 ROOMS = (
     *("layers", "losses", "metrics", "optimizers", "optimizers.schedules", "callbacks"),
-    *("initializers", "regularizers", "constraints", "models", "dtype_policies", "random", "tree"),
+    *(
+        "initializers",
+        "regularizers",
+        "constraints",
+        "models",
+        "dtype_policies",
+        "quantizers",
+        "random",
+        "tree",
+    ),
     *("backend", "saving", "export", "interop", "interop.keras", "wrappers", "datasets.mnist"),
     *(
         "applications",

@@ -30,11 +30,12 @@ OPTIONAL = {
     "tf2onnx",
 }
 
-# A module that the user names; the public modules that are loaded late; the optional packages.
+# A module that the user names; modules that are loaded late; the optional packages.
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.base.later",
     "tfkit.src.base.packages",
+    "tfkit.src.legacy.names",
 }
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.
 COPIED = "tfkit.src.export.c_api"

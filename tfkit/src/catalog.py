@@ -18,6 +18,7 @@ from tfkit import (
     models,
     ops,
     optimizers,
+    quantizers,
     random,
     regularizers,
     utils,
@@ -25,11 +26,14 @@ from tfkit import (
 from tfkit.src import (
     operators as operators,  # Imported for its effect: it defines the operators of symbolic tensors.
 )
+from tfkit.src.applications.custom_scale_layer import CustomScaleLayer
+from tfkit.src.applications.layer_scale import LayerScale
 from tfkit.src.base import later
 from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
 from tfkit.src.legacy import names
 from tfkit.src.registry.tables import register_builtins
+from tfkit.src.symbolic.masking import carried_mask
 from tfkit.src.utils.features import Cross, Feature
 
 
@@ -102,6 +106,7 @@ def _is_class_or_function(item: Any) -> bool:
 
 _register("ops", ops, inspect.isfunction)
 register_builtins("ops", [item for _, item in _listed(ops.image, inspect.isfunction)])
+register_builtins("ops", [carried_mask])  # Not public: the origin of masks in a functional model.
 _register("activations", activations, inspect.isfunction)
 _register("random", random, _is_class_or_function)
 _register("losses", losses, _is_class_or_function, _LOSSES)
@@ -114,16 +119,19 @@ _register("optimizers", optimizers, inspect.isclass)
 register_builtins(
     "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
 )
+_register("quantizers", quantizers, _is_class_or_function)
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
 _register("layers", layers, inspect.isclass, _LAYERS)
 for _kind in ("models", ""):
     register_builtins(_kind, [models.Functional, models.Sequential])
 register_builtins("utils", [utils.FeatureSpace])
-# Parts of it without a public name: files give their module in Keras.
+# Classes without a public name: files give their module in Keras.
 register_builtins(
     "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
 )
+register_builtins("src.applications.convnext", [LayerScale])
+register_builtins("src.applications.inception_resnet_v2", [CustomScaleLayer])
 later.offer_in(sys.modules["tfkit"])
 absent_names.explain_in(sys.modules["tfkit"])
 names.offer_in(sys.modules["tfkit"])

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfkit.src.applications.describing import Family, application
 from tfkit.src.applications.ends import begin, finish, head
-from tfkit.src.applications.input_shape import channel_axis, channels_first
+from tfkit.src.applications.input_shape import channel_axis, needs_channels_last
 from tfkit.src.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
@@ -38,11 +38,7 @@ _GROWTH = 32  # Channels that a block adds.
 
 def _densenet(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
     """Returns a network of four stacks with these numbers of blocks."""
-    if channels_first():
-        raise ValueError(
-            "DenseNet needs images with channels last: call `tfkit.config.set_image_data_format("
-            '"channels_last")` first. Received: the image data format is "channels_first"'
-        )
+    needs_channels_last("DenseNet")
     path = f"densenet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)

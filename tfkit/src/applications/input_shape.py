@@ -18,6 +18,19 @@ def channels_first() -> bool:
     return settings.image_data_format() == "channels_first"
 
 
+def needs_channels_last(family: str) -> None:
+    """Raises an error for the other image data format.
+
+    Raises:
+        ValueError: if `config.image_data_format()` is `"channels_first"`.
+    """
+    if channels_first():
+        raise ValueError(
+            f"{family} needs images with channels last: call `tfkit.config.set_image_data_format("
+            '"channels_last")` first. Received: the image data format is "channels_first"'
+        )
+
+
 def channel_axis(last: int = 3) -> int:
     """Returns the axis of the channels in a batch of images.
 

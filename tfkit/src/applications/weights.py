@@ -7,8 +7,9 @@ from typing import NamedTuple
 from tfkit.src.applications.options import Options
 from tfkit.src.datasets.get_file import get_file
 
-# The folder in which Keras publishes the weights of its models.
+# The folders in which Keras publishes the weights of its models.
 ADDRESS = "https://storage.googleapis.com/tensorflow/keras-applications"
+EFFICIENTNETS = "https://storage.googleapis.com/keras-applications"
 # The folder of the weights in the cache, Keras's or tfkit's.
 _SUBDIR = "models"
 
@@ -17,14 +18,16 @@ class Published(NamedTuple):
     """A published file of weights.
 
     Args:
-        path: of the file, below `ADDRESS`.
-        md5: hash of the file; `None` for a file whose hash Keras does not know either.
+        path: of the file, below `folder`.
+        hash: MD5 or SHA-256 of the file; `None` for a file whose hash Keras does not know either.
         name: of the file in the cache; `None` for that in the address.
+        folder: address of the folder; `None` for `ADDRESS`.
     """
 
     path: str
-    md5: str | None = None
+    hash: str | None = None
     name: str | None = None
+    folder: str | None = None
 
 
 def of_both(
@@ -38,7 +41,7 @@ def of_both(
     Args:
         options: the arguments of the model.
         path: of the file with the classifier, below `ADDRESS`, without the ending `.h5`.
-        hashes: MD5 of both files, with and without the classifier. Default: none.
+        hashes: MD5 or SHA-256 of both files, with and without the classifier. Default: none.
         notop: what follows `path` in the name of the file without the classifier. Default: `"_notop"`.
     """
     with_top, without_top = hashes
@@ -64,6 +67,5 @@ def weights_file(options: Options, published: Published) -> str | None:
     if not options.published:
         return None if options.weights is None else str(options.weights)
     name = published.name or published.path.rpartition("/")[2]
-    return get_file(
-        name, f"{ADDRESS}/{published.path}", cache_subdir=_SUBDIR, file_hash=published.md5
-    )
+    address = f"{published.folder or ADDRESS}/{published.path}"
+    return get_file(name, address, cache_subdir=_SUBDIR, file_hash=published.hash)

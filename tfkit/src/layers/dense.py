@@ -7,16 +7,16 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_absent, check_positive_integer
+from tfkit.src.layers.lora import Adaptable, MainWeight
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class Dense(Layer):
+class Dense(Adaptable):
     """A densely connected layer: `activation(inputs @ kernel + bias)`.
 
     `kernel` has shape `(input_dim, units)` and `bias` shape `(units,)`. Inputs of more than two
@@ -38,8 +38,9 @@ class Dense(Layer):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        lora_rank: not supported; must be `None`.
-        lora_alpha: not supported; must be `None`.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         quantization_config: not supported; must be `None`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
@@ -63,6 +64,7 @@ class Dense(Layer):
         [(3, 2), (2,)]
     """
 
+    kernel = MainWeight()
     _tfkit_omitted_from_config = {
         "activity_regularizer": None,
         "lora_rank": None,
@@ -81,16 +83,14 @@ class Dense(Layer):
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         quantization_config: None = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         check_positive_integer(self, units=units)
         check_absent(
             self,
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
             quantization_config=quantization_config,
         )
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -103,6 +103,7 @@ class Dense(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
         self.input_spec = InputSpec(min_ndim=2)
         self.supports_masking = True
 
@@ -117,6 +118,7 @@ class Dense(Layer):
             constraint=self.kernel_constraint,
         )
         self.bias = add_bias(self, (self.units,))
+        self._tfkit_add_requested_lora()
         self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:

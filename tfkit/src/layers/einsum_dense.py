@@ -8,19 +8,19 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.initializers.random import VarianceScaling
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
+from tfkit.src.layers.lora import Adaptable, MainWeight
 from tfkit.src.runtime import tensorflow_faults
 from tfkit.src.symbolic.input_spec import InputSpec
 
 _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
 
 
-class EinsumDense(Layer):
+class EinsumDense(Adaptable):
     """A dense layer for any axes: `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
@@ -42,8 +42,9 @@ class EinsumDense(Layer):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        lora_rank: not supported; must be `None`.
-        lora_alpha: not supported; must be `None`.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         gptq_unpacked_column_size: not supported; must be `None`.
         quantization_config: not supported; must be `None`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
@@ -65,6 +66,7 @@ class EinsumDense(Layer):
         TensorShape([2, 3, 8])
     """
 
+    kernel = MainWeight()
     _tfkit_omitted_from_config = {
         "lora_rank": None,
         "lora_alpha": None,
@@ -83,8 +85,8 @@ class EinsumDense(Layer):
         bias_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         gptq_unpacked_column_size: None = None,
         quantization_config: None = None,
         **kwargs: Unpack[LayerOptions],
@@ -94,8 +96,6 @@ class EinsumDense(Layer):
         check(self, match is not None, "equation", forms, equation)
         check_absent(
             self,
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
             gptq_unpacked_column_size=gptq_unpacked_column_size,
             quantization_config=quantization_config,
         )
@@ -112,6 +112,7 @@ class EinsumDense(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
 
     def build(self, input_shape: Any) -> None:
         """Makes `kernel` and `bias`, with the sizes that follow from the equation."""
@@ -145,6 +146,7 @@ class EinsumDense(Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
+        self._tfkit_add_requested_lora()
         self.input_spec = InputSpec(ndim=len(input_shape))
 
     def get_config(self) -> dict[str, Any]:

@@ -93,11 +93,9 @@ class ReversibleEmbedding(Embedding):
         self.reverse_dtype = reverse_dtype
         self.logit_soft_cap = logit_soft_cap
 
-    def build(self, input_shape: Any = None) -> None:
+    def _tfkit_add_tables(self) -> None:
         """Makes `embeddings` and, unless `tie_weights`, `reverse_embeddings`."""
-        if self.built:
-            return
-        super().build(input_shape)
+        super()._tfkit_add_tables()
         if not self.tie_weights:
             self.reverse_embeddings = self.add_weight(
                 name="reverse_embeddings",
@@ -126,5 +124,7 @@ class ReversibleEmbedding(Embedding):
         return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, and that nothing is quantized."""
-        return {**super().get_config(), "quantization_config": None}
+        """Returns the constructor's arguments, those of `Embedding` for LoRA and quantization among them."""
+        lora = {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
+        config = {**super().get_config(), "quantization_config": None}
+        return {**config, **lora} if self.lora_rank else config

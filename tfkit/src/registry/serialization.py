@@ -323,7 +323,8 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
     kind = registry.kind_of(cls)
     if kind is not None:
         module = "keras" if kind == "" else f"keras.{kind}"
-        registered_name = None
+        # Keras writes the name of a class that is not public.
+        registered_name = cls.__name__ if kind.startswith("src.") else None
     else:
         module = cls.__module__
         references = _references.get()

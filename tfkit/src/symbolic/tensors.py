@@ -157,6 +157,9 @@ class Node:
         self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
         for output in self.output_tensors:
             output.node = self
+            mask = masking.get_mask(output)
+            if isinstance(mask, KerasTensor) and mask.node is None:
+                Node(masking.carried_mask, (output,), {}, mask)
 
     @property
     def input_tensors(self) -> list[KerasTensor]:

@@ -1,0 +1,5 @@
+"""Inception V3, and its preprocessing."""
+
+from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
+from tfkit.src.applications.inception_v3 import InceptionV3 as InceptionV3
+from tfkit.src.applications.preprocessing.tf import preprocess_input as preprocess_input

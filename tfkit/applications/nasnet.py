@@ -1,0 +1,6 @@
+"""NASNet, and its preprocessing."""
+
+from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
+from tfkit.src.applications.nasnet import NASNetLarge as NASNetLarge
+from tfkit.src.applications.nasnet import NASNetMobile as NASNetMobile
+from tfkit.src.applications.preprocessing.tf import preprocess_input as preprocess_input

@@ -1,0 +1,33 @@
+"""The sum of Inception-ResNet V2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Unpack
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.core.typing import LayerOptions
+
+
+class CustomScaleLayer(Layer):
+    """`x + scale * residual`. It has the name that Keras gives it in files.
+
+    Args:
+        scale: the part of the residual that is added.
+        **kwargs: arguments of every layer.
+
+    Input shape: a list of `x` and `residual`, of the same shape.
+
+    Output shape: that of `x`.
+    """
+
+    _tfkit_built_at_once = True
+
+    def __init__(self, scale: float, **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.scale = scale
+
+    def call(self, inputs: Sequence[Any]) -> Any:
+        """Returns the sum."""
+        x, residual = inputs
+        return x + residual * self.scale
