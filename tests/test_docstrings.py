@@ -163,6 +163,10 @@ def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(na
         assert "\nOutput shape: " in text
 
 
+def test_help_texts_name_public_modules_alone():
+    assert not [name for name, item in PUBLIC.items() if "tfkit.src" in (item.__doc__ or "")]
+
+
 OPS = {name: item for name, item in PUBLIC.items() if name.startswith("ops.")}
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 MAP = ROOT / "tfkit" / "src" / "README.md"
 # The rooms of `tfkit/src`, one on each floor, from the ground up. An import goes down.
 FLOORS = re.findall(r"^\| `(\w+)(?:\.py)?/?` \|", MAP.read_text(encoding="utf-8"), re.MULTILINE)
-FACES = "faces"  # The modules beside `src`: lists of public names.
+FACES = "public"  # The modules beside `src`: lists of public names.
 # Beside what the package depends on.
 OPTIONAL = {
     "PIL",

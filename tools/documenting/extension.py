@@ -17,6 +17,10 @@ from sphinx.util.nodes import make_refnode
 from documenting import public
 
 NAME = re.compile(r"(?:(?:tfkit|keras)\.)?([A-Za-z_][\w.]*)(?:\(\))?")
+BACK_LINK = re.compile(
+    r'(<div class="viewcode-block" id="([\w.]+)">\s*<a class="viewcode-back" href=")'
+    r'([^"#]*/(tfkit[\w.]*)\.html)#[^"]*'
+)
 
 
 @functools.cache
@@ -130,6 +134,14 @@ def forget_other_types(app: Sphinx, document: nodes.document) -> None:
             reference.replace_self(nodes.Text(reference["reftarget"]))
 
 
+def correct_links_to_entries(
+    app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
+) -> None:
+    """Corrects the links from a source to its entries, which Sphinx takes to be in one module."""
+    if page.startswith("_modules/tfkit/"):
+        context["body"] = BACK_LINK.sub(r"\1\3#\4.\2", context["body"])
+
+
 def list_entries(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """Lists the entries of a module next to its page.
 
@@ -158,5 +170,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("viewcode-follow-imported", follow)
     app.connect("viewcode-find-source", find_source)
     app.connect("doctree-read", forget_other_types)
+    app.connect("html-page-context", correct_links_to_entries)
     app.connect("html-page-context", list_entries, priority=900)  # After the theme.
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Says of each public name whether Keras has it, and what the documentation lists as different."""
+"""Finds which public names Keras has, and what the documentation lists as different."""
 
 from __future__ import annotations
 
