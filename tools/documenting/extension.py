@@ -26,6 +26,7 @@ REPEATED_LINK = re.compile(
     r'(<div class="viewcode-block" id="[\w.]+">)\s*<a class="viewcode-back"[^>]*>\[docs\]</a>\s*'
     r'(?=<div class="viewcode-block")'
 )
+END_OF_BLOCKS = re.compile(r"</div>\s+(?=</div>)")  # Each would be an empty line of the source.
 
 
 @functools.cache
@@ -145,7 +146,7 @@ def correct_links_to_entries(
     """Corrects the links from a source to its entries, which Sphinx takes to be in one module."""
     if page.startswith("_modules/tfkit/"):
         body = BACK_LINK.sub(r"\1\3#\4.\2", context["body"])
-        context["body"] = REPEATED_LINK.sub(r"\1", body)
+        context["body"] = END_OF_BLOCKS.sub("</div>", REPEATED_LINK.sub(r"\1", body))
 
 
 def list_entries(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
