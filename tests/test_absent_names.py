@@ -13,7 +13,7 @@ MODULES = [
     "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing", "quantizers",
     "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
     "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
-    "applications.imagenet_utils", "applications.resnet",
+    "applications", "applications.imagenet_utils", "applications.resnet",
 ]  # fmt: skip
 
 

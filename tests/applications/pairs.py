@@ -12,7 +12,7 @@ from keras.src.legacy.saving import legacy_h5_format
 import tfkit
 
 # What Keras or tfkit writes into configurations for itself.
-_ASIDE = {"shared_object_id", "build_config", "tfkit_auto_named"}
+_ASIDE = {"shared_object_id", "build_config", "compile_config", "tfkit_auto_named", "auto_named"}
 # Defaults that Keras writes into the calls of some layers.
 _DEFAULTS = {"mask": None, "training": False}
 
@@ -57,9 +57,24 @@ def images(model, count=2):
     return 127.5 * (x + 1) if scales else x
 
 
+def label(weight):
+    """The name of a layer and that of its weight, if Keras has given it one."""
+    layer, name = weight.path.split("/")[-2:]
+    return layer, re.sub(r"^variable(_\d+)?$", "gamma", name)
+
+
 def plain(config):
-    """A configuration without what each library writes for itself, with lists for tuples."""
+    """A configuration without what each library writes for itself, with lists for tuples.
+
+    A policy is its name, and an axis is a number. The input in a Sequential model has another name.
+    """
     if isinstance(config, dict):
+        if config.get("class_name") == "DTypePolicy":
+            return config["config"]["name"]
+        if config.get("class_name") == "InputLayer" and "inbound_nodes" not in config:
+            config = {**config, "config": {**config["config"], "name": None}}
+        if isinstance(config.get("axis"), (list, tuple)) and len(config["axis"]) == 1:
+            config = {**config, "axis": config["axis"][0]}
         return {
             key: plain(value)
             for key, value in config.items()
@@ -68,4 +83,8 @@ def plain(config):
     if isinstance(config, (list, tuple)):
         return [plain(each) for each in config]
     # Ours are known by the places of Keras's.
-    return re.sub(r"^tfkit\b", "keras", config) if isinstance(config, str) else config
+    return (
+        re.sub(r"^(tfkit|keras)\b(\.models$)?", "keras", config)
+        if isinstance(config, str)
+        else config
+    )

@@ -14,6 +14,10 @@ LIST = Path(__file__).with_name("published.txt")
 _PLAIN = [
     *("VGG16", "VGG19", "ResNet50", "ResNet101", "ResNet152", "ResNet50V2", "ResNet101V2"),
     *("ResNet152V2", "DenseNet121", "DenseNet169", "DenseNet201"),
+    *("Xception", "InceptionV3", "InceptionResNetV2", "NASNetMobile", "NASNetLarge"),
+    *(f"EfficientNetB{number}" for number in range(8)),
+    *(f"EfficientNetV2{version}" for version in ("B0", "B1", "B2", "B3", "S", "M", "L")),
+    *(f"ConvNeXt{size}" for size in ("Tiny", "Small", "Base", "Large", "XLarge")),
 ]
 
 

@@ -2,7 +2,12 @@
 
 # Of each family: the name of a function, arguments, and the rows and columns of images. There are 10 classes.
 FAMILIES = {
+    "convnext": ("ConvNeXtTiny", {"classifier_activation": None}, 32),
     "densenet": ("DenseNet121", {"include_top": False, "pooling": "max"}, 32),
+    "efficientnet": ("EfficientNetB0", {"classifier_activation": None}, 33),
+    "efficientnet_v2": ("EfficientNetV2B0", {"include_top": False, "pooling": "max"}, 32),
+    "inception_resnet_v2": ("InceptionResNetV2", {"include_top": False}, 75),
+    "inception_v3": ("InceptionV3", {"include_top": False, "pooling": "avg"}, 75),
     "mobilenet": ("MobileNet", {"alpha": 0.25, "classifier_activation": None}, 32),
     "mobilenet_v2": ("MobileNetV2", {"alpha": 0.35}, 33),
     "mobilenet_v3_small": ("MobileNetV3Small", {"alpha": 0.75, "classifier_activation": None}, 32),
@@ -16,7 +21,9 @@ FAMILIES = {
         },
         47,
     ),
+    "nasnet": ("NASNetMobile", {"include_top": False}, 32),
     "resnet": ("ResNet50", {"classifier_activation": None}, 32),
     "resnet_v2": ("ResNet50V2", {"include_top": False}, 32),
     "vgg": ("VGG16", {"include_top": False, "pooling": "avg"}, 32),
+    "xception": ("Xception", {"include_top": False, "pooling": "max"}, 71),
 }

@@ -8,11 +8,18 @@ import numpy as np
 import pytest
 
 import tfkit
-from tests.applications.pairs import images, pair, plain
+from tests.applications.architectures import LIST, SMALL, line
+from tests.applications.pairs import images, label, pair, plain
 from tests.applications.table import FAMILIES
 
 # Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_larger_models_have_the_layers_of_keras(name):
+    """The largest are compared when the list is written: see `architectures.py`."""
+    assert line(tfkit, name) in LIST.read_text(encoding="utf-8").splitlines()
 
 
 @pytest.fixture(params=FAMILIES, scope="module")
@@ -33,10 +40,7 @@ def test_layers_and_weights_are_those_of_keras(models):
         assert type(own).__name__ == type(other).__name__
         assert plain(own.get_config()) == plain(other.get_config())
     assert ours.count_params() == theirs.count_params()
-    names = [
-        [(weight.path.split("/")[-2:], tuple(weight.shape)) for weight in model.weights]
-        for model in models
-    ]
+    names = [[(label(weight), tuple(weight.shape)) for weight in model.weights] for model in models]
     assert names[0] == names[1]
 
 

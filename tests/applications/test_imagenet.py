@@ -106,8 +106,9 @@ def test_a_model_of_keras_with_it_is_loaded(mode, tmp_path):
 @pytest.mark.parametrize(
     "module",
     [
-        *("densenet", "mobilenet", "mobilenet_v2", "mobilenet_v3", "resnet", "resnet50"),
-        *("resnet_v2", "vgg16", "vgg19"),
+        *("convnext", "densenet", "efficientnet", "efficientnet_v2", "inception_resnet_v2"),
+        *("inception_v3", "mobilenet", "mobilenet_v2", "mobilenet_v3", "nasnet", "resnet"),
+        *("resnet50", "resnet_v2", "vgg16", "vgg19", "xception"),
     ],
 )
 def test_each_family_has_its_own(module):

@@ -31,6 +31,21 @@ REFUSED = [
     ("VGG16", {**TOP, "input_shape": (None, None, 3)}, r"must be known.*\(None, None, 3\)"),
     ("DenseNet121", {"input_shape": (200, 200, 3)}, r"must be \(224, 224, 3\).*\(200, 200, 3\)"),
     ("MobileNet", {"input_shape": (200, 200, 3)}, r"must be \(224, 224, 3\).*\(200, 200, 3\)"),
+    ("Xception", {**TOP, "input_shape": (70, 80, 3)}, r"71 x 71 pixels.*\(70, 80, 3\)"),
+    ("InceptionV3", {**TOP, "input_shape": (74, 80, 3)}, r"75 x 75 pixels.*\(74, 80, 3\)"),
+    ("InceptionResNetV2", {**TOP, "input_shape": (80, 74, 3)}, r"75 x 75 pixels.*\(80, 74, 3\)"),
+    ("NASNetMobile", {**TOP, "input_shape": (31, 32, 3)}, r"32 x 32 pixels.*\(31, 32, 3\)"),
+    ("EfficientNetB0", {**TOP, "input_shape": (31, 32, 3)}, r"32 x 32 pixels.*\(31, 32, 3\)"),
+    ("EfficientNetV2S", {**TOP, "input_shape": (31, 32, 3)}, r"32 x 32 pixels.*\(31, 32, 3\)"),
+    ("ConvNeXtTiny", {**TOP, "input_shape": (31, 32, 3)}, r"32 x 32 pixels.*\(31, 32, 3\)"),
+    ("NASNetLarge", {"input_shape": (224, 224, 3)}, r"must be \(331, 331, 3\).*\(224, 224, 3\)"),
+    ("EfficientNetB3", {"input_shape": (224, 224, 3)}, r"must be \(300, 300, 3\)"),
+    ("EfficientNetV2M", {"input_shape": (224, 224, 3)}, r"must be \(480, 480, 3\)"),
+    ("EfficientNetB7", {"classes": 10}, r"must be 1000.*classes=10"),
+    ("EfficientNetV2L", {"classes": 10}, r"must be 1000.*classes=10"),
+    ("ConvNeXtXLarge", {"classes": 10}, r"must be 1000.*classes=10"),
+    ("EfficientNetB0", {**NO_TOP, "input_shape": (64, 64, 1)}, r"3 channels.*\(64, 64, 1\)"),
+    ("NASNetMobile", {**TOP, "input_shape": (None, None, 3)}, r"known sizes.*\(None, None, 3\)"),
     ("ResNet101", {**NO_TOP, "input_shape": (64, 64, 1)}, r"3 channels.*\(64, 64, 1\)"),
     ("MobileNet", {"alpha": 0.3}, r"\[0.25, 0.5, 0.75, 1.0\].*alpha=0.3"),
     ("MobileNet", {"depth_multiplier": 2}, r"must be 1. Received: depth_multiplier=2"),
@@ -52,6 +67,8 @@ REFUSED = [
 OURS_ALONE = [
     ("ResNet50", {**NO_TOP, "pooling": "average"}, r"pooling='average'"),
     ("MobileNetV3Small", {**NO_TOP, "input_shape": (64, 64, 1)}, r"3 channels.*\(64, 64, 1\)"),
+    # Keras makes models that no image fits.
+    ("NASNetLarge", {**NO_TOP, "input_shape": (None, 331, 3)}, r"known sizes.*\(None, 331, 3\)"),
 ]
 
 
@@ -106,8 +123,9 @@ def test_shapes_are_checked_with_channels_first(channels_first, nothing_is_made)
         tfkit.applications.ResNet50(input_shape=(3, 64, 64))
     with pytest.raises(ValueError, match=r"'channels_first'.*\(3, 224, 224\).*\(64, 64, 3\)"):
         tfkit.applications.ResNet50(include_top=False, input_shape=(64, 64, 3))
-    with pytest.raises(ValueError, match=r"set_image_data_format\(\"channels_last\"\)"):
-        tfkit.applications.DenseNet121(weights=None)
+    for name in ("DenseNet121", "NASNetMobile", "ConvNeXtTiny"):
+        with pytest.raises(ValueError, match=r"set_image_data_format\(\"channels_last\"\)"):
+            getattr(tfkit.applications, name)(weights=None)
 
 
 def test_a_file_of_another_model_is_refused(tmp_path):

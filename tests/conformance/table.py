@@ -99,6 +99,7 @@ CASES = [
         },
         IMAGE,
     ),
+    Case("Conv2D", {"filters": 12, "kernel_size": 3, "groups": 6}, IMAGE),
     Case("Conv3D", {"filters": 2, "kernel_size": 2}, (2, 3, 4, 3, 2)),
     Case("Conv1DTranspose", {"filters": 4, "kernel_size": 3}, SEQUENCE),
     Case(

@@ -493,3 +493,18 @@ def test_predictions_of_batches_with_other_lengths_are_ragged():
     found = model.predict(((batch,) for batch in batches), verbose=0)
     assert found.shape.as_list() == [3, None, 3]
     assert found.to_list() == [*batches[0].tolist(), *batches[1].tolist()]
+
+
+def test_a_loop_over_a_data_set_of_batches_ends():
+    class Numbers(keras.utils.PyDataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            return index
+
+    class Endless(Numbers):
+        num_batches = None
+
+    assert list(Numbers()) == [0, 1, 2]
+    assert [number for number, _ in zip(Endless(), range(5), strict=False)] == [0, 1, 2, 3, 4]

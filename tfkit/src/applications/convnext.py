@@ -18,6 +18,7 @@ from tfkit.src.layers.pooling import GlobalAveragePooling2D
 from tfkit.src.layers.preprocessing.normalization import Normalization
 from tfkit.src.models.model import Model
 from tfkit.src.models.sequential import Sequential
+from tfkit.src.ops.arithmetic import add
 from tfkit.src.symbolic.tensors import KerasTensor
 
 _CONVNEXT = Family(
@@ -120,7 +121,7 @@ def _block(x: KerasTensor, channels: int, name: str) -> KerasTensor:
     x = Dense(channels, name=f"{name}_pointwise_conv_2")(x)
     x = LayerScale(_SCALE, channels, name=f"{name}_layer_scale")(x)
     x = Activation("linear", name=f"{name}_identity")(x)
-    return inputs + x
+    return add(inputs, x)
 
 
 def _normalized(x: KerasTensor, name: str | None = None) -> KerasTensor:

@@ -22,7 +22,6 @@ from tfkit.src.applications.ends import begin, finish
 from tfkit.src.applications.input_shape import CHANNELS, channel_axis
 from tfkit.src.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.applications.weights import of_both
-from tfkit.src.applications.widths import divisible
 from tfkit.src.initializers.constant import Constant
 from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.preprocessing.normalization import Normalization
@@ -46,14 +45,14 @@ class _Stage(NamedTuple):
         expansion: factor of the channels inside.
         strides: of the first block.
         filters: number of channels that a block returns.
-        count: number of blocks.
+        blocks: number of blocks.
     """
 
     fused: bool
     expansion: int
     strides: int
     filters: int
-    count: int
+    blocks: int
 
 
 class _Network(NamedTuple):
@@ -115,24 +114,29 @@ def _efficientnet_v2(
     image, file = begin(options, published, size=network.size, min_size=32)
 
     x = _scaled(image, version) if include_preprocessing else image
-    x = convolved(x, divisible(network.stem * network.width), 3, "stem_conv", strides=2)
+    x = convolved(x, _rounded(network.stem * network.width), 3, "stem_conv", strides=2)
     x = activated(x, "stem_bn", "stem_activation", _MOMENTUM)
-    counts = [math.ceil(network.depth * stage.count) for stage in network.stages]
+    # The rates are those of a network of unscaled depth.
+    unscaled = sum(stage.blocks for stage in network.stages)
     number = 0
-    for index, stage in enumerate(network.stages):
-        filters = divisible(stage.filters * network.width)
-        for block in range(counts[index]):
-            x = _block(
-                x,
-                stage._replace(filters=filters, strides=stage.strides if block == 0 else 1),
-                DROP_RATE * number / sum(counts),
-                f"block{index + 1}{chr(ord('a') + block)}",
+    for index, stage in enumerate(network.stages, start=1):
+        for block in range(math.ceil(network.depth * stage.blocks)):
+            form = stage._replace(
+                filters=_rounded(stage.filters * network.width),
+                strides=1 if block else stage.strides,
             )
+            rate = DROP_RATE * number / unscaled
+            x = _block(x, form, rate, f"block{index}{chr(ord('a') + block)}")
             number += 1
-    x = convolved(x, divisible(1280 * network.width), 1, "top_conv")
+    x = convolved(x, _rounded(1280 * network.width), 1, "top_conv")
     x = activated(x, "top_bn", "top_activation", _MOMENTUM)
     x = top(x, options, dropout=0.2, bias_initializer=Constant(0.0))
     return finish(options, image, x, name, file)
+
+
+def _rounded(channels: float) -> int:
+    """Returns the nearest multiple of 8."""
+    return int(channels + 4) // 8 * 8
 
 
 def _scaled(image: KerasTensor, version: str) -> KerasTensor:

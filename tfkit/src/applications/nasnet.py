@@ -29,8 +29,9 @@ _NASNET = Family(
     'They need the image data format `"channels_last"`.',
     arguments={
         "input_shape": (
-            "sizes of an image with channels and without the batch, at least {min_size} rows and columns. "
-            "`None` is `({size}, {size}, 3)`. The published classifier takes no other sizes."
+            "sizes of an image with channels and without the batch, at least {min_size} rows and columns, "
+            "none of them unknown. `None` is `({size}, {size}, 3)`. The published classifier takes no other "
+            "sizes."
         )
     },
 )
@@ -73,9 +74,7 @@ def _nasnet(options: Options, name: str, version: str) -> Model:
     """Returns the network of a row of `_NETWORKS`."""
     needs_channels_last("NASNet")
     network = _NETWORKS[version]
-    if options.input_shape is None:
-        shape = with_channels(network.size, network.size, CHANNELS)
-        options = dataclasses.replace(options, input_shape=shape)
+    options = _with_known_sizes(options, network.size)
     top, ending = (0, "") if options.include_top else (1, "-no-top")
     published = Published(
         f"nasnet/NASNet-{version}{ending}.h5",
@@ -97,15 +96,29 @@ def _nasnet(options: Options, name: str, version: str) -> Model:
     before, x = x, _reduction_cell(x, before, network.filters // 2, "stem_2")
     for stage in range(3):
         filters = network.filters * 2**stage
-        number = stage * (network.cells + 1)
+        number = stage * network.cells
         if stage:
-            reduced = _reduction_cell(x, before, filters, f"reduce_{stage * network.cells}")
+            reduced = _reduction_cell(x, before, filters, f"reduce_{number}")
             before, x = (before if network.around else x), reduced
+            number += 1
         for cell in range(number, number + network.cells):
             before, x = x, _normal_cell(x, before, filters, f"{cell}")
     x = Activation("relu")(x)
     x = head(x, options, average_name=None, pooling_names=UNNAMED)
     return finish(options, image, x, name, file)
+
+
+def _with_known_sizes(options: Options, size: int) -> Options:
+    """Returns the arguments with a shape: the padding of the cells depends on whether sizes are even."""
+    shape = options.input_shape or with_channels(size, size, CHANNELS)
+    tensor = options.input_tensor
+    sizes = tuple(shape) if tensor is None else tuple(getattr(tensor, "shape", ())[1:])
+    if None in sizes:
+        raise ValueError(
+            "NASNet needs images of known sizes: pass `input_shape` with integers, or an `input_tensor` that "
+            f"has them. Received: sizes {sizes}"
+        )
+    return dataclasses.replace(options, input_shape=shape)
 
 
 def _normal_cell(x: KerasTensor, before: KerasTensor, filters: int, name: str) -> KerasTensor:

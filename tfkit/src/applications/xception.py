@@ -61,8 +61,8 @@ def Xception(
     x = _activated(_normalized(x, "block1_conv2_bn"), "block1_conv2_act")
     for number, (filters, halves) in enumerate(_BLOCKS, start=2):
         x = _block(x, filters, halves, f"block{number}")
-    for index, filters in enumerate((1536, 2048), start=1):
-        x = _separable(x, filters, f"block14_sepconv{index}")
+    for index, count in enumerate((1536, 2048), start=1):
+        x = _separable(x, count, f"block14_sepconv{index}")
         x = _activated(x, f"block14_sepconv{index}_act")
     return finish(options, image, head(x, options, pooling_names=UNNAMED), name, file)
 

@@ -333,14 +333,9 @@ class Layer(Copied, Stateful):
         return weight
 
     def add_loss(self, loss: Any) -> None:
-        """Adds scalars to the losses that training minimizes; to be used inside `call`."""
+        """Adds losses to those that training minimizes, a tensor by its sum; to be used inside `call`."""
         for value in tf.nest.flatten(loss):
-            if isinstance(value, (tf.Tensor, tf.Variable)) and value.shape.rank:
-                raise ValueError(
-                    f"Layer '{self.path}' adds a loss of shape {value.shape}. Expected a scalar: "
-                    "reduce it with `ops.mean` or `ops.sum`."
-                )
-            recomputation.add_loss(self._tfkit, tf.convert_to_tensor(value))
+            recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
 
     @property
     def losses(self) -> list[tf.Tensor]:

@@ -111,6 +111,7 @@ def _over_kernel(
     padding: str,
     *,
     dilations: Any,
+    always: bool,
 ) -> tf.Tensor:
     """Returns `over_windows` for a kernel `(*sizes, channels, filters)`."""
     sizes = kernel.shape[:-2]
@@ -118,7 +119,6 @@ def _over_kernel(
     steps = per_axis("strides", strides, len(sizes))
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
-    always = what != "convolution"  # The gradient of a depthwise convolution.
     outputs = over_windows(what, function, images, windows, padding, shown=shown, always=always)
     # With dilation one unknown size makes all unknown to TensorFlow.
     if None in outputs.shape[1:-1]:
@@ -183,9 +183,9 @@ def convolve(
     images: Any, kernel: Any, strides: Any, padding: str, dilations: Any, bias: Any = None
 ) -> tf.Tensor:
     """Returns `conv` of images with channels last, plus `bias`: TensorFlow adds it during the convolution."""
-    channels, kernel_channels = images.shape[-1], kernel.shape[-2]
+    channels, kernel_channels, filters = images.shape[-1], kernel.shape[-2], kernel.shape[-1]
     if channels is not None and (
-        channels % kernel_channels or kernel.shape[-1] % (channels // kernel_channels)
+        channels % kernel_channels or (filters or 0) % (channels // kernel_channels)
     ):
         raise ValueError(
             "The number of input channels must match the kernel's, or both these and the filters must "
@@ -195,20 +195,42 @@ def convolve(
     padding = _check_padding(padding)
     groups = 1 if channels is None else channels // kernel_channels
 
+    # Each channel alone: of ConvNeXt, for example. Its kernel has no form for volumes and integers.
+    is_depthwise = (
+        kernel_channels == 1 < groups and images.shape.rank < 5 and kernel.dtype.is_floating
+    )
+
     def biased(x: Any) -> Any:
-        # Group by group: TensorFlow's kernels with groups have no gradient on CPU, or are missing.
-        parts = [x] if groups == 1 else tf.split(x, groups, -1)
-        kernels = [kernel] if groups == 1 else tf.split(kernel, groups, -1)
-        outputs = [
-            _convolve(part, weights, strides, padding, dilations=dilations)
-            for part, weights in zip(parts, kernels, strict=True)
-        ]
-        y = outputs[0] if groups == 1 else tf.concat(outputs, -1)
+        if is_depthwise:
+            steps = per_axis("strides", strides, x.shape.rank - 2)
+            rates = per_axis("dilation_rate", dilations, x.shape.rank - 2)
+            filters = tf.reshape(kernel, [*kernel.shape[:-2], groups, kernel.shape[-1] // groups])
+            y = _depthwise(x, filters, steps, padding, dilations=rates)
+        else:
+            y = _in_groups(x, kernel, groups, strides, padding, dilations=dilations)
         return y if bias is None else tf.nn.bias_add(y, bias)
 
     return _over_kernel(
-        "convolution", biased, images, kernel, strides, padding, dilations=dilations
+        "convolution",
+        biased,
+        images,
+        kernel,
+        strides,
+        padding,
+        dilations=dilations,
+        always=is_depthwise,
     )
+
+
+def _in_groups(
+    x: Any, kernel: Any, groups: int, strides: Any, padding: str, dilations: Any
+) -> tf.Tensor:
+    """Returns a convolution group by group: TensorFlow's own has no gradient on CPU, or is missing."""
+    if groups == 1:
+        return _convolve(x, kernel, strides, padding, dilations=dilations)
+    parts = zip(tf.split(x, groups, -1), tf.split(kernel, groups, -1), strict=True)
+    outputs = [_convolve(part, own, strides, padding, dilations=dilations) for part, own in parts]
+    return tf.concat(outputs, -1)
 
 
 def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -> tf.Tensor:
@@ -325,7 +347,14 @@ def depthwise_conv(
         inputs,
         data_format,
         lambda x: _over_kernel(
-            "depthwise convolution", convolve, x, kernel, strides, padding, dilations=dilations
+            "depthwise convolution",
+            convolve,
+            x,
+            kernel,
+            strides,
+            padding,
+            dilations=dilations,
+            always=True,  # Its gradient.
         ),
     )
 
@@ -396,6 +425,7 @@ def separable_conv(
             strides,
             padding,
             dilations=dilations,
+            always=True,
         ),
     )
 

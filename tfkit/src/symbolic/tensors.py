@@ -321,19 +321,32 @@ def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict
 
 def symbolic_op(function: Function) -> Function:
     """Returns a function of tensors that accepts symbolic tensors as well."""
+    return checked_symbolic_op(lambda *args, **kwargs: None)(function)
 
-    @functools.wraps(function)
-    def op(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if any_symbolic(args, kwargs):
-                return record(op, function, args, kwargs)
-            return function(*args, **kwargs)
-        except BaseException as error:
-            argument_notes.add_arguments(error, function, args, kwargs)
-            tracebacks.shorten(error)
-            raise
 
-    return op  # type: ignore[return-value]
+def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Function]:
+    """Returns a decorator like `symbolic_op`.
+
+    Args:
+        check: is called with the arguments where a symbolic tensor is among them, and may refuse them.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def op(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if any_symbolic(args, kwargs):
+                    check(*args, **kwargs)
+                    return record(op, function, args, kwargs)
+                return function(*args, **kwargs)
+            except BaseException as error:
+                argument_notes.add_arguments(error, function, args, kwargs)
+                tracebacks.shorten(error)
+                raise
+
+        return op  # type: ignore[return-value]
+
+    return decorate
 
 
 class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
