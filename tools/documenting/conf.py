@@ -9,7 +9,6 @@ extensions = ["myst_parser", "sphinx.ext.viewcode", "sphinx_copybutton", "docume
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "fieldlist"]
 myst_heading_anchors = 4
-highlight_language = "none"
 nitpicky = True
 python_maximum_signature_line_length = 72
 python_use_unqualified_type_names = True

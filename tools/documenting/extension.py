@@ -21,6 +21,12 @@ BACK_LINK = re.compile(
     r'(<div class="viewcode-block" id="([\w.]+)">\s*<a class="viewcode-back" href=")'
     r'([^"#]*/(tfkit[\w.]*)\.html)#[^"]*'
 )
+# A method of a private base is the source of an entry in each public class; one link back is enough.
+REPEATED_LINK = re.compile(
+    r'(<div class="viewcode-block" id="[\w.]+">)\s*<a class="viewcode-back"[^>]*>\[docs\]</a>\s*'
+    r'(?=<div class="viewcode-block")'
+)
+END_OF_BLOCKS = re.compile(r"</div>\s+(?=</div>)")  # Each would be an empty line of the source.
 
 
 @functools.cache
@@ -139,7 +145,8 @@ def correct_links_to_entries(
 ) -> None:
     """Corrects the links from a source to its entries, which Sphinx takes to be in one module."""
     if page.startswith("_modules/tfkit/"):
-        context["body"] = BACK_LINK.sub(r"\1\3#\4.\2", context["body"])
+        body = BACK_LINK.sub(r"\1\3#\4.\2", context["body"])
+        context["body"] = END_OF_BLOCKS.sub("</div>", REPEATED_LINK.sub(r"\1", body))
 
 
 def list_entries(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
