@@ -506,5 +506,9 @@ def test_a_loop_over_a_data_set_of_batches_ends():
     class Endless(Numbers):
         num_batches = None
 
+    class Unknown(keras.utils.PyDataset):
+        __getitem__ = Numbers.__getitem__
+
     assert list(Numbers()) == [0, 1, 2]
-    assert [number for number, _ in zip(Endless(), range(5), strict=False)] == [0, 1, 2, 3, 4]
+    for endless in (Endless(), Unknown()):
+        assert [number for number, _ in zip(endless, range(5), strict=False)] == [0, 1, 2, 3, 4]

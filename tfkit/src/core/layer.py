@@ -428,6 +428,11 @@ class Layer(Copied, Stateful):
         """The symbolic outputs of the first recorded call."""
         return self._tfkit.first_node.outputs
 
+    @property
+    def _inbound_nodes(self) -> list[Node]:
+        """The recorded calls on symbolic tensors, under the name that programs for Keras use."""
+        return self._tfkit.nodes
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"
 

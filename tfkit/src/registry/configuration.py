@@ -69,6 +69,17 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
     return config
 
 
+def require_all(layer: Recorded, recorded: ConstructorArguments, config: dict[str, Any]) -> None:
+    """Raises an error for a configuration without one of the constructor's arguments.
+
+    Raises:
+        NoConfigurationError: that names the argument that cannot be saved.
+    """
+    for name, value in recorded.as_dict().items():
+        if name not in (*_OF_EVERY_LAYER, *config):
+            _add({}, name, value, layer, builtin=False, required=True)
+
+
 def _extended(layer: Recorded, base: type) -> dict[str, Any]:
     """Returns the current arguments of the built-in class that a user's layer extends."""
     config: dict[str, Any] = {}

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
@@ -36,6 +36,20 @@ def _immutable(name: str) -> Any:
         )
 
     return property(lambda self: getattr(self, f"_{name}"), refuse)
+
+
+class History(NamedTuple):
+    """The origin of a symbolic tensor.
+
+    Attributes:
+        operation: the layer or function that was called.
+        node_index: the number of the call among those of the operation.
+        tensor_index: the number of the tensor among the outputs of the call.
+    """
+
+    operation: Any
+    node_index: int
+    tensor_index: int
 
 
 class KerasTensor:
@@ -93,6 +107,18 @@ class KerasTensor:
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    @property
+    def _keras_history(self) -> History:
+        """The call that computes the tensor; programs for Keras ask whether there is one, and read it."""
+        if self.node is None:
+            raise AttributeError(f"{self!r} is computed by no call.")
+        operation, outputs = self.node.operation, self.node.output_tensors
+        calls = getattr(
+            operation, "_inbound_nodes", [self.node]
+        )  # A function has one for each call.
+        index = next(index for index, node in enumerate(calls) if node is self.node)
+        return History(operation, index, [id(each) for each in outputs].index(id(self)))
 
     def __repr__(self) -> str:
         return (

@@ -68,8 +68,10 @@ class PyDataset:
         )
 
     def __iter__(self) -> Iterator[Any]:
-        """Yields the batches in order, in this thread; endlessly if `num_batches` is `None`."""
-        count = self.num_batches
+        """Yields the batches in order, in this thread; endlessly if their number is not known."""
+        count: int | None = None
+        with contextlib.suppress(NotImplementedError):
+            count = self.num_batches
         for index in itertools.count() if count is None else range(count):
             yield self[index]
 
