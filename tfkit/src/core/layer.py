@@ -21,6 +21,7 @@ from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import forks, tracebacks
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
@@ -34,7 +35,7 @@ from tfkit.src.variables.together import computed_with
 
 
 @Operation.register
-class Layer(Copied, Stateful):
+class Layer(Copied, Quantization, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in

@@ -32,7 +32,7 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy": _CALIBRATION,
-        "DTypePolicyMap": "It describes quantized layers. Pass `dtype` to each layer.",
+        "DTypePolicyMap": "It gives layers inside of a layer their policies. Pass `dtype` to each layer.",
     },
     # Names of `tf.keras` only.
     "layers": {

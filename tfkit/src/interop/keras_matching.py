@@ -304,14 +304,14 @@ class Checked:
                 report.skipped |= dict.fromkeys(fates, reason)
         for layer, load in self.assets:
             own.load(layer, load, method="load_assets", layer_path=layer.path, part="assets")
-        adapted = keras_adapted.adapted(self.places)
         for variable, path in self.values:
             value = self.reader.read(path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 value = float_widths.cast(value, variable.dtype.name)
             variable.assign(tensor_of(value))
-            keras_adapted.loaded(variable, adapted)
             report.loaded.append(names.get(id(variable), path))
+        read = {id(variable) for variable, _ in self.values}
+        keras_adapted.empty(keras_adapted.adapted(self.places), read)
         casts = {
             names.get(id(v), path): self.casts[path]
             for v, path in self.values

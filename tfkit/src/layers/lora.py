@@ -24,7 +24,7 @@ class MainWeight:
         self._name = name
 
     def __get__(self, layer: Any, owner: type | None = None) -> Any:
-        """Returns the variable, or its sum with the product of the small matrices."""
+        """Returns the variable, its sum with the product of the small matrices, or integers."""
         if layer is None:
             return self
         if self._name not in vars(layer):
@@ -33,8 +33,7 @@ class MainWeight:
                 name=self._name,
                 obj=layer,
             )
-        weight = vars(layer)[self._name]
-        return layer._tfkit_adapted(weight) if layer.lora_enabled else weight
+        return layer._tfkit_main_value(vars(layer)[self._name])
 
     def __set__(self, layer: Any, value: Any) -> None:
         """Keeps the variable."""
@@ -150,9 +149,13 @@ class Adaptable(Layer):
         alpha, rank = self.lora_alpha or 0, self.lora_rank or 1  # Set together with the matrices.
         return a, b, alpha / rank
 
-    def _tfkit_merged(self) -> tf.Tensor:
-        """Returns the sum as a file of Keras stores it in place of the main weight."""
-        return self._tfkit_adapted(vars(self)[self._tfkit_main])
+    def _tfkit_main_value(self, weight: Any) -> Any:
+        """Returns the main weight as its attribute shows it: with LoRA, the sum."""
+        return self._tfkit_adapted(weight) if self.lora_enabled else weight
+
+    def _tfkit_merged(self) -> dict[str, Any]:
+        """Returns what a file of Keras stores in place of the main weight and its LoRA, by attribute."""
+        return {self._tfkit_main: self._tfkit_adapted(vars(self)[self._tfkit_main])}
 
     def _tfkit_empty_lora(self) -> None:
         """Makes the product zero, for a main weight that was read with the product in it.

@@ -10,7 +10,7 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry.dtypes import standardize_dtype
 
 # The largest numbers of the dtypes.
-_LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
+LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
 
 
 def compute_float8_scale(amax: Any, scale: Any, dtype_max: Any, margin: int = 0) -> tf.Tensor:
@@ -81,11 +81,11 @@ def quantize_and_dequantize(
         array([  1.,   1., 448.], dtype=float32)
     """
     name = tf.as_dtype(quantized_dtype).name
-    if name not in _LARGEST:
+    if name not in LARGEST:
         raise ValueError(
-            f"`quantized_dtype` must be one of {sorted(_LARGEST)}. Received: {quantized_dtype!r}"
+            f"`quantized_dtype` must be one of {sorted(LARGEST)}. Received: {quantized_dtype!r}"
         )
     dtype = standardize_dtype(compute_dtype)
-    scale, largest = tf.cast(scale, dtype), tf.cast(_LARGEST[name], dtype)
+    scale, largest = tf.cast(scale, dtype), tf.cast(LARGEST[name], dtype)
     x = tf.clip_by_value(tf.cast(inputs, dtype) / scale, -largest, largest)
     return tf.cast(tf.cast(x, name), dtype) * scale

@@ -9,6 +9,8 @@ from tfkit.src.registry.dtype_policies import DTypePolicy
 from tfkit.src.registry.tables import register_builtins
 
 MODES = ("int8", "int4", "float8")
+# The number of steps whose largest values determine the scales of `float8`.
+HISTORY_LENGTH = 1024
 # Modes of Keras that tfkit does not have.
 _CALIBRATED = ("gptq", "awq")
 
@@ -125,10 +127,10 @@ class QuantizedFloat8DTypePolicy(QuantizedDTypePolicy):
         1024
     """
 
-    default_amax_history_length = 1024
+    default_amax_history_length = HISTORY_LENGTH
 
     def __init__(
-        self, mode: str, source_name: str | None = None, amax_history_length: int = 1024
+        self, mode: str, source_name: str | None = None, amax_history_length: int = HISTORY_LENGTH
     ) -> None:
         if not isinstance(amax_history_length, int) or amax_history_length < 1:
             raise TypeError(
