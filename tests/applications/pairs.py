@@ -41,6 +41,9 @@ def draw_weights(model):
         inputs = np.prod(shape[:2] if is_depthwise else shape[:-1])
         scale = 1.5 / np.sqrt(inputs) if len(shape) > 1 else 0.1
         weight.assign(near + scale * draw.standard_normal(shape, dtype="float32"))
+    for layer in model.layers:
+        if isinstance(layer, keras.layers.Normalization):
+            layer.finalize_state()  # Keras computes with copies of the weights.
 
 
 def write_published(model, path):

@@ -10,7 +10,7 @@ import pytest
 import tfkit
 from tests.applications.architectures import LIST, SMALL, line
 from tests.applications.pairs import images, label, pair, plain
-from tests.applications.table import FAMILIES
+from tests.applications.table import FAMILIES, IN_FILES
 
 # Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -52,6 +52,7 @@ def test_published_weights_give_keras_outputs(models):
     assert_close(ours(x, training=False), expected)
 
 
+@pytest.mark.parametrize("models", IN_FILES, indirect=True)
 def test_a_file_of_keras_is_loaded(models, tmp_path):
     _, theirs = models
     theirs.save(tmp_path / "theirs.keras")
@@ -60,6 +61,7 @@ def test_a_file_of_keras_is_loaded(models, tmp_path):
     assert_close(loaded(x, training=False), np.asarray(theirs(x, training=False)))
 
 
+@pytest.mark.parametrize("models", IN_FILES, indirect=True)
 def test_keras_loads_our_file(models, tmp_path):
     ours, theirs = models
     ours.save(tmp_path / "ours.keras")

@@ -1,6 +1,7 @@
 """`weights="imagenet"`: which files are asked for, and the whole way from an address to a model."""
 
 import hashlib
+from unittest import mock
 
 import keras
 import numpy as np
@@ -46,6 +47,24 @@ def test_other_sizes_take_the_weights_for_224():
         )
     of_160 = asked(tfkit, GET_FILE, "MobileNetV2", {"input_tensor": tfkit.Input((160, 160, 3))})
     assert "_1.0_160.h5" in of_160
+
+
+def test_published_efficientnets_scale_pixels_once_more(tmp_path, monkeypatch):
+    """Because of a mistake in the published weights, to which Keras holds."""
+    arguments = {"include_top": False, "input_shape": (32, 32, 3)}
+    place = "keras.src.utils.file_utils.get_file"
+    with mock.patch(place, return_value=""), mock.patch("keras.Model.load_weights"):
+        theirs = keras.applications.EfficientNetB0(**arguments)
+    draw_weights(theirs)
+    write_published(theirs, tmp_path / "weights.h5")
+    monkeypatch.setattr(GET_FILE, lambda *args, **kwargs: str(tmp_path / "weights.h5"))
+    ours = tfkit.applications.EfficientNetB0(**arguments)
+    assert ours.layers[3].scale == theirs.layers[3].scale
+    x = images(theirs)
+    expected = np.asarray(theirs(x, training=False))
+    np.testing.assert_allclose(
+        ours(x, training=False), expected, rtol=0, atol=1e-5 * np.abs(expected).max()
+    )
 
 
 @pytest.fixture(scope="module")

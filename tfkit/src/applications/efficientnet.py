@@ -21,7 +21,7 @@ from tfkit.src.applications.ends import begin, finish
 from tfkit.src.applications.input_shape import channel_axis
 from tfkit.src.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.applications.strides import padding_for_stride
-from tfkit.src.applications.weights import EFFICIENTNETS, Published
+from tfkit.src.applications.weights import EFFICIENTNETS, of_both
 from tfkit.src.applications.widths import divisible
 from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.preprocessing.normalization import Normalization
@@ -56,10 +56,34 @@ _SCALES = {
     "efficientnetb6": _Scale(1.8, 2.6, 528, 0.5),
     "efficientnetb7": _Scale(2.0, 3.1, 600, 0.5),
 }
-# Table 1 of the paper: expansion, kernel, stride of the first block, filters, number of blocks.
+
+
+class _Stage(NamedTuple):
+    """A row of table 1 of the paper: blocks of the same form.
+
+    Args:
+        expansion: factor of the channels inside.
+        kernel_size: rows and columns of the kernel.
+        strides: of the first block.
+        filters: number of channels that a block returns.
+        repeats: number of blocks.
+    """
+
+    expansion: int
+    kernel_size: int
+    strides: int
+    filters: int
+    repeats: int
+
+
 _STAGES = (
-    *((1, 3, 1, 16, 1), (6, 3, 2, 24, 2), (6, 5, 2, 40, 2), (6, 3, 2, 80, 3)),
-    *((6, 5, 1, 112, 3), (6, 5, 2, 192, 4), (6, 3, 1, 320, 1)),
+    *(
+        _Stage(1, 3, 1, 16, 1),
+        _Stage(6, 3, 2, 24, 2),
+        _Stage(6, 5, 2, 40, 2),
+        _Stage(6, 3, 2, 80, 3),
+    ),
+    *(_Stage(6, 5, 1, 112, 3), _Stage(6, 5, 2, 192, 4), _Stage(6, 3, 1, 320, 1)),
 )
 _MOMENTUM = 0.99
 # MD5 of the published files with and without the classifier.
@@ -78,12 +102,8 @@ _HASHES = {
 def _efficientnet(options: Options, name: str, architecture: str) -> Model:
     """Returns the network of a row of `_SCALES`."""
     scale = _SCALES[architecture]
-    with_top, without_top = _HASHES[architecture]
-    published = (
-        Published(f"{architecture}.h5", with_top, folder=EFFICIENTNETS)
-        if options.include_top
-        else Published(f"{architecture}_notop.h5", without_top, folder=EFFICIENTNETS)
-    )
+    published = of_both(options, architecture, _HASHES[architecture])
+    published = published._replace(folder=EFFICIENTNETS)
     image, file = begin(options, published, size=scale.size, min_size=32)
 
     x = Normalization(axis=channel_axis())(Rescaling(1 / 255)(image))
@@ -91,51 +111,41 @@ def _efficientnet(options: Options, name: str, architecture: str) -> Model:
         # Their `normalization` has the deviations in place of the variances, and divides by their roots.
         x = Rescaling([1 / math.sqrt(each) for each in DEVIATIONS])(x)
     x = ZeroPadding2D(padding_for_stride(x, 3), name="stem_conv_pad")(x)
-    filters = divisible(32 * scale.width)
-    x = convolved(x, filters, 3, "stem_conv", strides=2, padding="valid")
+    x = convolved(x, divisible(32 * scale.width), 3, "stem_conv", strides=2, padding="valid")
     x = activated(x, "stem_bn", "stem_activation", _MOMENTUM)
-    counts = [math.ceil(scale.depth * count) for *_, count in _STAGES]
+    repeats = [math.ceil(scale.depth * stage.repeats) for stage in _STAGES]
     number = 0
-    for stage, (expansion, kernel_size, first, filters, _) in enumerate(_STAGES):
-        for block in range(counts[stage]):
-            x = _block(
-                x,
-                expansion,
-                kernel_size,
-                first if block == 0 else 1,
-                divisible(filters * scale.width),
-                DROP_RATE * number / sum(counts),
-                f"block{stage + 1}{chr(ord('a') + block)}",
+    for index, stage in enumerate(_STAGES):
+        for block in range(repeats[index]):
+            form = stage._replace(
+                filters=divisible(stage.filters * scale.width),
+                strides=1 if block else stage.strides,
             )
+            rate = DROP_RATE * number / sum(repeats)
+            x = _block(x, form, rate, f"block{index + 1}{chr(ord('a') + block)}")
             number += 1
     x = convolved(x, divisible(1280 * scale.width), 1, "top_conv")
     x = activated(x, "top_bn", "top_activation", _MOMENTUM)
     return finish(options, image, top(x, options, scale.dropout), name, file)
 
 
-def _block(
-    x: KerasTensor,
-    expansion: int,
-    kernel_size: int,
-    strides: int,
-    filters: int,
-    drop_rate: float,
-    name: str,
-) -> KerasTensor:
+def _block(x: KerasTensor, stage: _Stage, drop_rate: float, name: str) -> KerasTensor:
     """Returns a narrow result of a wide filter, added to the input if both have the same shape."""
     inputs, channels = x, x.shape[channel_axis()]
-    if expansion > 1:
-        x = convolved(x, expansion * channels, 1, f"{name}_expand_conv")
+    if stage.expansion > 1:
+        x = convolved(x, stage.expansion * channels, 1, f"{name}_expand_conv")
         x = activated(x, f"{name}_expand_bn", f"{name}_expand_activation", _MOMENTUM)
-    if strides == 2:
-        x = ZeroPadding2D(padding_for_stride(x, kernel_size), name=f"{name}_dwconv_pad")(x)
-    x = filtered(x, kernel_size, strides, "valid" if strides == 2 else "same", f"{name}_dwconv")
+    padding = "same"
+    if stage.strides == 2:
+        padding = "valid"
+        x = ZeroPadding2D(padding_for_stride(x, stage.kernel_size), name=f"{name}_dwconv_pad")(x)
+    x = filtered(x, stage.kernel_size, stage.strides, padding, f"{name}_dwconv")
     x = activated(x, f"{name}_bn", f"{name}_activation", _MOMENTUM)
     x = weighted(x, max(1, channels // 4), f"{name}_se")
-    x = normalized(
-        convolved(x, filters, 1, f"{name}_project_conv"), f"{name}_project_bn", _MOMENTUM
-    )
-    return added(x, inputs, drop_rate, name) if strides == 1 and channels == filters else x
+    x = convolved(x, stage.filters, 1, f"{name}_project_conv")
+    x = normalized(x, f"{name}_project_bn", _MOMENTUM)
+    same = stage.strides == 1 and channels == stage.filters
+    return added(x, inputs, drop_rate, name) if same else x
 
 
 @application(_EFFICIENTNET)

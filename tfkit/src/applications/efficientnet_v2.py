@@ -45,14 +45,14 @@ class _Stage(NamedTuple):
         expansion: factor of the channels inside.
         strides: of the first block.
         filters: number of channels that a block returns.
-        blocks: number of blocks.
+        repeats: number of blocks.
     """
 
     fused: bool
     expansion: int
     strides: int
     filters: int
-    blocks: int
+    repeats: int
 
 
 class _Network(NamedTuple):
@@ -117,10 +117,10 @@ def _efficientnet_v2(
     x = convolved(x, _rounded(network.stem * network.width), 3, "stem_conv", strides=2)
     x = activated(x, "stem_bn", "stem_activation", _MOMENTUM)
     # The rates are those of a network of unscaled depth.
-    unscaled = sum(stage.blocks for stage in network.stages)
+    unscaled = sum(stage.repeats for stage in network.stages)
     number = 0
     for index, stage in enumerate(network.stages, start=1):
-        for block in range(math.ceil(network.depth * stage.blocks)):
+        for block in range(math.ceil(network.depth * stage.repeats)):
             form = stage._replace(
                 filters=_rounded(stage.filters * network.width),
                 strides=1 if block else stage.strides,

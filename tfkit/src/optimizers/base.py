@@ -22,11 +22,12 @@ from tfkit.src.optimizers.gradients import (
 )
 from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_overwriting
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
-from tfkit.src.optimizers.slots import SlotOwner, constant, variable_path
+from tfkit.src.optimizers.slots import SlotOwner, constant
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.registry.tables import is_builtin
 from tfkit.src.runtime import replicas
 from tfkit.src.variables.operators import Value
+from tfkit.src.variables.paths import variable_path
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Returns the images unchanged: the model scales the pixels itself, with `include_preprocessing=True`.
+    """Returns the images unchanged: the model scales the pixels itself, unless told not to.
 
     Args:
         x: images with pixels from 0 to 255.
