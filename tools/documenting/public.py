@@ -66,7 +66,8 @@ def module_of(name: str) -> ModuleType:
 def members(cls: type) -> dict[str, Any]:
     """Returns the methods and properties that a class does not inherit from a public class.
 
-    Those of its private bases are its own for a reader. `__call__` is listed where the class defines it.
+    Those of its private bases are its own for a reader. `__call__` is listed where the class defines it;
+    methods of TensorFlow's that are replaced, and have no docstring, are not.
     """
     public = [base for base in cls.__mro__[1:] if home(base)]
     inherited = {base for parent in public for base in parent.__mro__}
@@ -84,7 +85,9 @@ def _is_ours(cls: type) -> bool:
 def _is_member(name: str, value: Any) -> bool:
     kinds = (staticmethod, classmethod, property, functools.cached_property)
     is_named = not name.startswith("_") or name == "__call__"
-    return is_named and (inspect.isfunction(value) or isinstance(value, kinds))
+    return (
+        is_named and (inspect.isfunction(value) or isinstance(value, kinds)) and bool(value.__doc__)
+    )
 
 
 def public_bases(cls: type) -> list[str]:

@@ -26,8 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _SCRATCH = "symbolic"  # the name of graphs that are made only for shapes
 
 
-def _immutable(name: str) -> Any:
-    """Returns a property that is set once, when its object is made."""
+def _immutable(name: str, text: str) -> Any:
+    """Returns a property, with its docstring, that is set once, when its object is made."""
 
     def refuse(self: Any, value: Any) -> None:
         raise AttributeError(
@@ -35,7 +35,7 @@ def _immutable(name: str) -> Any:
             f"`ops.reshape`, `ops.cast` or `KerasTensor(...)` gives. Received: {name}={value!r}"
         )
 
-    return property(lambda self: getattr(self, f"_{name}"), refuse)
+    return property(lambda self: getattr(self, f"_{name}"), refuse, doc=text)
 
 
 class History(NamedTuple):
@@ -98,10 +98,12 @@ class KerasTensor:
         self.name = name or "keras_tensor"
         self.node: Node | None = None
 
-    shape = _immutable("shape")
-    dtype = _immutable("dtype")
-    sparse = _immutable("sparse")
-    ragged = _immutable("ragged")
+    shape = _immutable(
+        "shape", "The sizes of the axes, a tuple; `None` for a size that is not known."
+    )
+    dtype = _immutable("dtype", "The name of the dtype.")
+    sparse = _immutable("sparse", "Whether it represents a `tf.SparseTensor`.")
+    ragged = _immutable("ragged", "Whether it represents a `tf.RaggedTensor`.")
 
     @property
     def ndim(self) -> int:
