@@ -36,6 +36,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "layers": {
         "RandomHeight RandomWidth": "Use `RandomZoom`, which keeps the size of the images.",
         "ThresholdedReLU": "Use `ReLU(threshold=theta)`.",
+        "experimental": "Its layers are in `tfkit.layers`.",
     },
     "preprocessing.image": {
         "ImageDataGenerator DirectoryIterator NumpyArrayIterator Iterator": (
