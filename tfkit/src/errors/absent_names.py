@@ -38,6 +38,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "layers": {
         "RandomHeight RandomWidth": "Use `RandomZoom`, which keeps the size of the images.",
         "ThresholdedReLU": "Use `ReLU(threshold=theta)`.",
+        "experimental": "Its layers are in `tfkit.layers`.",
     },
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",

@@ -310,7 +310,12 @@ class Optimizer(SlotOwner):
                 "There must be one gradient for each variable. "
                 f"Received: {len(grads)} gradients for {len(variables)} variables."
             )
-        for variable in variables:
+        for gradient, variable in zip(grads, variables, strict=True):
+            if gradient is not None and not variable.shape.is_compatible_with(gradient.shape):
+                raise ValueError(
+                    f"The gradient of variable '{variable_path(variable)}' must have the variable's shape, "
+                    f"{variable.shape}. Received: a gradient of shape {gradient.shape}"
+                )
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "

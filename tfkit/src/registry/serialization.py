@@ -337,6 +337,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
             "config": references.name_of(function),
             "registered_name": "function",
         }
+    function = registry.own_form(function)
     if function.__name__ == "<lambda>" and not registry.is_registered(function):
         raise TypeError(
             "Cannot put a lambda into a configuration: it has no name. Define a function with "
@@ -360,7 +361,7 @@ def serialize_uncompiled(model: Tracked) -> dict[str, Any]:
 
 
 def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
-    cls = type(obj)
+    cls = registry.own_form(type(obj))
     kind = registry.kind_of(cls)
     if kind is not None:
         module = "keras" if kind == "" else f"keras.{kind}"
@@ -444,6 +445,13 @@ def deserialize_keras_object(
     if custom_objects:
         with custom_object_scope(custom_objects):
             return deserialize_keras_object(config, kind=kind)
+    if kind and isinstance(config, str) and kind != "layers":
+        return resolve(config, kind)
+    if kind and not (isinstance(config, dict) and {"class_name", "config"} <= config.keys()):
+        raise ValueError(
+            f"Expected a configuration of tfkit.{kind}: a dict with 'class_name' and 'config', as "
+            f"`serialize()` returns it. Received: {config!r}"
+        )
     if isinstance(config, (list, tuple)):
         items = [deserialize_keras_object(item) for item in config]
         return tuple(items) if isinstance(config, tuple) else items

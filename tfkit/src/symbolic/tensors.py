@@ -381,8 +381,12 @@ class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
     """Makes plain `tf.*` functions accept symbolic tensors too."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
-        if any_symbolic(args, kwargs):
-            return record(op, op, args, kwargs)
+        try:
+            if any_symbolic(args, kwargs):
+                return record(op, op, args, kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
         return self.NOT_SUPPORTED
 
 

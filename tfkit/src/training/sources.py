@@ -235,10 +235,20 @@ def _length(batches: Any) -> int | None:
 
 
 def _as_batch(batch: Any) -> Any:
-    if isinstance(batch, list):
-        batch = tuple(batch)
-    batch = tf.nest.map_structure(_joined, batch)
+    batch = tf.nest.map_structure(_joined, _with_tuples(batch))
     return tf.nest.map_structure(as_tensor, without_none(batch))
+
+
+def _with_tuples(batch: Any) -> Any:
+    """Returns a batch with tuples instead of lists, which datasets do not have."""
+    if isinstance(batch, list):
+        if batch and isinstance(batch[0], (bool, int, float, str)):
+            raise ValueError(
+                "A batch consists of arrays or tensors, whose first axis is that of the samples. Received a "
+                f"list of numbers or texts: {brief(batch)}. Make an array of it: `np.array(...)`"
+            )
+        batch = tuple(batch)
+    return nests.mapped(_with_tuples, batch) if nests.is_nested(batch) else batch
 
 
 def _joined(leaf: Any) -> Any:
