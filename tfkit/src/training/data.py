@@ -266,6 +266,7 @@ def make_arrays(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
+    *,
     num_steps: int | None = None,
 ) -> ArrayData:
     """Returns the data for arrays and tensors, like `make_data`.

@@ -42,6 +42,7 @@ def make_data(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
+    *,
     num_steps: int | None = None,
 ) -> ArrayData | DatasetData:
     """Converts data of any accepted type to one of the two forms.
@@ -99,7 +100,9 @@ def make_data(
             packed = tuple(with_class_weight(packed, class_weight))
         check_lengths(packed)
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle, num_steps)
-    arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight, num_steps)
+    arrays = make_arrays(
+        x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=num_steps
+    )
     arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
     # A single batch counts as a full one.
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)

@@ -156,7 +156,7 @@ class Trainer(OlderNames):
                     (x, y, sample_weight), validation_split
                 )
             data = make_data(
-                x, y, sample_weight, batch_size, shuffle, class_weight, steps_per_epoch
+                x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=steps_per_epoch
             )
             steps = loop.Steps(self, "train", data, steps_per_epoch)
             validation = None
