@@ -10,7 +10,7 @@ from tfkit.src.errors.absent_names import ABSENT
 MODULES = [
     "", "activations", "callbacks", "config", "constraints", "datasets", "dtype_policies", "export",
     "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "ops.image",
-    "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing",
+    "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing", "quantizers",
     "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
     "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
     "applications", "applications.imagenet_utils", "applications.resnet",
@@ -47,9 +47,8 @@ MEMBERS = {
         query_dense ragged_rank
         row_splits_dtype shape supports_masking synchronization use_bias value_dense value_dim
         """,
-    "quantization and LoRA, which tfkit does not have": """
-        enable_lora get_quantization_layer_structure quantization_mode quantize quantized_build
-        quantized_call variable_serialization_spec
+    "steps inside of Keras's quantization, and of one that needs texts": """
+        get_quantization_layer_structure quantized_build quantized_call variable_serialization_spec
         """,
     "refuses in Keras, too": "add_metric",
     "a call does it": "rematerialized_call symbolic_call",
@@ -92,7 +91,7 @@ def test_the_table_names_public_names_of_keras():
 
 def test_an_import_says_what_to_use():
     with pytest.raises(
-        ImportError, match=r"`dtype_policies\.DTypePolicyMap`. It describes quantized"
+        ImportError, match=r"`dtype_policies\.DTypePolicyMap`. It gives layers inside"
     ):
         from tfkit.dtype_policies import DTypePolicyMap  # noqa: F401
     with pytest.raises(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import activations
 from tfkit.src.registry.tables import custom_object_scope
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -105,3 +106,39 @@ def test_function_of_the_user():
     assert activations.deserialize(config, {"cubed": cubed}) is cubed
     with custom_object_scope({"cubed": cubed}):
         assert activations.get("cubed") is cubed
+
+
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        (tf.exp, "exponential"),
+        (tf.identity, "linear"),
+        (tf.nn.elu, "elu"),
+        (tf.nn.gelu, "gelu"),
+        (tf.nn.leaky_relu, "leaky_relu"),
+        (tf.nn.log_softmax, "log_softmax"),
+        (tf.nn.relu, "relu"),
+        (tf.nn.relu6, "relu6"),
+        (tf.nn.selu, "selu"),
+        (tf.nn.silu, "silu"),
+        (tf.nn.softmax, "softmax"),
+        (tf.nn.softplus, "softplus"),
+        (tf.nn.softsign, "softsign"),
+        (tf.nn.swish, "silu"),
+        (tf.sigmoid, "sigmoid"),
+        (tf.tanh, "tanh"),
+    ],
+)
+def test_functions_of_tensorflow_are_saved_by_the_names_of_those_that_compute_the_same(
+    function, name
+):
+    assert activations.serialize(function) == name
+    x = tf.constant([[-9.0, -1.0, 0.0, 0.5, 7.0]])
+    np.testing.assert_allclose(getattr(activations, name)(x), function(x), rtol=1e-6)
+
+
+def test_a_layer_with_a_function_of_tensorflow_is_loaded(tmp_path):
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2, activation=tf.nn.relu)])
+    model.save(tmp_path / "model.keras")
+    loaded = tfkit.models.load_model(tmp_path / "model.keras")
+    assert loaded.layers[-1].activation is activations.relu

@@ -63,7 +63,16 @@ def test_examples_show_what_they_say(file):
 
 ROOMS = (
     *("layers", "losses", "metrics", "optimizers", "optimizers.schedules", "callbacks"),
-    *("initializers", "regularizers", "constraints", "models", "dtype_policies", "random", "tree"),
+    *(
+        "initializers",
+        "regularizers",
+        "constraints",
+        "models",
+        "dtype_policies",
+        "quantizers",
+        "random",
+        "tree",
+    ),
     *("backend", "saving", "export", "interop", "interop.keras", "wrappers", "datasets.mnist"),
     *(
         "applications",
@@ -152,6 +161,10 @@ def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(na
     if inspect.isclass(item) and issubclass(item, tfkit.layers.Layer):
         assert "\nInput shape: " in text
         assert "\nOutput shape: " in text
+
+
+def test_help_texts_name_public_modules_alone():
+    assert not [name for name, item in PUBLIC.items() if "tfkit.src" in (item.__doc__ or "")]
 
 
 OPS = {name: item for name, item in PUBLIC.items() if name.startswith("ops.")}

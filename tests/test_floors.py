@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent
 MAP = ROOT / "tfkit" / "src" / "README.md"
 # The rooms of `tfkit/src`, one on each floor, from the ground up. An import goes down.
 FLOORS = re.findall(r"^\| `(\w+)(?:\.py)?/?` \|", MAP.read_text(encoding="utf-8"), re.MULTILINE)
-FACES = "faces"  # The modules beside `src`: lists of public names.
+FACES = "public"  # The modules beside `src`: lists of public names.
 # Beside what the package depends on.
 OPTIONAL = {
     "PIL",
@@ -30,11 +30,12 @@ OPTIONAL = {
     "tf2onnx",
 }
 
-# A module that the user names; the public modules that are loaded late; the optional packages.
+# A module that the user names; modules that are loaded late; the optional packages.
 NAMED_BY_STRINGS = {
     "tfkit.src.apps.cli.convert",
     "tfkit.src.base.later",
     "tfkit.src.base.packages",
+    "tfkit.src.legacy.names",
 }
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.
 COPIED = "tfkit.src.export.c_api"

@@ -204,3 +204,21 @@ def test_errors(call, message):
 def test_base_class_asks_for_call():
     with pytest.raises(NotImplementedError, match="Initializer must define `__call__"):
         initializers.Initializer()((2,))
+
+
+@pytest.mark.parametrize(
+    "initializer",
+    [
+        tf.constant_initializer(3.0),
+        tf.ones_initializer(),
+        tf.random_normal_initializer(1.0, 0.02, seed=1),
+        tf.random_uniform_initializer(2.0, 3.0, seed=1),
+        tf.zeros_initializer(),
+    ],
+)
+def test_initializers_of_tensorflow_are_saved_as_tfkits(initializer):
+    config = initializers.serialize(initializer)
+    again = initializers.deserialize(config)
+    assert config["module"] == "keras.initializers"
+    given = initializer.get_config()
+    assert {name: again.get_config()[name] for name in given} == given

@@ -4,6 +4,7 @@ import traceback
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 from tfkit import callbacks, layers, metrics, models, random
@@ -27,6 +28,13 @@ def returning(result):
             return result(self, inputs)
 
     model = Mine()
+    model.compile("sgd", "mse")
+    return model
+
+
+def without_return():
+    layer = layers.Dense(1, kernel_regularizer=lambda kernel: None)
+    model = tfkit.Sequential([tfkit.Input((4,)), layer])
     model.compile("sgd", "mse")
     return model
 
@@ -58,6 +66,44 @@ MISTAKES = [
         "'Foo'.*not registered",
     ),
     (lambda: metrics.get("foo"), ValueError, "tfkit.metrics: 'foo'"),
+    (
+        lambda: layers.deserialize({"name": "a"}),
+        ValueError,
+        "tfkit.layers: a dict with 'class_name'",
+    ),
+    (lambda: layers.deserialize("Dense"), ValueError, "Received: 'Dense'"),
+    (lambda: metrics.deserialize([]), ValueError, r"tfkit.metrics.*Received: \[\]"),
+    (
+        lambda: layers.deserialize({}, custom_objects=[layers.Dense]),
+        TypeError,
+        "`custom_objects` must be a dict.*Dense",
+    ),
+    (lambda: tfkit.device("npu:0"), ValueError, "'cpu:0'.*kinds.*'CPU'.*device_name='npu:0'"),
+    (
+        lambda: layers.LSTM(2)(F((2, 5, 3), "f"), mask=F((2, 4), "?")),
+        ValueError,
+        r"mask of layer 'lstm.*mask of shape \(2, 4\), inputs of shape \(2, 5, 3\)",
+    ),
+    (
+        lambda: tfkit.optimizers.SGD().apply([F(3, "f")], [tf.Variable(F(2, "f"), name="v")]),
+        ValueError,
+        r"variable 'v'.*shape, \(2,\).*of shape \(3,\)",
+    ),
+    (
+        lambda: mlp().fit(iter([([[1.0] * 4], [1.0])]), verbose=0),
+        ValueError,
+        r"arrays or tensors.*\[1.0, 1.0, 1.0, 1.0\].*np.array",
+    ),
+    (
+        lambda: without_return().fit(F((4, 4)), F((4, 1)), verbose=0),
+        ValueError,
+        "regularizer.*gave None.*`return`",
+    ),
+    (
+        lambda: metrics.MeanSquaredError().update_state(F((3, 2)), F((4, 5))),
+        ValueError,
+        "same shape",
+    ),
     (lambda: callbacks.LearningRateScheduler(0.1), TypeError, "`schedule` must be a function.*0.1"),
     (lambda: callbacks.ModelCheckpoint("m.txt"), ValueError, "m.txt"),
     (lambda: random.normal(3), ValueError, r"`shape` must be a tuple of sizes, such as `\(3,\)`"),

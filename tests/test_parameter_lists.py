@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from keras._tf_keras.keras import backend as tf_backend
+from keras._tf_keras.keras.preprocessing import image as tf_image
 from keras._tf_keras.keras.preprocessing import sequence as tf_sequence
 from keras._tf_keras.keras.preprocessing import text as tf_text
 
@@ -68,6 +69,7 @@ def of_tf_keras():
     """Functions and classes of `tf.keras` that Keras does not have, after ours."""
     for ours, theirs in (
         (tfkit.backend, tf_backend),
+        (tfkit.preprocessing.image, tf_image),
         (tfkit.preprocessing.sequence, tf_sequence),
         (tfkit.preprocessing.text, tf_text),
     ):

@@ -92,6 +92,18 @@ ADDITIONS = {
     *(f"preprocessing.text.{name}" for name in ("Tokenizer", "hashing_trick", "one_hot")),
     *(f"preprocessing.sequence.{name}" for name in ("make_sampling_table", "skipgrams")),
     "preprocessing.sequence.TimeseriesGenerator",
+    *(
+        f"preprocessing.image.{name}"
+        for name in ("DirectoryIterator", "ImageDataGenerator", "Iterator", "NumpyArrayIterator")
+    ),
+    *(
+        f"preprocessing.image.{name}"
+        for name in ("apply_affine_transform", "apply_brightness_shift", "apply_channel_shift")
+    ),
+    *(
+        f"preprocessing.image.random_{name}"
+        for name in ("brightness", "channel_shift", "rotation", "shear", "shift", "zoom")
+    ),
     "preprocessing.text.text_to_word_sequence",
     "preprocessing.text.tokenizer_from_json",
     "models.Functional",
@@ -113,6 +125,9 @@ ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving",
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}
+for _size in "123":  # Keras's configurations hold them, too.
+    for _name in ("Conv", "Convolution"):
+        ADDED[f"layers.{_name}{_size}D"] = {"lora_rank", "lora_alpha"}
 
 
 def test_the_public_names_are_those_of_the_list():

@@ -18,7 +18,15 @@ NESTS = {
     "deque": collections.deque([1, [2]], maxlen=4),
     "ordered": collections.OrderedDict([("b", 1), ("a", [2])]),
     "keys of two types": {"a": 1, 2: 3},
-    "range": [range(3), {1: 2}.keys(), {1: 2}.values(), {3}, b"bytes"],
+    "not nests": [
+        range(3),
+        {1: 2}.keys(),
+        {1: 2}.values(),
+        {3},
+        b"bytes",
+        bytearray(b"1"),
+        memoryview(b"1"),
+    ],
 }
 
 

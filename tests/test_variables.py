@@ -549,3 +549,24 @@ def test_a_variable_that_a_strategy_has_divided_is_refused():
 
     with pytest.raises(ValueError, match=r"by its `variable_partitioner`.* without `variable_part"):
         make_variable("weight 'kernel' of layer 'dense'", (2,), tf.zeros, variable_class=divided)
+
+
+def test_a_variable_of_ones_own_in_a_layer_is_set_with_the_others():
+    class Counting(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.steps = tf.Variable(2.0, trainable=False, name="steps")
+
+        def call(self, inputs):
+            return inputs * self.steps
+
+    layer = Counting()
+    layer.set_weights([5.0])
+    assert float(layer.steps) == 5.0
+    with pytest.raises(ValueError, match="weight 'steps' has shape"):
+        layer.set_weights([[1.0, 2.0]])
+    with (
+        pytest.raises(ValueError, match="Variable 'steps' has shape"),
+        keras.StatelessScope([(layer.steps, [1.0, 2.0])]),
+    ):
+        pass

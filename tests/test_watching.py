@@ -53,6 +53,17 @@ def test_attribute_of_a_users_loss_in_training():
     np.testing.assert_array_equal(trained(model), trained(compiled(expected)))
 
 
+@pytest.mark.parametrize("kind", [np.array, list])
+def test_the_same_object_with_other_contents(kind):
+    loss = Scaled()
+    loss.factor = kind([2.0])
+    model = compiled(loss)
+    before = model.evaluate(X, Y, verbose=0)
+    loss.factor[0] = 6.0
+    loss.factor = loss.factor
+    np.testing.assert_allclose(model.evaluate(X, Y, verbose=0), 3 * before, rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("metric", "option", "value"),
     [

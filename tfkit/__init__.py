@@ -21,6 +21,7 @@ from tfkit import mixed_precision as mixed_precision
 from tfkit import models as models
 from tfkit import ops as ops
 from tfkit import optimizers as optimizers
+from tfkit import quantizers as quantizers
 from tfkit import random as random
 from tfkit import regularizers as regularizers
 from tfkit import saving as saving
@@ -39,6 +40,7 @@ from tfkit.src.models.model import Functional as Functional
 from tfkit.src.models.model import Model as Model
 from tfkit.src.models.sequential import Sequential as Sequential
 from tfkit.src.optimizers.base import Optimizer as Optimizer
+from tfkit.src.quantizers.base import Quantizer as Quantizer
 from tfkit.src.random import SeedGenerator as SeedGenerator
 from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
 from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy

@@ -9,3 +9,8 @@ from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePoli
 from tfkit.src.registry.dtype_policies import deserialize as deserialize
 from tfkit.src.registry.dtype_policies import get as get
 from tfkit.src.registry.dtype_policies import serialize as serialize
+from tfkit.src.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
+from tfkit.src.registry.quantized_policies import QuantizedDTypePolicy as QuantizedDTypePolicy
+from tfkit.src.registry.quantized_policies import (
+    QuantizedFloat8DTypePolicy as QuantizedFloat8DTypePolicy,
+)

@@ -137,12 +137,6 @@ class HasNoCall(layers.Layer):
     pass
 
 
-class VectorLoss(layers.Layer):
-    def call(self, x):
-        self.add_loss(x)
-        return x
-
-
 class Unregistered(layers.Dense):
     pass
 
@@ -250,9 +244,6 @@ CALLS = {
         PATH, "'late'", "inside its `call()`", "`__init__()` or `build()`",
     ),
     "no call()": (HasNoCall, call(X), NotImplementedError, "HasNoCall", "def call(self, inputs)"),
-    "a vector as loss": (
-        lambda: inside(VectorLoss()), call(X), ValueError, PATH, "(4, 4)", "Expected a scalar", "mean",
-    ),
     # Arguments of the call.
     "no argument": (
         lambda: alone(layers.Dense, 2), call(), TypeError, "'it'", "missing", "'inputs'", "call(inputs",

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit import ops
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -147,3 +148,16 @@ def test_what_is_no_value_says_so():
         bool(x)
     with pytest.raises(ValueError, match="doesn't have any actual numerical value yet"):
         np.array(x)
+
+
+def test_the_origin_of_a_tensor_has_the_attributes_of_keras():
+    for library in (keras, tfkit):
+        inputs = library.Input((4,))
+        dense = library.layers.Dense(4)
+        first, second = dense(inputs), dense(2 * inputs)
+        parts = library.ops.split(second, 2, axis=1)
+        assert (first._keras_history.operation, *first._keras_history[1:]) == (dense, 0, 0)
+        assert (second._keras_history[0], *second._keras_history[1:]) == (dense, 1, 0)
+        assert (parts[1]._keras_history.node_index, parts[1]._keras_history.tensor_index) == (0, 1)
+        assert dense._inbound_nodes[1].outputs is not None
+        assert not hasattr(library.KerasTensor((2,)), "_keras_history")

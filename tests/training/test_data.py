@@ -142,6 +142,17 @@ def test_a_generator_of_n_batches_trains_n_steps():
     assert int(model.optimizer.iterations) == 10
 
 
+@pytest.mark.parametrize("pair", [tuple, list])
+def test_a_generator_may_give_a_list_of_inputs(pair):
+    left, right = keras.Input((2,)), keras.Input((2,))
+    model = keras.Model([left, right], keras.layers.Add()([left, right]))
+    model.compile("sgd", "mse")
+    a, b, y = np.ones((4, 2)), np.full((4, 2), 2.0), np.full((4, 2), 5.0)
+    history = model.fit(iter([pair(([a, b], y))]), verbose=0)
+    assert history.history["loss"] == [4.0]
+    np.testing.assert_array_equal(model.predict(iter([([a, b],)]), verbose=0), a + b)
+
+
 def test_the_error_of_a_generator_is_shown_as_it_is():
     def broken():
         yield from generator()
@@ -493,3 +504,22 @@ def test_predictions_of_batches_with_other_lengths_are_ragged():
     found = model.predict(((batch,) for batch in batches), verbose=0)
     assert found.shape.as_list() == [3, None, 3]
     assert found.to_list() == [*batches[0].tolist(), *batches[1].tolist()]
+
+
+def test_a_loop_over_a_data_set_of_batches_ends():
+    class Numbers(keras.utils.PyDataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, index):
+            return index
+
+    class Endless(Numbers):
+        num_batches = None
+
+    class Unknown(keras.utils.PyDataset):
+        __getitem__ = Numbers.__getitem__
+
+    assert list(Numbers()) == [0, 1, 2]
+    for endless in (Endless(), Unknown()):
+        assert [number for number, _ in zip(endless, range(5), strict=False)] == [0, 1, 2, 3, 4]

@@ -367,6 +367,15 @@ def test_the_small_last_batch_is_the_first_after_the_interruption(check):
     check(fit, [13], 6, lambda: make_small(jit_compile=True))
 
 
+def test_a_pass_that_was_read_to_its_end_is_not_read_on(check):
+    def fit(model, callbacks, folder):
+        tf.random.set_seed(7)
+        options = {"epochs": 4, "steps_per_epoch": NUM_STEPS, "verbose": 0}
+        model.fit(batches("changed"), callbacks=callbacks, **options)
+
+    check(fit, [16], NUM_STEPS, make_small)
+
+
 class Rows(keras.utils.PyDataset):
     def __len__(self):
         return NUM_STEPS

@@ -40,7 +40,7 @@ from tfkit.src.registry.serialization import (
     resolve,
     serialize_keras_object,
 )
-from tfkit.src.registry.tables import is_builtin
+from tfkit.src.registry.tables import is_builtin, own_form, register_equals
 from tfkit.src.symbolic.tensors import symbolic_op
 
 swish = silu
@@ -201,7 +201,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
         'relu'
     """
     config = serialize_keras_object(activation)
-    if inspect.isfunction(activation) and is_builtin(activation):
+    if inspect.isfunction(activation) and is_builtin(own_form(activation)):
         return config["config"]
     return config
 
@@ -228,3 +228,26 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
     if isinstance(config, str):
         return resolve(config, "activations", custom_objects)
     return deserialize_keras_object(config, custom_objects, kind="activations")
+
+
+# `Dense(8, activation=tf.nn.relu)` can be saved, as in Keras: its file names `relu`.
+register_equals(
+    {
+        tf.exp: exponential,
+        tf.identity: linear,
+        tf.nn.elu: elu,
+        tf.nn.gelu: gelu,
+        tf.nn.leaky_relu: leaky_relu,
+        tf.nn.log_softmax: log_softmax,
+        tf.nn.relu: relu,
+        tf.nn.relu6: relu6,
+        tf.nn.selu: selu,
+        tf.nn.silu: silu,
+        tf.nn.softmax: softmax,
+        tf.nn.softplus: softplus,
+        tf.nn.softsign: softsign,
+        tf.nn.swish: silu,
+        tf.sigmoid: sigmoid,
+        tf.tanh: tanh,
+    }
+)

@@ -18,6 +18,7 @@ from tfkit import (
     models,
     ops,
     optimizers,
+    quantizers,
     random,
     regularizers,
     utils,
@@ -32,6 +33,7 @@ from tfkit.src.errors import absent_names
 from tfkit.src.layers.identity import Identity
 from tfkit.src.legacy import names
 from tfkit.src.registry.tables import register_builtins
+from tfkit.src.symbolic.masking import carried_mask
 from tfkit.src.utils.features import Cross, Feature
 
 
@@ -104,6 +106,7 @@ def _is_class_or_function(item: Any) -> bool:
 
 _register("ops", ops, inspect.isfunction)
 register_builtins("ops", [item for _, item in _listed(ops.image, inspect.isfunction)])
+register_builtins("ops", [carried_mask])  # Not public: the origin of masks in a functional model.
 _register("activations", activations, inspect.isfunction)
 _register("random", random, _is_class_or_function)
 _register("losses", losses, _is_class_or_function, _LOSSES)
@@ -116,6 +119,7 @@ _register("optimizers", optimizers, inspect.isclass)
 register_builtins(
     "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
 )
+_register("quantizers", quantizers, _is_class_or_function)
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
 _register("layers", layers, inspect.isclass, _LAYERS)

@@ -8,6 +8,7 @@ function in a pipeline of TensorFlow's that is made and not used, is not among t
 # ruff: noqa: E501
 
 from mistaking.everyday import EVERYDAY
+from mistaking.workflow import WORKFLOW
 
 PREFACE = """
 import numpy as np, tensorflow as tf
@@ -381,4 +382,5 @@ MISTAKES: dict[str, str] = {
         "mlp().fit(x, y, epochs=3, callbacks=[Stop()], verbose=0)  # here"
     ),
     **EVERYDAY,
+    **WORKFLOW,
 }

@@ -32,16 +32,19 @@ def verdict(fault: Fault, seen: dict) -> str:
 
 
 def tables(faults: list[Fault], seen: dict, of: int) -> str:
-    """Returns the results by room and by kind, and the faults that were accepted."""
+    """Returns the results by package and by kind, and the faults that were accepted."""
     lines = [f"{len(faults)} faults, out of {of:,} that the tool can put in.", ""]
-    for head, name in (("room", lambda each: each.room), ("kind of fault", lambda each: each.kind)):
+    for head, name in (
+        ("package", lambda each: each.room),
+        ("kind of fault", lambda each: each.kind),
+    ):
         lines += [f"| {head} | faults | noticed | at the time limit | accepted | survived |"]
         lines += ["|---|---:|---:|---:|---:|---:|"]
         groups: dict[str, Counter[str]] = {}
         for fault in faults:
             groups.setdefault(name(fault), Counter())[verdict(fault, seen)] += 1
         total = sum(groups.values(), Counter())
-        rows = sorted(groups.items()) if head != "room" else list(groups.items())
+        rows = sorted(groups.items()) if head != "package" else list(groups.items())
         for group, count in [*rows, ("all", total)]:
             lines.append(
                 f"| {group} | {sum(count.values())} | {count['noticed']} | {count['time limit']} "

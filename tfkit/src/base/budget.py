@@ -24,6 +24,7 @@ _LARGEST = 1 << 40
 
 Deferred = tuple[Any, Callable[[], Any]]
 _deferred: ContextVar[list[Deferred] | None] = ContextVar("weights without values", default=None)
+_not_stored: ContextVar[bool] = ContextVar("variables are not stored", default=False)
 _left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables", default=None)
 
 
@@ -92,6 +93,16 @@ def given_back() -> Iterator[None]:
             left["operations"] = inside[
                 "operations"
             ]  # The work counts, even if its result is dropped.
+
+
+@contextlib.contextmanager
+def not_stored() -> Iterator[None]:
+    """Context manager for weights that some files do not store: they count as other variables."""
+    token = _not_stored.set(True)
+    try:
+        yield
+    finally:
+        _not_stored.reset(token)
 
 
 def is_limited() -> bool:
@@ -176,6 +187,7 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
         )
     if left is None:
         return
+    kind = "other" if _not_stored.get() else kind
     if needed > left[kind]:
         raise ValueError(
             f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), but the file accounts for "

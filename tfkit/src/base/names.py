@@ -78,7 +78,7 @@ def check_name(name: Any) -> None:
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:
     """Returns the end of an error message: the most similar known name, if one is similar enough."""
-    close = nearest(str(name), known, 0.5)
+    close = nearest(str(name), (each for each in known if each != name), 0.5)
     return f" Did you mean {close!r}?" if close else ""
 
 

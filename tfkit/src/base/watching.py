@@ -116,8 +116,11 @@ class Watched:
 
     def _tfkit_is_change(self, name: str, value: Any) -> bool:
         old = vars(self).get(name, _MISSING)
+        if value is old:
+            # A list or an array may have other contents by now, as after `loss.factors *= 2`.
+            return type(value).__hash__ is None
         plain = isinstance(value, (str, int, float, bool, type(None)))
-        return not (value is old or (plain and type(value) is type(old) and value == old))
+        return not (plain and type(value) is type(old) and value == old)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; programs that contain the old one are traced again."""

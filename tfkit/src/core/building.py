@@ -42,9 +42,8 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
             for name, value in _attributes(each).items():
                 if name not in attributes:
                     delattr(each, name)
-                elif (
-                    attributes[name] is not value
-                ):  # By `setattr`: traces that have read it are stale.
+                # By `setattr`: traces that have read it are stale.
+                elif attributes[name] is not value:
                     setattr(each, name, attributes[name])
         raise
 

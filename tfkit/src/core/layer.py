@@ -21,6 +21,7 @@ from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import forks, tracebacks
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.registry.serialization import deserialize_keras_object
@@ -34,7 +35,7 @@ from tfkit.src.variables.together import computed_with
 
 
 @Operation.register
-class Layer(Copied, Stateful):
+class Layer(Copied, Quantization, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
@@ -333,14 +334,9 @@ class Layer(Copied, Stateful):
         return weight
 
     def add_loss(self, loss: Any) -> None:
-        """Adds scalars to the losses that training minimizes; to be used inside `call`."""
+        """Adds losses to those that training minimizes, a tensor by its sum; to be used inside `call`."""
         for value in tf.nest.flatten(loss):
-            if isinstance(value, (tf.Tensor, tf.Variable)) and value.shape.rank:
-                raise ValueError(
-                    f"Layer '{self.path}' adds a loss of shape {value.shape}. Expected a scalar: "
-                    "reduce it with `ops.mean` or `ops.sum`."
-                )
-            recomputation.add_loss(self._tfkit, tf.convert_to_tensor(value))
+            recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
 
     @property
     def losses(self) -> list[tf.Tensor]:
@@ -432,6 +428,11 @@ class Layer(Copied, Stateful):
     def output(self) -> Any:
         """The symbolic outputs of the first recorded call."""
         return self._tfkit.first_node.outputs
+
+    @property
+    def _inbound_nodes(self) -> list[Node]:
+        """The recorded calls on symbolic tensors, under the name that programs for Keras use."""
+        return self._tfkit.nodes
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={printable(self.name)}, built={self.built}>"

@@ -8,19 +8,22 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-_QUANTIZATION = (
-    "tfkit trains no quantized models. Export the model and quantize that: "
-    "`model.export(path, format='litert')`."
+_CALIBRATION = (
+    "It chooses the integers of weights with the help of texts. Use `model.quantize('int4')`, which does "
+    "without."
 )
+
 
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "Quantizer quantizers": _QUANTIZATION,
         "distillation": (
             "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."
         ),
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
+    },
+    "quantizers": {
+        "AWQConfig GPTQConfig": _CALIBRATION,
     },
     "config": {
         "enable_unsafe_deserialization": (
@@ -28,26 +31,14 @@ ABSENT: dict[str, dict[str, str]] = {
         ),
     },
     "dtype_policies": {
-        "AWQDTypePolicy GPTQDTypePolicy Int4DTypePolicy QuantizedDTypePolicy "
-        "QuantizedFloat8DTypePolicy": _QUANTIZATION,
-        "DTypePolicyMap": "It describes quantized layers. Pass `dtype` to each layer.",
+        "AWQDTypePolicy GPTQDTypePolicy": _CALIBRATION,
+        "DTypePolicyMap": "It gives layers inside of a layer their policies. Pass `dtype` to each layer.",
     },
     # Names of `tf.keras` only.
     "layers": {
         "RandomHeight RandomWidth": "Use `RandomZoom`, which keeps the size of the images.",
         "ThresholdedReLU": "Use `ReLU(threshold=theta)`.",
-    },
-    "preprocessing.image": {
-        "ImageDataGenerator DirectoryIterator NumpyArrayIterator Iterator": (
-            "Read files with `tfkit.utils.image_dataset_from_directory`, and change images with layers in "
-            "the model: `RandomFlip`, `RandomRotation`, `RandomZoom`, `RandomTranslation`, `Rescaling`."
-        ),
-        "apply_affine_transform random_rotation random_shear random_shift random_zoom": (
-            "Use `tfkit.ops.image.affine_transform`, or a layer such as `tfkit.layers.RandomRotation`."
-        ),
-        "apply_brightness_shift apply_channel_shift random_brightness random_channel_shift": (
-            "Use `tfkit.layers.RandomBrightness` or `tfkit.layers.RandomColorJitter`."
-        ),
+        "experimental": "Its layers are in `tfkit.layers`.",
     },
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",

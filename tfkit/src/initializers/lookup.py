@@ -9,8 +9,22 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.initializers.constant import Constant, Ones, Zeros
+from tfkit.src.initializers.random import RandomNormal, RandomUniform
 from tfkit.src.registry import serialization
 from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.registry.tables import register_equals
+
+# `Conv2D(..., kernel_initializer=tf.random_normal_initializer(0.0, 0.02))` can be saved, as in Keras.
+register_equals(
+    {
+        tf.constant_initializer: Constant,
+        tf.ones_initializer: Ones,
+        tf.random_normal_initializer: RandomNormal,
+        tf.random_uniform_initializer: RandomUniform,
+        tf.zeros_initializer: Zeros,
+    }
+)
 
 
 @shortened

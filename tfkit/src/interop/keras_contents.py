@@ -9,7 +9,7 @@ from tfkit.src.base.names import free, to_snake_case
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.interop import keras_layout, keras_matching
+from tfkit.src.interop import keras_adapted, keras_layout, keras_matching
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.random import SeedGenerator
 
@@ -84,7 +84,7 @@ def contents(
             )
     groups = {path: layer.name for path, layer in places}
     plan = keras_matching.plan(places)
-    values: dict[str, Any] = dict(plan.variables)
+    values = keras_adapted.stored_values(plan.variables, keras_adapted.adapted(places))
     for group, layer in plan.stores.items():
         values |= {f"{group}/{key}": value for key, value in layer._tfkit_keras_variables().items()}
     if optimizer is not None:

@@ -15,7 +15,7 @@ from tfkit.src.base import limits
 from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.interop import keras_layout
+from tfkit.src.interop import keras_adapted, keras_layout
 from tfkit.src.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.src.interop.keras_layout import Container, Member
 from tfkit.src.registry import tables as registry
@@ -60,7 +60,7 @@ def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None)
         if stores_itself(layer):
             result.stores[group] = layer
             continue
-        for index, weight in enumerate(tracking.own_weights(layer)):
+        for index, weight in enumerate(keras_adapted.stored_weights(layer)):
             result.variables[(renamed or {}).get(id(weight), f"{group}/{index}")] = weight
     return result
 
@@ -109,7 +109,7 @@ class Matcher:
         for path, layer in places:
             if not registry.is_builtin(type(layer)) and not stores_itself(layer):
                 group = keras_layout.join(path, "vars")
-                weights = enumerate(tracking.own_weights(layer))
+                weights = enumerate(keras_adapted.stored_weights(layer))
                 self._note_unclear([(f"{group}/{index}", weight) for index, weight in weights])
         if self._unclear and not self._same_order:
             raise LoadError(unclear_message(self._reader.path, self._unclear))
@@ -310,6 +310,8 @@ class Checked:
                 value = float_widths.cast(value, variable.dtype.name)
             variable.assign(tensor_of(value))
             report.loaded.append(names.get(id(variable), path))
+        read = {id(variable) for variable, _ in self.values}
+        keras_adapted.empty(keras_adapted.adapted(self.places), read)
         casts = {
             names.get(id(v), path): self.casts[path]
             for v, path in self.values

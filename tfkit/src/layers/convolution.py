@@ -14,6 +14,7 @@ from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
+from tfkit.src.layers.lora import Adaptable, MainWeight
 from tfkit.src.ops.convolution import channels_last, convolve
 from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -81,10 +82,12 @@ class BiasedConvolution(Layer):
         raise NotImplementedError
 
 
-class _Convolution(Layer):
+class _Convolution(Adaptable):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments; they set `rank`."""
 
     rank = 2
+    kernel = MainWeight()
+    _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 
     @constructors.named_after_class
     def __init__(
@@ -105,6 +108,8 @@ class _Convolution(Layer):
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -136,6 +141,7 @@ class _Convolution(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
         self.input_spec = InputSpec(min_ndim=self.rank + 2)
 
     def build(self, input_shape: Any) -> None:
@@ -155,6 +161,7 @@ class _Convolution(Layer):
             constraint=self.kernel_constraint,
         )
         self.bias = add_bias(self, (self.filters,))
+        self._tfkit_add_requested_lora()
         self.input_spec = InputSpec(min_ndim=self.rank + 2, axes={axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:
@@ -225,6 +232,9 @@ class Conv1D(_Convolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -292,6 +302,9 @@ class Conv2D(_Convolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -359,6 +372,9 @@ class Conv3D(_Convolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute

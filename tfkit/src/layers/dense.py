@@ -7,16 +7,25 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias
-from tfkit.src.layers.checks import as_floats, check_absent, check_positive_integer
+from tfkit.src.layers.checks import as_floats, check_positive_integer
+from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.quantized.base import Quantizable
+from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class Dense(Layer):
+def _product(inputs: Any, kernel: Any) -> tf.Tensor:
+    """Returns the product along the last axis of `inputs`, a tensor or a sparse tensor of rank 2."""
+    if isinstance(inputs, tf.SparseTensor):
+        return sparse.product(inputs, kernel)
+    return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
+
+
+class Dense(Quantizable):
     """A densely connected layer: `activation(inputs @ kernel + bias)`.
 
     `kernel` has shape `(input_dim, units)` and `bias` shape `(units,)`. Inputs of more than two
@@ -38,9 +47,11 @@ class Dense(Layer):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        lora_rank: not supported; must be `None`.
-        lora_alpha: not supported; must be `None`.
-        quantization_config: not supported; must be `None`.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
+        quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
+            beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -63,6 +74,8 @@ class Dense(Layer):
         [(3, 2), (2,)]
     """
 
+    kernel = MainWeight()
+    _tfkit_modes = ("int8", "int4", "float8")
     _tfkit_omitted_from_config = {
         "activity_regularizer": None,
         "lora_rank": None,
@@ -81,18 +94,12 @@ class Dense(Layer):
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
-        quantization_config: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
+        quantization_config: Any = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
         check_positive_integer(self, units=units)
-        check_absent(
-            self,
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
-            quantization_config=quantization_config,
-        )
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         self.units = units
         self.activation = activations.get(activation)
@@ -103,31 +110,29 @@ class Dense(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
+        self._tfkit_take_quantization(quantization_config)
         self.input_spec = InputSpec(min_ndim=2)
         self.supports_masking = True
 
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, of shape `(input_dim, units)`, and `bias`, of shape `(units,)`."""
         input_dim = input_shape[-1]
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(input_dim, self.units),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self._tfkit_add_main((input_dim, self.units))
         self.bias = add_bias(self, (self.units,))
+        self._tfkit_add_requested_lora()
         self.input_spec = InputSpec(min_ndim=2, axes={-1: input_dim})
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """Returns the outputs for `inputs`, a tensor or a sparse tensor of rank 2."""
         inputs = as_floats(self, inputs)
-        if isinstance(inputs, tf.SparseTensor):
-            outputs = sparse.product(inputs, self.kernel)
-        elif inputs.shape.rank == 2:
-            outputs = tf.matmul(inputs, self.kernel)
-        else:
-            outputs = tf.tensordot(inputs, self.kernel, 1)
+        if self.quantization_mode is not None:
+            inputs = sparse.dense(inputs)
+        outputs = self._tfkit_multiplied(inputs, _product, training)
         if self.bias is not None:
-            outputs = tf.nn.bias_add(outputs, self.bias)
+            outputs = tf.nn.bias_add(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
+
+    def _tfkit_tables(self) -> list[Table]:
+        """Returns `kernel`, which has a scale for each unit."""
+        return [Table("kernel", self._tfkit_float_shape or (), (0,), (self.units,))]

@@ -8,19 +8,21 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.initializers.random import VarianceScaling
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
+from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.quantized.base import Quantizable
+from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.runtime import tensorflow_faults
 from tfkit.src.symbolic.input_spec import InputSpec
 
 _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
 
 
-class EinsumDense(Layer):
+class EinsumDense(Quantizable):
     """A dense layer for any axes: `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
@@ -42,10 +44,12 @@ class EinsumDense(Layer):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        lora_rank: not supported; must be `None`.
-        lora_alpha: not supported; must be `None`.
+        lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         gptq_unpacked_column_size: not supported; must be `None`.
-        quantization_config: not supported; must be `None`.
+        quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
+            beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -65,6 +69,8 @@ class EinsumDense(Layer):
         TensorShape([2, 3, 8])
     """
 
+    kernel = MainWeight()
+    _tfkit_modes = ("int8", "int4", "float8")
     _tfkit_omitted_from_config = {
         "lora_rank": None,
         "lora_alpha": None,
@@ -83,22 +89,16 @@ class EinsumDense(Layer):
         bias_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
         gptq_unpacked_column_size: None = None,
-        quantization_config: None = None,
+        quantization_config: Any = None,
         **kwargs: Unpack[LayerOptions],
     ) -> None:
         forms = "an equation like 'ab,bc->ac', '...b,bc->...c' or 'ab...,bc->ac...'"
         match = _EQUATION.fullmatch(equation) if isinstance(equation, str) else None
         check(self, match is not None, "equation", forms, equation)
-        check_absent(
-            self,
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
-            gptq_unpacked_column_size=gptq_unpacked_column_size,
-            quantization_config=quantization_config,
-        )
+        check_absent(self, gptq_unpacked_column_size=gptq_unpacked_column_size)
         super().__init__(**kwargs)
         self.equation = equation
         single = is_integer(output_shape)
@@ -112,10 +112,13 @@ class EinsumDense(Layer):
         self.bias_regularizer = regularizers.get(bias_regularizer)
         self.kernel_constraint = constraints.get(kernel_constraint)
         self.bias_constraint = constraints.get(bias_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
+        self._tfkit_take_quantization(quantization_config)
 
     def build(self, input_shape: Any) -> None:
         """Makes `kernel` and `bias`, with the sizes that follow from the equation."""
         sizes, kernel, outputs, num_after = self._sizes(tuple(input_shape))
+        self.input_spec = InputSpec(ndim=len(input_shape))
         initializer = self.kernel_initializer
         if isinstance(initializer, VarianceScaling) and initializer.input_axes is None:
             # The inputs and outputs of the kernel follow from the equation, not from the order of its axes.
@@ -127,13 +130,7 @@ class EinsumDense(Layer):
                     "output_axes": [i for i, letter in enumerate(kernel) if letter in outputs],
                 }
             )
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=[sizes[letter] for letter in kernel],
-            initializer=initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self._tfkit_add_main([sizes[letter] for letter in kernel], initializer)
         self.bias = None
         if self.bias_axes is not None:
             first = min(outputs.index(letter) for letter in self.bias_axes)
@@ -145,7 +142,7 @@ class EinsumDense(Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
-        self.input_spec = InputSpec(ndim=len(input_shape))
+        self._tfkit_add_requested_lora()
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -189,7 +186,44 @@ class EinsumDense(Layer):
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """Returns the outputs for `inputs`."""
-        outputs = tensorflow_faults.einsum(self.equation, as_floats(self, inputs), self.kernel)
+        outputs = self._tfkit_multiplied(as_floats(self, inputs), self._product, training)
         if self.bias is not None:
-            outputs = plus_bias(outputs, self.bias)
+            outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
+
+    def _product(self, inputs: Any, kernel: Any) -> tf.Tensor:
+        return tensorflow_faults.einsum(self.equation, inputs, kernel)
+
+    def _letters(self) -> tuple[tuple[str, str], str]:
+        """Returns the letters of inputs and outputs, with digits for the axes of `...`, and of the kernel."""
+        match = _EQUATION.fullmatch(self.equation)
+        assert match is not None, "checked by the constructor"
+        before, inputs, after, kernel, _, outputs, _ = match.groups()
+        spec: InputSpec = self.input_spec
+        rest = "".join(map(chr, range(ord("0"), ord("0") + (spec.ndim or 0) - len(inputs))))
+        start, end = rest if before else "", rest if after else ""
+        return (start + inputs + end, start + outputs + end), kernel
+
+    def _tfkit_tables(self) -> list[Table]:
+        """Returns `kernel`, which has a scale for each entry of an output that it determines."""
+        (_, outputs), kernel = self._letters()
+        shape = self._tfkit_float_shape or ()
+        sizes = dict(zip(kernel, shape, strict=True))
+        summed = tuple(axis for axis, letter in enumerate(kernel) if letter not in outputs)
+        return [Table("kernel", shape, summed, tuple(sizes.get(letter, 1) for letter in outputs))]
+
+    def _tfkit_summed_inputs(self, inputs: tf.Tensor) -> tuple[int, ...]:
+        """Returns the axes of the inputs over which the product sums."""
+        (letters, outputs), _ = self._letters()
+        return tuple(axis for axis, letter in enumerate(letters) if letter not in outputs)
+
+    def _tfkit_scale_of_outputs(self, scale: tf.Tensor) -> tf.Tensor:
+        """Returns the scale of inputs with the axes of the outputs."""
+        (letters, outputs), _ = self._letters()
+        scale = tf.squeeze(scale, self._tfkit_summed_inputs(scale))
+        kept = [letter for letter in letters if letter in outputs]
+        scale = tf.transpose(scale, [kept.index(letter) for letter in outputs if letter in kept])
+        for axis, letter in enumerate(outputs):
+            if letter not in kept:
+                scale = tf.expand_dims(scale, axis)
+        return scale

@@ -7,14 +7,17 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src import constraints, regularizers
-from tfkit.src.core.layer import Layer
 from tfkit.src.errors.frames import warn
 from tfkit.src.initializers import lookup as initializers
-from tfkit.src.layers.checks import check_absent, check_positive_integer
+from tfkit.src.layers.checks import check_positive_integer
+from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.quantized.base import Quantizable
+from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.layers.sparse import dense
+from tfkit.src.ops.arithmetic import not_equal
 
 
-class Embedding(Layer):
+class Embedding(Quantizable):
     """Maps each integer from 0 to `input_dim - 1` to a trained vector: `embeddings[inputs]`.
 
     `embeddings` has shape `(input_dim, output_dim)`.
@@ -32,9 +35,11 @@ class Embedding(Layer):
             there, which later layers, losses and metrics respect. Default: `False`.
         weights: value of `embeddings`, an array of shape `(input_dim, output_dim)`, which replaces
             the initial one; `None` for the initializer's.
-        lora_rank: not supported; must be `None`.
-        lora_alpha: not supported; must be `None`.
-        quantization_config: not supported; must be `None`.
+        lora_rank: positive integer, to freeze `embeddings` and train two small matrices whose product is
+            added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
+        lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
+        quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
+            beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -56,6 +61,8 @@ class Embedding(Layer):
         [[True, True, False]]
     """
 
+    embeddings = MainWeight()
+    _tfkit_main, _tfkit_kind_of_main = "embeddings", "embedding"
     _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 
     def __init__(
@@ -67,18 +74,12 @@ class Embedding(Layer):
         embeddings_constraint: Any = None,
         mask_zero: bool = False,
         weights: Any = None,
-        lora_rank: None = None,
-        lora_alpha: None = None,
-        quantization_config: None = None,
+        lora_rank: int | None = None,
+        lora_alpha: float | None = None,
+        quantization_config: Any = None,
         **kwargs: Any,
     ) -> None:
         check_positive_integer(self, input_dim=input_dim, output_dim=output_dim)
-        check_absent(
-            self,
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
-            quantization_config=quantization_config,
-        )
         if kwargs.pop("input_length", None) is not None:
             warn("Argument `input_length` is deprecated. Just remove it.")
         super().__init__(**kwargs)
@@ -87,6 +88,8 @@ class Embedding(Layer):
         self.embeddings_initializer = initializers.get(embeddings_initializer)
         self.embeddings_regularizer = regularizers.get(embeddings_regularizer)
         self.embeddings_constraint = constraints.get(embeddings_constraint)
+        self._tfkit_take_lora(lora_rank, lora_alpha)
+        self._tfkit_take_quantization(quantization_config)
         self.mask_zero = mask_zero
         self.supports_masking = mask_zero
         self.autocast = False  # In 16 bits, float ids above 256 would be rounded to other ids.
@@ -97,13 +100,12 @@ class Embedding(Layer):
     def build(self, input_shape: Any = None) -> None:
         """Makes `embeddings`, of shape `(input_dim, output_dim)`."""
         if not self.built:
-            self.embeddings = self.add_weight(
-                name="embeddings",
-                shape=(self.input_dim, self.output_dim),
-                initializer=self.embeddings_initializer,
-                regularizer=self.embeddings_regularizer,
-                constraint=self.embeddings_constraint,
-            )
+            self._tfkit_add_tables()
+            self._tfkit_add_requested_lora()
+
+    def _tfkit_add_tables(self) -> None:
+        """Makes `embeddings`."""
+        self._tfkit_add_main((self.input_dim, self.output_dim))
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the vectors of the ids `inputs`."""
@@ -114,11 +116,28 @@ class Embedding(Layer):
             )
         inputs = dense(inputs)
         ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
-        return tf.cast(tf.nn.embedding_lookup(self.embeddings, ids), self.compute_dtype)
+        return tf.cast(self._rows(ids), self.compute_dtype)
+
+    def _rows(self, ids: tf.Tensor) -> tf.Tensor:
+        scheme = self._tfkit_scheme()
+        if scheme is None:
+            rows = tf.nn.embedding_lookup(vars(self)["embeddings"], ids)
+        else:
+            rows = scheme.rows(self, self._tfkit_table("embeddings"), ids)
+        if self.lora_enabled:  # The sum of the whole tables is not needed.
+            a, b, scale = self._tfkit_lora()
+            rows += scale * tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)
+        return rows
+
+    def _tfkit_tables(self) -> list[Table]:
+        """Returns `embeddings`, which has a scale for each vector."""
+        shape = (self.input_dim, self.output_dim)
+        return [Table("embeddings", shape, (1,), (self.input_dim,), group_axis=1)]
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:
         """Returns the mask of ids other than 0, if `mask_zero`."""
-        return tf.not_equal(dense(inputs), 0) if self.mask_zero else None
+        # An op, because a model file can name it where this is called on a symbolic tensor.
+        return not_equal(dense(inputs), 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without `weights`: these are state."""

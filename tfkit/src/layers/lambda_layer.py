@@ -12,6 +12,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.errors import frames
 from tfkit.src.registry import serialization
+from tfkit.src.registry.constructors import NoConfigurationError
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic.specs import is_shape, shapes_of
 
@@ -118,7 +119,7 @@ class Lambda(Layer):
         """Returns the constructor's arguments, functions by their names.
 
         Raises:
-            TypeError: for a lambda, which has no name.
+            NoConfigurationError: for a lambda, which has no name.
         """
         arguments = {
             "function": self.function,
@@ -129,7 +130,7 @@ class Lambda(Layer):
         try:
             config = serialization.serialize_keras_object(arguments)
         except TypeError as error:
-            raise TypeError(
+            raise NoConfigurationError(
                 f"Cannot make the configuration of Lambda '{self.path}'. {error}"
             ) from None
         return {**super().get_config(), **config}

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
+from tfkit.src.ops import arithmetic, reductions
 
 
 class Masking(Layer):
@@ -46,4 +47,7 @@ class Masking(Layer):
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:
         """Returns the mask of steps in which a feature differs from `mask_value`."""
-        return tf.reduce_any(tf.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1)
+        # Ops, because a model file can name them where this is called on a symbolic tensor.
+        return reductions.any(
+            arithmetic.not_equal(inputs, tf.cast(self.mask_value, inputs.dtype)), axis=-1
+        )

@@ -9,6 +9,8 @@ import tensorflow as tf
 from tfkit.src.core.context import current_frame
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.embedding import Embedding
+from tfkit.src.layers.quantized.tables import Table
+from tfkit.src.registry.serialization import serialize_keras_object
 
 
 class ReversibleEmbedding(Embedding):
@@ -93,19 +95,33 @@ class ReversibleEmbedding(Embedding):
         self.reverse_dtype = reverse_dtype
         self.logit_soft_cap = logit_soft_cap
 
-    def build(self, input_shape: Any = None) -> None:
+    def _tfkit_add_tables(self) -> None:
         """Makes `embeddings` and, unless `tie_weights`, `reverse_embeddings`."""
-        if self.built:
+        super()._tfkit_add_tables()
+        scheme = self._tfkit_scheme()
+        if self.tie_weights:
             return
-        super().build(input_shape)
+        if scheme is not None:
+            scheme.add(self, self._tfkit_table("reverse_embeddings"))
+            return
+        self.reverse_embeddings = self.add_weight(
+            name="reverse_embeddings",
+            shape=(self.output_dim, self.input_dim),
+            initializer=self.embeddings_initializer,
+            regularizer=self.embeddings_regularizer,
+            constraint=self.embeddings_constraint,
+        )
+
+    def _tfkit_tables(self) -> list[Table]:
+        """Returns both weights; each has a scale for each id."""
+        tables = super()._tfkit_tables()
         if not self.tie_weights:
-            self.reverse_embeddings = self.add_weight(
-                name="reverse_embeddings",
-                shape=(self.output_dim, self.input_dim),
-                initializer=self.embeddings_initializer,
-                regularizer=self.embeddings_regularizer,
-                constraint=self.embeddings_constraint,
+            shape = (self.output_dim, self.input_dim)
+            # Of 4 bits they are packed as in Keras, otherwise than other weights.
+            tables.append(
+                Table("reverse_embeddings", shape, (0,), (self.input_dim,), 0, 0, "float32")
             )
+        return tables
 
     def call(self, inputs: Any, reverse: bool = False) -> tf.Tensor:
         """Returns the vectors of the ids `inputs`; with `reverse`, the logits of vectors."""
@@ -115,16 +131,33 @@ class ReversibleEmbedding(Embedding):
         if frame is not None and frame.layer is self:
             frame.gives_mask = False
         dtype = self.reverse_dtype or self.compute_dtype
-        weight = self.embeddings if self.tie_weights else self.reverse_embeddings
-        inputs, weight = tf.cast(inputs, dtype), tf.cast(weight, dtype)
+        inputs = tf.cast(inputs, dtype)
         shape = tf.concat([tf.shape(inputs)[:-1], [self.input_dim]], 0)
         rows = tf.reshape(inputs, [-1, self.output_dim])
-        logits = tf.reshape(tf.matmul(rows, weight, transpose_b=self.tie_weights), shape)
+        logits = tf.reshape(self._logits(rows), shape)
         logits = tf.ensure_shape(logits, [*inputs.shape[:-1], self.input_dim])
         if self.logit_soft_cap is None:
             return logits
         return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
 
+    def _logits(self, rows: tf.Tensor) -> tf.Tensor:
+        scheme, tied = self._tfkit_scheme(), self.tie_weights
+
+        def multiply(rows: tf.Tensor, weight: Any) -> tf.Tensor:
+            return tf.matmul(rows, tf.cast(weight, rows.dtype), transpose_b=tied)
+
+        if scheme is None:
+            return multiply(rows, self.embeddings if tied else self.reverse_embeddings)
+        table = self._tfkit_table("embeddings" if tied else "reverse_embeddings")
+        logits = self._tfkit_with_integers(scheme, table, rows, multiply)
+        if tied and self.lora_enabled:
+            a, b, scale = self._tfkit_lora()
+            logits += scale * multiply(multiply(rows, b), a)
+        return logits
+
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, and that nothing is quantized."""
-        return {**super().get_config(), "quantization_config": None}
+        """Returns the constructor's arguments, those of `Embedding` for LoRA and quantization among them."""
+        lora = {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
+        quantization = serialize_keras_object(self.quantization_config)
+        config = {**super().get_config(), "quantization_config": quantization}
+        return {**config, **lora} if self.lora_rank else config

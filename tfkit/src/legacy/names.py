@@ -9,7 +9,7 @@ from typing import Any
 
 _HERE = "tfkit.src.legacy."
 
-_BACKEND = ("backend_math", "backend_tensors", "backend_layers")
+_BACKEND = ("backend_math", "backend_tensors", "backend_layers", "backend_rnn")
 # The files with the further names of a public module; each is imported when a name is first looked for.
 _PLACES = {"backend": _BACKEND, "losses": ("losses",), "metrics": ("losses",)}
 

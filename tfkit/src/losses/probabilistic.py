@@ -99,7 +99,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
 class KLDivergence(FunctionLoss):
     """The Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred))` over the last axis.
 
-    Probabilities are clipped to at least `tfkit.src.base.settings.epsilon()`.
+    Probabilities are clipped to at least `tfkit.config.epsilon()`.
 
     Args:
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
@@ -107,7 +107,7 @@ class KLDivergence(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"kl_divergence"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: probabilities, `(batch, ..., d)`.
@@ -149,7 +149,7 @@ class Poisson(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"poisson"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: counts, `(batch, ..., d)`.
@@ -187,7 +187,7 @@ class CTC(FunctionLoss):
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default: `"ctc"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.

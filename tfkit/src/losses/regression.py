@@ -61,7 +61,7 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Returns the mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
 
-    The mean goes over the last axis. Targets nearer to 0 than `tfkit.src.base.settings.epsilon()` are divided
+    The mean goes over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
     by this instead.
 
     Args:
@@ -87,7 +87,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Returns the mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
 
-    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.src.base.settings.epsilon()`).
+    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
 
     Args:
         y_true: targets, `(..., d)`.
@@ -203,7 +203,7 @@ class MeanSquaredError(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"mean_squared_error"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -242,7 +242,7 @@ class MeanAbsoluteError(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"mean_absolute_error"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -272,7 +272,7 @@ class MeanAbsoluteError(FunctionLoss):
 class MeanAbsolutePercentageError(FunctionLoss):
     """The mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
 
-    The mean goes over the last axis. Targets nearer to 0 than `tfkit.src.base.settings.epsilon()` are divided
+    The mean goes over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
     by this instead.
 
     Args:
@@ -281,7 +281,7 @@ class MeanAbsolutePercentageError(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"mean_absolute_percentage_error"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -313,7 +313,7 @@ class MeanAbsolutePercentageError(FunctionLoss):
 class MeanSquaredLogarithmicError(FunctionLoss):
     """The mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
 
-    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.src.base.settings.epsilon()`).
+    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
 
     Args:
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
@@ -321,7 +321,7 @@ class MeanSquaredLogarithmicError(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"mean_squared_logarithmic_error"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -364,7 +364,7 @@ class CosineSimilarity(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"cosine_similarity"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -407,7 +407,7 @@ class Huber(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"huber_loss"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.
@@ -451,7 +451,7 @@ class LogCosh(FunctionLoss):
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"log_cosh"`.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: targets, `(batch, ..., d)`.

@@ -78,7 +78,7 @@ def tversky(
 class Dice(FunctionLoss):
     """The Dice loss of overlap: `1 - 2 * sum(y_true * y_pred) / (sum(y_true) + sum(y_pred))`.
 
-    `tfkit.src.base.settings.epsilon()` is added to the denominator.
+    `tfkit.config.epsilon()` is added to the denominator.
 
     Args:
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
@@ -87,7 +87,7 @@ class Dice(FunctionLoss):
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"dice"`.
         axis: axis or axes to sum over; `None` for all, the batch included.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: masks, with values from 0 to 1.
@@ -123,7 +123,7 @@ class Tversky(FunctionLoss):
     """The Tversky loss of overlap: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
 
     `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
-    `invented = sum((1 - y_true) * y_pred)`; and `tfkit.src.base.settings.epsilon()` is added to the
+    `invented = sum((1 - y_true) * y_pred)`; and `tfkit.config.epsilon()` is added to the
     denominator. With `alpha = beta = 0.5` it is `Dice`.
 
     Args:
@@ -135,7 +135,7 @@ class Tversky(FunctionLoss):
         name: name of the loss; `None` for one that is made from the class's name. Default:
             `"tversky"`.
         axis: axis or axes to sum over; `None` for all, the batch included.
-        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.src.base.settings.floatx()`.
+        dtype: float dtype to compute in, or a dtype policy; `None` for `tfkit.config.floatx()`.
 
     Call arguments:
         y_true: masks, with values from 0 to 1.

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.confusion import (
     ConfusionCounts,
@@ -133,6 +134,7 @@ class AUC(Metric):
         """The numbers that predictions are compared with, in rising order."""
         return self._thresholds.tolist()
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
         y_pred = tf.convert_to_tensor(y_pred)

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry import constructors
@@ -210,6 +211,7 @@ class _DecisionCount(Metric):
         self.thresholds = checked_thresholds(thresholds)
         self.accumulator = self.add_variable((len(self.thresholds),), tf.zeros, name="accumulator")
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         counts = confusion_counts(y_true, y_pred, self.thresholds, sample_weight)
@@ -365,6 +367,7 @@ class _PrecisionOrRecall(Metric):
         self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
         setattr(self, self._other, self.add_variable(shape, tf.zeros, name=self._other))
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         counts = confusion_counts(

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 
 _AVERAGES = (None, "micro", "macro", "weighted")
@@ -94,6 +95,7 @@ class FBetaScore(Metric):
         self.intermediate_weights = count("intermediate_weights")
         self._built = True
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         y_true, y_pred = tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)

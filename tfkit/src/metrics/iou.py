@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry.dtypes import is_int
 
@@ -78,6 +79,7 @@ class IoU(Metric):
         self.sparse_y_pred = sparse_y_pred
         self.axis = axis
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the entries of a batch by target class and predicted class."""
         if not self.sparse_y_true:
@@ -167,6 +169,7 @@ class BinaryIoU(IoU):
         super().__init__(2, target_class_ids, name=name, dtype=dtype)
         self.threshold = threshold
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the entries of a batch by target class and predicted class."""
         y_pred = tf.cast(y_pred, tf.float32) >= self.threshold

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.confusion import ConfusionCounts, confusion_counts, even_thresholds
 
@@ -52,6 +53,7 @@ class _OperatingPoint(Metric):
         """The required level; also available as an attribute named after its rate, such as `specificity`."""
         return getattr(self, self._constrained)
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
         counts = confusion_counts(

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 
@@ -82,6 +83,7 @@ class R2Score(Metric):
         self.count = self.add_variable(shape, tf.zeros, name="count")
         self._built = True
 
+    @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds the weighted sums of a batch."""
         y_true, y_pred = squeeze_or_expand_to_same_rank(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import tensorflow as tf
 
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
@@ -88,6 +89,7 @@ class Sum(Metric):
         super().__init__(name=name, dtype=dtype)
         self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
 
+    @shortened
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Adds `values`, each times its weight."""
         values, _ = reduce_to_samples(values, sample_weight, tf.reduce_sum, self.dtype)
@@ -124,6 +126,7 @@ class Mean(Metric):
         self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
         self.count = self.add_variable((), tf.zeros, dtype=self.dtype, name="count")
 
+    @shortened
     def update_state(self, values: Any, sample_weight: Any = None) -> None:
         """Adds `values`, each with its weight."""
         own = replicas.rows()
@@ -177,6 +180,7 @@ class MeanMetricWrapper(Mean):
         if isinstance(fn, Loss) or kind_of(fn) == "losses":
             self._direction = "down"
 
+    @shortened
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:

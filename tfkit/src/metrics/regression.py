@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.regression import (
     log_cosh,
     mean_absolute_error,
@@ -71,6 +72,7 @@ class RootMeanSquaredError(Mean):
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
 
+    @shortened
     def update_state(  # type: ignore[override]
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:

@@ -28,9 +28,10 @@ from tfkit.src.models.graph import Graph, graph_between, operation_names, operat
 from tfkit.src.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.models.input_forms import match_form, path_of
 from tfkit.src.models.naming import local_names
+from tfkit.src.models.quantization import QuantizesLayers
 from tfkit.src.models.summary import html_summary, print_summary
 from tfkit.src.registry import tables as registry
-from tfkit.src.registry.configuration import is_ours, owner_of
+from tfkit.src.registry.configuration import is_ours, owner_of, require_all
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.saving.weights import save_weights
@@ -45,7 +46,7 @@ from tfkit.src.training.trainer import Trainer
 _LARGE = 200
 
 
-class Model(Trainer):
+class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize` takes no filters.
     """A layer with training, evaluation, prediction, saving and export.
 
     There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
@@ -470,6 +471,7 @@ class Model(Trainer):
             if type(self).get_config is Model.get_config:
                 known = self._tfkit.arguments
                 config = {key: value for key, value in config.items() if known.accepts(key)}
+                require_all(self, known, config)
             return config
         return {"name": self.name, "trainable": self.trainable, **graph_to_config(graph)}
 

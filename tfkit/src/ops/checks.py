@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.ops.promotion import as_tensor
+from tfkit.src.symbolic.tensors import KerasTensor
 
 
 def require_rank(name: str, x: Any, least: int) -> None:
@@ -32,6 +33,25 @@ def require_square(name: str, x: Any) -> None:
     if x.shape.rank is not None and not x.shape[-1:].is_compatible_with(x.shape[-2:-1]):
         raise ValueError(
             f"`{name}` must be a square matrix, or a batch of them. Received: {name}.shape={x.shape}"
+        )
+
+
+def require_known_square(x: Any, *args: Any, **kwargs: Any) -> None:
+    """Raises an error for symbolic matrices of which one size is known: they could be of any form.
+
+    Args:
+        x: the first argument of an op.
+        *args: its further arguments.
+        **kwargs: its further arguments.
+
+    Raises:
+        ValueError: when one of the last two sizes is known and the other is not.
+    """
+    sizes = tuple(x.shape or ())[-2:] if isinstance(x, KerasTensor) else ()
+    if None in sizes and any(sizes):
+        raise ValueError(
+            "Expected square matrices, with two known sizes or two unknown ones. "
+            f"Received: shape={x.shape}"
         )
 
 

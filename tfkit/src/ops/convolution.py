@@ -183,9 +183,9 @@ def convolve(
     images: Any, kernel: Any, strides: Any, padding: str, dilations: Any, bias: Any = None
 ) -> tf.Tensor:
     """Returns `conv` of images with channels last, plus `bias`: TensorFlow adds it during the convolution."""
-    channels, kernel_channels = images.shape[-1], kernel.shape[-2]
+    channels, kernel_channels, filters = images.shape[-1], kernel.shape[-2], kernel.shape[-1]
     if channels is not None and (
-        channels % kernel_channels or kernel.shape[-1] % (channels // kernel_channels)
+        channels % kernel_channels or (filters or 0) % (channels // kernel_channels)
     ):
         raise ValueError(
             "The number of input channels must match the kernel's, or both these and the filters must "

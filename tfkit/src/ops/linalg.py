@@ -7,11 +7,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.checks import as_axes, require_rank, require_square
+from tfkit.src.ops.checks import as_axes, require_known_square, require_rank, require_square
 from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.runtime.tensorflow_faults import widened
-from tfkit.src.symbolic.tensors import any_symbolic, record, symbolic_op
+from tfkit.src.symbolic.tensors import (
+    KerasTensor,
+    any_symbolic,
+    checked_symbolic_op,
+    record,
+    symbolic_op,
+)
 
 
 @symbolic_op
@@ -92,7 +98,7 @@ def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor
 # --- Factorisations -------------------------------------------------------------------------------
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
     """Returns the Cholesky factor: the lower triangular `L` with `L L^H = x`.
 
@@ -124,7 +130,7 @@ def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
     return tf.linalg.adjoint(factor) if upper else factor
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def cholesky_inverse(x: Any, upper: bool = False) -> tf.Tensor:
     """Returns the inverse of matrices that are given by their Cholesky factors.
 
@@ -215,7 +221,7 @@ def _singular_values(x: tf.Tensor) -> tf.Tensor:
     return tf.linalg.svd(widened(x), compute_uv=False)
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns eigenvalues and eigenvectors of square matrices, both complex.
 
@@ -241,7 +247,7 @@ def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
     return values, vectors
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns eigenvalues and eigenvectors of symmetric (Hermitian) matrices.
 
@@ -293,7 +299,7 @@ def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
     x = as_tensor(x)
     require_square("x", x)
     lu, order = tf.linalg.lu(x)
-    return lu, tf.math.invert_permutation(order)
+    return lu, tf.argsort(order)  # The inverse of each permutation.
 
 
 # --- Solving --------------------------------------------------------------------------------------
@@ -313,7 +319,18 @@ def _solve(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tf.Tensor:
     return function(a, b)
 
 
-@symbolic_op
+def _require_known_rows(a: Any, b: Any, *args: Any, **kwargs: Any) -> None:
+    """Raises an error for symbolic tensors of which it is not known that `b` has as many rows as `a`."""
+    require_known_square(a)
+    symbolic = isinstance(a, KerasTensor) and isinstance(b, KerasTensor) and a.ndim == b.ndim
+    if symbolic and b.shape[-2] is None and a.shape[-2] is not None:
+        raise ValueError(
+            "`b` must be known to have as many rows as `a`. "
+            f"Received: a.shape={a.shape}, b.shape={b.shape}"
+        )
+
+
+@checked_symbolic_op(_require_known_rows)
 def solve(a: Any, b: Any) -> tf.Tensor:
     """Returns the solution `x` of the linear equations `a x = b`.
 
@@ -337,7 +354,7 @@ def solve(a: Any, b: Any) -> tf.Tensor:
     return _solve(tf.linalg.solve, a, b)
 
 
-@symbolic_op
+@checked_symbolic_op(_require_known_rows)
 def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
     """Returns the solution `x` of `a x = b` for triangular matrices `a`.
 
@@ -392,7 +409,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
             f"Received: a.shape={a.shape}, b.shape={b.shape}"
         )
     if rcond is None:
-        rcond = _precision(a.dtype) * max(a.shape)
+        rcond = _precision(a.dtype) * tf.cast(tf.reduce_max(tf.shape(a)), a.dtype)
     return _solve(lambda a, b: tf.matmul(_pseudo_inverse(a, rcond), b), a, b)
 
 
@@ -402,7 +419,7 @@ def _precision(dtype: Any) -> float:
     return float(tf.experimental.numpy.finfo(dtype.as_numpy_dtype).eps)
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def inv(x: Any) -> tf.Tensor:
     """Returns the inverse of square matrices.
 
@@ -460,7 +477,7 @@ def _rounding(x: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.reduce_max(tf.shape(x)[-2:]), tf.float32) * _precision(x.dtype)
 
 
-@symbolic_op
+@checked_symbolic_op(require_known_square)
 def det(x: Any) -> tf.Tensor:
     """Returns the determinant of square matrices.
 

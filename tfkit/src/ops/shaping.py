@@ -14,7 +14,7 @@ from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
 from tfkit.src.ops.promotion import as_tensor, promote_tensors
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.runtime.sizes import as_sizes
-from tfkit.src.symbolic.tensors import symbolic_op
+from tfkit.src.symbolic.tensors import KerasTensor, checked_symbolic_op, symbolic_op
 
 
 def static_or_dynamic_shape(x: Any) -> tuple[Any, ...]:
@@ -108,7 +108,18 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
     return x
 
 
-@symbolic_op
+def _check_squeezed(x: Any, axis: int | Sequence[int] | None = None) -> None:
+    """Raises an error for an axis of a symbolic tensor that may have another size than 1."""
+    if axis is None or not isinstance(x, KerasTensor):
+        return
+    for a in positive_axes(as_axes(axis), x.ndim):
+        if x.shape[a] is None:
+            raise ValueError(
+                f"Cannot squeeze axis {a}, whose size is not known to be 1. Received: shape={x.shape}"
+            )
+
+
+@checked_symbolic_op(_check_squeezed)
 def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
     """Returns a tensor without axes of size 1.
 

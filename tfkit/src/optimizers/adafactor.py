@@ -10,7 +10,8 @@ import tensorflow as tf
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, multiply, square
 from tfkit.src.optimizers.options import Options, shares_options
-from tfkit.src.optimizers.slots import Slot, variable_path
+from tfkit.src.optimizers.slots import Slot
+from tfkit.src.variables.paths import variable_path
 
 
 def rms(x: Any) -> tf.Tensor:

@@ -22,11 +22,12 @@ from tfkit.src.optimizers.gradients import (
 )
 from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_overwriting
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
-from tfkit.src.optimizers.slots import SlotOwner, constant, variable_path
+from tfkit.src.optimizers.slots import SlotOwner, constant
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.registry.tables import is_builtin
 from tfkit.src.runtime import replicas
 from tfkit.src.variables.operators import Value
+from tfkit.src.variables.paths import variable_path
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
@@ -309,7 +310,12 @@ class Optimizer(SlotOwner):
                 "There must be one gradient for each variable. "
                 f"Received: {len(grads)} gradients for {len(variables)} variables."
             )
-        for variable in variables:
+        for gradient, variable in zip(grads, variables, strict=True):
+            if gradient is not None and not variable.shape.is_compatible_with(gradient.shape):
+                raise ValueError(
+                    f"The gradient of variable '{variable_path(variable)}' must have the variable's shape, "
+                    f"{variable.shape}. Received: a gradient of shape {gradient.shape}"
+                )
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.optimizers import distribution
-from tfkit.src.optimizers.slots import variable_path
+from tfkit.src.variables.paths import variable_path
 
 
 class Exclusions:

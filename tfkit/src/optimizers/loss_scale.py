@@ -39,7 +39,7 @@ class LossScaleOptimizer(Optimizer):
         Micikevicius et al., "Mixed precision training", 2018.
 
     Example:
-        >>> from tfkit.src.optimizers.sgd import SGD
+        >>> from tfkit.optimizers import SGD
         >>> optimizer = LossScaleOptimizer(SGD(0.5), initial_scale=4.0)
         >>> w = tf.Variable(1.0)
         >>> with tf.GradientTape() as tape:

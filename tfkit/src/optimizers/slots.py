@@ -13,12 +13,8 @@ from tfkit.src.base.names import auto_name
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
 from tfkit.src.runtime import replicas
+from tfkit.src.variables.paths import variable_path
 from tfkit.src.variables.variables import make_variable
-
-
-def variable_path(variable: tf.Variable) -> str:
-    """Returns the path of a layer's weight; the name of any other variable."""
-    return getattr(variable, "path", None) or variable.name.removesuffix(":0")
 
 
 def constant(value: float) -> Any:

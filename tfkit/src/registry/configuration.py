@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
-from tfkit.src.registry.constructors import ConstructorArguments
+from tfkit.src.registry.constructors import ConstructorArguments, NoConfigurationError
 
 _OF_EVERY_LAYER = ("name", "trainable", "dtype")
 
@@ -46,7 +46,7 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
         base: the class `Layer`.
 
     Raises:
-        TypeError: that names the argument that cannot be saved.
+        NoConfigurationError: that names the argument that cannot be saved.
     """
     config = {
         "name": layer.name,
@@ -67,6 +67,17 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
                 value = getattr(layer, name)
             _add(config, name, value, layer, builtin, required=owner is base)
     return config
+
+
+def require_all(layer: Recorded, recorded: ConstructorArguments, config: dict[str, Any]) -> None:
+    """Raises an error for a configuration without one of the constructor's arguments.
+
+    Raises:
+        NoConfigurationError: that names the argument that cannot be saved.
+    """
+    for name, value in recorded.as_dict().items():
+        if name not in (*_OF_EVERY_LAYER, *config):
+            _add({}, name, value, layer, builtin=False, required=True)
 
 
 def _extended(layer: Recorded, base: type) -> dict[str, Any]:
@@ -110,7 +121,7 @@ def _add(
         config[name] = _short(serialization.serialize_keras_object(value))
     except TypeError as error:
         if required:
-            raise TypeError(
+            raise NoConfigurationError(
                 f"Cannot make the configuration of {type(layer).__name__} '{layer.path}': its "
                 f"argument `{name}` cannot be saved. {error} Or define `get_config()` and "
                 "`from_config()`."

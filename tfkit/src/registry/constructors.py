@@ -27,6 +27,10 @@ class ConstructorSignature:
         return inspect.Signature(list(parameters)[1:])
 
 
+class NoConfigurationError(TypeError, NotImplementedError):
+    """The arguments of a constructor cannot become data: its class has to define `get_config()` itself."""
+
+
 class ConstructorArguments:
     """The arguments that an object was made with.
 
@@ -47,7 +51,7 @@ class ConstructorArguments:
         """Returns arguments by name, including defaults.
 
         Raises:
-            TypeError: for a constructor with `*args`, whose arguments have no names.
+            NoConfigurationError: for a constructor with `*args`, whose arguments have no names.
         """
         signature = inspect.signature(self.cls)
         bound = signature.bind(*self.args, **self.kwargs)
@@ -59,7 +63,7 @@ class ConstructorArguments:
                 arguments.update(value)
             elif kind is inspect.Parameter.VAR_POSITIONAL:
                 if value:
-                    raise TypeError(
+                    raise NoConfigurationError(
                         f"Cannot make the configuration of {self.cls.__name__}: its constructor takes "
                         f"`*{name}`, which have no names. Define `get_config()` and `from_config()`."
                     )

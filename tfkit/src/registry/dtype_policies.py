@@ -6,6 +6,7 @@ https://arxiv.org/abs/1710.03740).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base import settings
@@ -25,6 +26,8 @@ _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 # `None` means the default float type.
 _global_policy: PerThread[DTypePolicy | None] = PerThread("dtype policy", None)
+# The function that makes a policy of a name such as "int8_from_float32"; the module of these adds it.
+names_of_quantized: list[Callable[[str], DTypePolicy]] = []
 
 
 class DTypePolicy:
@@ -84,8 +87,8 @@ class DTypePolicy:
         return self._variable_dtype
 
     @property
-    def quantization_mode(self) -> None:
-        """Always `None`, because a `DTypePolicy` does not quantize."""
+    def quantization_mode(self) -> str | None:
+        """The mode of the quantization; `None` where nothing is quantized."""
         return None
 
     @property
@@ -114,7 +117,8 @@ class DTypePolicy:
 
 FloatDTypePolicy = DTypePolicy
 
-register_builtins("", [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
+for _kind in ("", "dtype_policies"):
+    register_builtins(_kind, [DTypePolicy], {"FloatDTypePolicy": DTypePolicy})
 
 
 def dtype_policy() -> DTypePolicy:
@@ -174,8 +178,8 @@ def get(identifier: Any) -> DTypePolicy:
     """Returns the dtype policy for an identifier.
 
     Args:
-        identifier: a name such as `"mixed_float16"`, a dtype, a configuration, a policy, or
-            `None` for the global one.
+        identifier: a name such as `"mixed_float16"` or `"int8_from_float32"`, a dtype, a configuration, a
+            policy, or `None` for the global one.
 
     Returns:
         A `DTypePolicy`.
@@ -192,9 +196,11 @@ def get(identifier: Any) -> DTypePolicy:
     if isinstance(identifier, DTypePolicy):
         return identifier
     if isinstance(identifier, dict):
-        found = resolve(identifier, "")
+        found = resolve(identifier, "dtype_policies")
         if isinstance(found, DTypePolicy):
             return found
+    elif isinstance(identifier, str) and "_from_" in identifier:
+        return names_of_quantized[0](identifier)
     else:
         return DTypePolicy(
             identifier if isinstance(identifier, str) else standardize_dtype(identifier)
@@ -236,4 +242,4 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> DT
         >>> deserialize(serialize(DTypePolicy("mixed_float16"))).name
         'mixed_float16'
     """
-    return deserialize_keras_object(config, custom_objects, kind="")
+    return deserialize_keras_object(config, custom_objects, kind="dtype_policies")

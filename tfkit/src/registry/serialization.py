@@ -5,6 +5,7 @@ A configuration is data: `registry` defines which classes and functions it may n
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import inspect
 from collections.abc import Iterable, Iterator
@@ -41,6 +42,46 @@ def writes_shared_objects() -> Iterator[None]:
         yield
     finally:
         _written.reset(token)
+
+
+def numbered_shared_objects(config: Any) -> Any:
+    """Returns a configuration in which only what occurs twice has a `shared_object_id`: 1, 2, ...
+
+    Dtype policies have none: there is one for all layers, and nothing depends on that.
+    """
+    counts: collections.Counter[int] = collections.Counter()
+
+    def count(item: Any) -> None:
+        if isinstance(item, dict):
+            counts.update(_shared_ids(item))
+        if isinstance(item, (dict, list, tuple)):
+            for each in item.values() if isinstance(item, dict) else item:
+                count(each)
+
+    count(config)
+    shared = [shared_id for shared_id, times in counts.items() if times > 1]
+    numbers = {shared_id: number for number, shared_id in enumerate(shared, 1)}
+
+    def numbered(item: Any) -> Any:
+        if isinstance(item, (list, tuple)):
+            return type(item)(map(numbered, item))
+        if not isinstance(item, dict):
+            return item
+        described = "class_name" in item
+        kept = [key for key in item if not (described and key == "shared_object_id")]
+        result = {key: numbered(item[key]) for key in kept}
+        number = [numbers[each] for each in _shared_ids(item) if each in numbers]
+        return {**result, "shared_object_id": number[0]} if number else result
+
+    return numbered(config)
+
+
+def _shared_ids(config: dict[str, Any]) -> list[int]:
+    """Returns the `shared_object_id` of a configuration, in a list that is empty if it needs none."""
+    found = config.get("shared_object_id")
+    if config.get("class_name") in (None, "DTypePolicy") or not isinstance(found, int):
+        return []
+    return [found]
 
 
 @contextlib.contextmanager
@@ -296,6 +337,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
             "config": references.name_of(function),
             "registered_name": "function",
         }
+    function = registry.own_form(function)
     if function.__name__ == "<lambda>" and not registry.is_registered(function):
         raise TypeError(
             "Cannot put a lambda into a configuration: it has no name. Define a function with "
@@ -319,7 +361,7 @@ def serialize_uncompiled(model: Tracked) -> dict[str, Any]:
 
 
 def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
-    cls = type(obj)
+    cls = registry.own_form(type(obj))
     kind = registry.kind_of(cls)
     if kind is not None:
         module = "keras" if kind == "" else f"keras.{kind}"
@@ -403,6 +445,13 @@ def deserialize_keras_object(
     if custom_objects:
         with custom_object_scope(custom_objects):
             return deserialize_keras_object(config, kind=kind)
+    if kind and isinstance(config, str) and kind != "layers":
+        return resolve(config, kind)
+    if kind and not (isinstance(config, dict) and {"class_name", "config"} <= config.keys()):
+        raise ValueError(
+            f"Expected a configuration of tfkit.{kind}: a dict with 'class_name' and 'config', as "
+            f"`serialize()` returns it. Received: {config!r}"
+        )
     if isinstance(config, (list, tuple)):
         items = [deserialize_keras_object(item) for item in config]
         return tuple(items) if isinstance(config, tuple) else items

@@ -20,6 +20,7 @@ from tfkit.src.errors.tracebacks import shortened
 
 _builtins: dict[str, dict[str, Any]] = {}
 _builtin_kinds: dict[Any, str] = {}
+_equals: dict[Any, Any] = {}
 _registered: dict[str, Any] = {}
 _registered_names: dict[Any, str] = {}
 
@@ -51,6 +52,16 @@ def register_builtins(
         ):
             item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
     table.update(aliases or {})
+
+
+def register_equals(own_forms: dict[Any, Any]) -> None:
+    """Enters functions and classes of TensorFlow; configurations name tfkit's own that compute the same."""
+    _equals.update(own_forms)
+
+
+def own_form(item: Any) -> Any:
+    """Returns tfkit's function or class that computes the same as one of TensorFlow; any other unchanged."""
+    return _equals.get(item, item)
 
 
 def is_builtin(item: Any) -> bool:
@@ -199,6 +210,11 @@ def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]
         ...     print(get_registered_object("twice") is len)
         True
     """
+    if not isinstance(custom_objects or {}, Mapping):
+        raise TypeError(
+            "`custom_objects` must be a dict from names to classes and functions, such as "
+            f"{{'MyLayer': MyLayer}}. Received: {custom_objects!r}"
+        )
     token = _scope.set({**_scope.get(), **(custom_objects or {})})
     try:
         yield

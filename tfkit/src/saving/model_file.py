@@ -61,8 +61,11 @@ def parts(
         TypeError: for a model whose configuration cannot be made.
     """
     _check_no_assets(model, kind)
-    with contextlib.nullcontext() if include_optimizer else serialization.without_compile():
-        config = serialization.serialize_uncompiled(model)
+    with (
+        serialization.writes_shared_objects(),
+        contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
+    ):
+        config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
     texts = {
         CONFIG: to_json(config),
         contents.NAMES: contents.layer_names(model),
@@ -127,6 +130,7 @@ def load_model(
             deferred: list[budget.Deferred] = []
             with (
                 budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred),
+                serialization.reads_shared_objects(),
                 contextlib.nullcontext() if compile else serialization.without_compile(),
             ):
                 model: ModelLike = serialization.deserialize_keras_object(from_json(config))

@@ -24,6 +24,21 @@ def get_mask(tensor: Any) -> Any:
     return getattr(tensor, "_keras_mask", None)
 
 
+def carried_mask(tensor: Any) -> Any:
+    """Returns the mask of `tensor`: the call that a functional model records as the origin of a mask.
+
+    Raises:
+        ValueError: for a tensor without a mask, which an input of the model replaces.
+    """
+    mask = get_mask(tensor)
+    if mask is None:
+        raise ValueError(
+            "The model uses the mask of a tensor that has none here, because the layer that makes the mask "
+            "is not part of the model. Begin the model before that layer, or make the mask an input."
+        )
+    return mask
+
+
 def set_mask(tensor: Any, mask: Any) -> None:
     """Sets the mask of `tensor`; objects that accept no attributes have none."""
     if mask is not None or get_mask(tensor) is not None:

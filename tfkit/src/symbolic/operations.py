@@ -125,7 +125,7 @@ class Operation(metaclass=abc.ABCMeta):
         An override that starts from `super().get_config()` gets the name.
 
         Raises:
-            TypeError: that names the argument that cannot be saved.
+            NoConfigurationError: that names the argument that cannot be saved.
         """
         recorded = self._arguments
         if type(self).get_config is not Operation.get_config:
@@ -136,7 +136,7 @@ class Operation(metaclass=abc.ABCMeta):
                 try:
                     config[name] = serialization.serialize_keras_object(value)
                 except TypeError as error:
-                    raise TypeError(
+                    raise constructors.NoConfigurationError(
                         f"Cannot make the configuration of operation '{self.name}': its argument "
                         f"`{name}` cannot be saved. {error} Or define `get_config()` and `from_config()`."
                     ) from None

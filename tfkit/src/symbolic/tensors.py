@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
@@ -26,8 +26,8 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _SCRATCH = "symbolic"  # the name of graphs that are made only for shapes
 
 
-def _immutable(name: str) -> Any:
-    """Returns a property that is set once, when its object is made."""
+def _immutable(name: str, text: str) -> Any:
+    """Returns a property, with its docstring, that is set once, when its object is made."""
 
     def refuse(self: Any, value: Any) -> None:
         raise AttributeError(
@@ -35,7 +35,21 @@ def _immutable(name: str) -> Any:
             f"`ops.reshape`, `ops.cast` or `KerasTensor(...)` gives. Received: {name}={value!r}"
         )
 
-    return property(lambda self: getattr(self, f"_{name}"), refuse)
+    return property(lambda self: getattr(self, f"_{name}"), refuse, doc=text)
+
+
+class History(NamedTuple):
+    """The origin of a symbolic tensor.
+
+    Attributes:
+        operation: the layer or function that was called.
+        node_index: the number of the call among those of the operation.
+        tensor_index: the number of the tensor among the outputs of the call.
+    """
+
+    operation: Any
+    node_index: int
+    tensor_index: int
 
 
 class KerasTensor:
@@ -84,15 +98,29 @@ class KerasTensor:
         self.name = name or "keras_tensor"
         self.node: Node | None = None
 
-    shape = _immutable("shape")
-    dtype = _immutable("dtype")
-    sparse = _immutable("sparse")
-    ragged = _immutable("ragged")
+    shape = _immutable(
+        "shape", "The sizes of the axes, a tuple; `None` for a size that is not known."
+    )
+    dtype = _immutable("dtype", "The name of the dtype.")
+    sparse = _immutable("sparse", "Whether it represents a `tf.SparseTensor`.")
+    ragged = _immutable("ragged", "Whether it represents a `tf.RaggedTensor`.")
 
     @property
     def ndim(self) -> int:
         """Number of axes."""
         return len(self.shape)
+
+    @property
+    def _keras_history(self) -> History:
+        """The call that computes the tensor; programs for Keras ask whether there is one, and read it."""
+        if self.node is None:
+            raise AttributeError(f"{self!r} is computed by no call.")
+        operation, outputs = self.node.operation, self.node.output_tensors
+        calls = getattr(
+            operation, "_inbound_nodes", [self.node]
+        )  # A function has one for each call.
+        index = next(index for index, node in enumerate(calls) if node is self.node)
+        return History(operation, index, [id(each) for each in outputs].index(id(self)))
 
     def __repr__(self) -> str:
         return (
@@ -157,6 +185,9 @@ class Node:
         self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
         for output in self.output_tensors:
             output.node = self
+            mask = masking.get_mask(output)
+            if isinstance(mask, KerasTensor) and mask.node is None:
+                Node(masking.carried_mask, (output,), {}, mask)
 
     @property
     def input_tensors(self) -> list[KerasTensor]:
@@ -318,27 +349,44 @@ def record(operation: Any, function: Callable[..., Any], args: Any, kwargs: dict
 
 def symbolic_op(function: Function) -> Function:
     """Returns a function of tensors that accepts symbolic tensors as well."""
+    return checked_symbolic_op(lambda *args, **kwargs: None)(function)
 
-    @functools.wraps(function)
-    def op(*args: Any, **kwargs: Any) -> Any:
-        try:
-            if any_symbolic(args, kwargs):
-                return record(op, function, args, kwargs)
-            return function(*args, **kwargs)
-        except BaseException as error:
-            argument_notes.add_arguments(error, function, args, kwargs)
-            tracebacks.shorten(error)
-            raise
 
-    return op  # type: ignore[return-value]
+def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Function]:
+    """Returns a decorator like `symbolic_op`.
+
+    Args:
+        check: is called with the arguments where a symbolic tensor is among them, and may refuse them.
+    """
+
+    def decorate(function: Function) -> Function:
+        @functools.wraps(function)
+        def op(*args: Any, **kwargs: Any) -> Any:
+            try:
+                if any_symbolic(args, kwargs):
+                    check(*args, **kwargs)
+                    return record(op, function, args, kwargs)
+                return function(*args, **kwargs)
+            except BaseException as error:
+                argument_notes.add_arguments(error, function, args, kwargs)
+                tracebacks.shorten(error)
+                raise
+
+        return op  # type: ignore[return-value]
+
+    return decorate
 
 
 class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
     """Makes plain `tf.*` functions accept symbolic tensors too."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:
-        if any_symbolic(args, kwargs):
-            return record(op, op, args, kwargs)
+        try:
+            if any_symbolic(args, kwargs):
+                return record(op, op, args, kwargs)
+        except BaseException as error:
+            tracebacks.shorten(error)
+            raise
         return self.NOT_SUPPORTED
 
 

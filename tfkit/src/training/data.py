@@ -85,8 +85,9 @@ class ArrayData:
 
     Args:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
-        batch_size: rows a step, 32 unless given.
+        batch_size: rows a step; `None` for those of `rows_a_step`.
         shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
+        num_steps: steps that divide the rows among them, without a `batch_size`.
 
     Attributes:
         known_size: rows of every batch, where a trace may rely on it; `None` if it may not.
@@ -94,15 +95,21 @@ class ArrayData:
 
     known_size: int | None = None
 
-    def __init__(self, data: Any, batch_size: int | None, shuffle: bool | str) -> None:
-        self.batch_size = 32 if batch_size is None else int(batch_size)
-        if self.batch_size < 1:
+    def __init__(
+        self,
+        data: Any,
+        batch_size: int | None,
+        shuffle: bool | str,
+        num_steps: int | None = None,
+    ) -> None:
+        if batch_size is not None and batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         self.shuffle = shuffle
         # For `fit(x, x)` of an autoencoder, one tensor is kept.
         once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
         self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
         self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
+        self.batch_size = rows_a_step(self.num_rows, batch_size, num_steps)
 
     @property
     def structure(self) -> Any:
@@ -151,6 +158,13 @@ class ArrayData:
     def batches(self) -> Iterator[Any]:
         """Yields the batches of a new pass."""
         return map(Pass(self, self.order()).batch, range(self.num_batches))
+
+
+def rows_a_step(num_rows: int, batch_size: int | None, num_steps: int | None) -> int:
+    """Returns the batch size for rows in memory: as given, else the share of each step, else 32."""
+    if batch_size is not None:
+        return int(batch_size)
+    return -(-num_rows // num_steps) if num_steps else 32
 
 
 class Pass(NamedTuple):
@@ -252,6 +266,7 @@ def make_arrays(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
+    num_steps: int | None = None,
 ) -> ArrayData:
     """Returns the data for arrays and tensors, like `make_data`.
 
@@ -263,7 +278,7 @@ def make_arrays(
     if class_weight is not None:
         packed = tuple(with_class_weight(packed, class_weight))
     check_lengths(packed)
-    return ArrayData(packed, batch_size, shuffle)
+    return ArrayData(packed, batch_size, shuffle, num_steps)
 
 
 def check_weights(y: Any, sample_weight: Any, class_weight: dict[int, float] | None) -> None:

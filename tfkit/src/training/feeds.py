@@ -262,6 +262,7 @@ class DatasetFeed:
             "passes": self._passes,
             "is_open": self._iterator is not None,
             "taken": self._taken,
+            "ran_out": self._ran_out,
             "drawn_from": self.data.drawn_from,
             # XLA compiles for the size of the first batch; another program would round differently.
             "size": -1 if self._program is None else self._program.size,
@@ -284,6 +285,8 @@ class DatasetFeed:
         if is_open:
             self.begin()
         self._taken = state["taken"]
+        # A state from inside an epoch may be that of a pass which is read to its end, and still open.
+        self._ran_out = state.get("ran_out", self.left == 0)
 
 
 def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed | DatasetFeed:

@@ -94,7 +94,13 @@ class ModelSteps(Compiled):
                 for term in self._tfkit_compiled_loss.terms(y, y_pred, sample_weight):
                     loss = term.loss(term.y, term.y_pred, sample_weight=term.sample_weight)
                     losses.append(term.weighted(loss))
-            losses += [tf.cast(it, losses[0].dtype if losses else it.dtype) for it in self.losses]
+            penalties = self.losses
+            if any(each is None for each in penalties):
+                raise ValueError(
+                    f"A regularizer or `add_loss()` in model '{self.name}' gave None. Expected a scalar "
+                    "tensor: end the function with `return`."
+                )
+            losses += [tf.cast(it, losses[0].dtype if losses else it.dtype) for it in penalties]
             if losses:
                 return losses[0] if len(losses) == 1 else tf.add_n(losses)
         if self._tfkit_compiled_loss is not None:

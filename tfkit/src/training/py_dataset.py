@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import contextlib
+import itertools
 import multiprocessing
 import warnings
 from collections.abc import Iterator
@@ -66,6 +67,14 @@ class PyDataset:
             f"{type(self).__name__} defines neither `__len__(self)` nor the property `num_batches`."
         )
 
+    def __iter__(self) -> Iterator[Any]:
+        """Yields the batches in order, in this thread; endlessly if their number is not known."""
+        count: int | None = None
+        with contextlib.suppress(NotImplementedError):
+            count = self.num_batches
+        for index in itertools.count() if count is None else range(count):
+            yield self[index]
+
     def on_epoch_begin(self) -> None:
         """Does nothing; called before each pass."""
 
@@ -104,11 +113,9 @@ class PyDatasetPasses:
     def _indices(self) -> Iterator[int]:
         count = self.dataset.num_batches
         if count is None:
-            index = 0
-            while True:
-                yield index
-                index += 1
-        yield from map(int, self._order(count) if self.shuffle else range(count))
+            yield from itertools.count()
+        else:
+            yield from map(int, self._order(count) if self.shuffle else range(count))
 
     def _order(self, count: int) -> Any:
         return generators_in_force().numpy.permutation(count)

@@ -26,6 +26,7 @@ from tfkit.src.training.data import (
     check_weights,
     make_arrays,
     pack_x_y_sample_weight,
+    rows_a_step,
     with_class_weight,
 )
 from tfkit.src.training.process_data import is_own_part
@@ -41,6 +42,7 @@ def make_data(
     batch_size: int | None = None,
     shuffle: bool | str = False,
     class_weight: dict[int, float] | None = None,
+    num_steps: int | None = None,
 ) -> ArrayData | DatasetData:
     """Converts data of any accepted type to one of the two forms.
 
@@ -51,6 +53,7 @@ def make_data(
         batch_size: rows a step, for arrays only.
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
+        num_steps: steps of a run, which without a `batch_size` divide the rows of arrays among them.
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
@@ -95,8 +98,8 @@ def make_data(
         if class_weight is not None:
             packed = tuple(with_class_weight(packed, class_weight))
         check_lengths(packed)
-        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle)
-    arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight)
+        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle, num_steps)
+    arrays = make_arrays(x, y, sample_weight, batch_size, shuffle, class_weight, num_steps)
     arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
     # A single batch counts as a full one.
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
@@ -232,10 +235,20 @@ def _length(batches: Any) -> int | None:
 
 
 def _as_batch(batch: Any) -> Any:
-    if isinstance(batch, list):
-        batch = tuple(batch)
-    batch = tf.nest.map_structure(_joined, batch)
+    batch = tf.nest.map_structure(_joined, _with_tuples(batch))
     return tf.nest.map_structure(as_tensor, without_none(batch))
+
+
+def _with_tuples(batch: Any) -> Any:
+    """Returns a batch with tuples instead of lists, which datasets do not have."""
+    if isinstance(batch, list):
+        if batch and isinstance(batch[0], (bool, int, float, str)):
+            raise ValueError(
+                "A batch consists of arrays or tensors, whose first axis is that of the samples. Received a "
+                f"list of numbers or texts: {brief(batch)}. Make an array of it: `np.array(...)`"
+            )
+        batch = tuple(batch)
+    return nests.mapped(_with_tuples, batch) if nests.is_nested(batch) else batch
 
 
 def _joined(leaf: Any) -> Any:
@@ -296,11 +309,13 @@ def _is_composite(leaf: Any) -> bool:
     return isinstance(leaf, (tf.RaggedTensor, tf.SparseTensor)) or hasattr(leaf, "tocoo")
 
 
-def _rows_dataset(data: Any, batch_size: int | None, shuffle: bool | str) -> DatasetData:
+def _rows_dataset(
+    data: Any, batch_size: int | None, shuffle: bool | str, num_steps: int | None
+) -> DatasetData:
     """Returns arrays that include ragged or sparse ones as a dataset, since programs cannot slice these."""
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
-    size = 32 if batch_size is None else batch_size
+    size = rows_a_step(num_rows, batch_size, num_steps)
     rows = tf.data.Dataset.range(num_rows)
     if shuffle:
         rows = rows.shuffle(num_rows, seed=int(generators_in_force().numpy.randint(2**31)))

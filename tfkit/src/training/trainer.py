@@ -102,7 +102,8 @@ class Trainer(OlderNames):
                 `tf.data.Dataset`, a generator or a loader of batches `(x, y)` or
                 `(x, y, sample_weight)`.
             y: targets, for inputs that are arrays; `None` for no targets, or with a dataset.
-            batch_size: rows per step, for arrays; `None` for 32.
+            batch_size: rows per step, for arrays; `None` for 32, or with `steps_per_epoch` for the share
+                of each step in all rows.
             epochs: index of the epoch, counted from 1, after which training ends. Default: `1`.
             verbose: 0 for no output, 1 for a progress bar, 2 for a line per epoch; `"auto"` is 1.
                 Default: `"auto"`.
@@ -119,7 +120,8 @@ class Trainer(OlderNames):
             initial_epoch: index of the first epoch, counted from 0. Default: `0`.
             steps_per_epoch: number of steps of an epoch; `None` for all of the data.
             validation_steps: number of steps of a validation; `None` for all of its data.
-            validation_batch_size: rows per step of validation; `None` for `batch_size`.
+            validation_batch_size: rows per step of validation; `None` for `batch_size`, and without that as
+                there, with `validation_steps`.
             validation_freq: number of epochs from one validation to the next, or a list of the
                 epochs, counted from 1, after which to validate. Default: `1`.
             resume: a folder, or a file whose name ends in `.h5`. Training continues from the state
@@ -153,13 +155,16 @@ class Trainer(OlderNames):
                 (x, y, sample_weight), validation_data = split_validation(
                     (x, y, sample_weight), validation_split
                 )
-            data = make_data(x, y, sample_weight, batch_size, shuffle, class_weight)
+            data = make_data(
+                x, y, sample_weight, batch_size, shuffle, class_weight, steps_per_epoch
+            )
             steps = loop.Steps(self, "train", data, steps_per_epoch)
             validation = None
             if validation_data is not None:
                 data = make_validation_data(
                     validation_data,
                     batch_size=validation_batch_size or batch_size,
+                    num_steps=validation_steps,
                     needs_targets=y is not None and self._tfkit_needs_targets,
                 )
                 evaluation = loop.Steps(self, "test", data, validation_steps)
@@ -231,7 +236,8 @@ class Trainer(OlderNames):
         Args:
             x: inputs, as in `fit`.
             y: targets, as in `fit`.
-            batch_size: rows per step, for arrays; `None` for 32.
+            batch_size: rows per step, for arrays; `None` for 32, or with `steps` for the share of each
+                step in all rows.
             verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
                 `"auto"`.
             sample_weight: factors of the losses of rows; `None` for 1.
@@ -250,7 +256,7 @@ class Trainer(OlderNames):
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._tfkit_check_compiled("evaluate")
         check_counts(batch_size=batch_size, steps=steps)
-        data = make_data(x, y, sample_weight, batch_size)
+        data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
             logs = loop.evaluate(self, data, verbose, steps, callbacks)
@@ -296,7 +302,8 @@ class Trainer(OlderNames):
 
         Args:
             x: inputs, as in `fit`.
-            batch_size: rows per step, for arrays; `None` for 32.
+            batch_size: rows per step, for arrays; `None` for 32, or with `steps` for the share of each
+                step in all rows.
             verbose: 0 for no output, 1 for a progress bar, 2 for one line; `"auto"` is 1. Default:
                 `"auto"`.
             steps: number of steps; `None` for all of the data.
@@ -313,7 +320,7 @@ class Trainer(OlderNames):
         """
         forks.check("`predict()`")
         check_counts(batch_size=batch_size, steps=steps)
-        data = make_data(x, None, None, batch_size)
+        data = make_data(x, None, None, batch_size, num_steps=steps)
         if stream:
             if callbacks is not None:
                 raise ValueError(

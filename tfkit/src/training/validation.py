@@ -30,13 +30,14 @@ class Validation(NamedTuple):
 
 
 def make_validation_data(
-    given: Any, batch_size: int | None, needs_targets: bool
+    given: Any, batch_size: int | None, num_steps: int | None, needs_targets: bool
 ) -> ArrayData | DatasetData:
     """Returns the data of `validation_data`.
 
     Args:
         given: the argument of `fit`.
         batch_size: rows per step, for arrays.
+        num_steps: steps of an evaluation, as in `make_data`.
         needs_targets: whether data without targets are refused: before the first epoch, not after it.
 
     Raises:
@@ -54,4 +55,5 @@ def make_validation_data(
             "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
             f"batches. Received: {given!r}"
         )
-    return make_data(x, y, sample_weight, None if is_batches(x) else batch_size)
+    size = None if is_batches(x) else batch_size
+    return make_data(x, y, sample_weight, size, num_steps=num_steps)

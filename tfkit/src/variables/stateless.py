@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.stateless import open_scopes
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.variables.operators import Value
+from tfkit.src.variables.paths import variable_path
 
 
 class StatelessScope:
@@ -158,7 +159,7 @@ def _fitting(variable: Any, value: Any) -> tf.Tensor:
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
             "Invalid value for a variable: all values in argument `mapping` must be tensors with the shape "
-            f"of their variable. Variable '{variable.path}' has shape {tuple(variable.shape)}. "
+            f"of their variable. Variable '{variable_path(variable)}' has shape {tuple(variable.shape)}. "
             f"Received: a value of shape {tensor.shape}"
         )
     return tensor

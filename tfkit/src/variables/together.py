@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.variables.paths import variable_path
 from tfkit.src.variables.stateless import stored_dtype
 from tfkit.src.variables.variables import lent
 
@@ -31,7 +32,7 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
         )
     arrays = [np.asarray(value) for value in values]
     for variable, array in zip(variables, arrays, strict=True):
-        named = f"{owner[:1].upper()}{owner[1:]} weight '{variable.path}'"
+        named = f"{owner[:1].upper()}{owner[1:]} weight '{variable_path(variable)}'"
         if tuple(variable.shape) != array.shape:
             raise ValueError(
                 f"{named} has shape {tuple(variable.shape)}, which is not compatible with the provided "

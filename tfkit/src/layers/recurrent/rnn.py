@@ -181,7 +181,14 @@ class RNN(Layer):
                 states = tf.nest.map_structure(lambda x: litert.of_batch(x, sequences), states)
         mask = tf.nest.flatten(mask)[0]
         if mask is not None:
-            mask = tf.transpose(tf.reshape(tf.cast(mask, tf.bool), tf.shape(sequences)[:2]))
+            mask = tf.cast(mask, tf.bool)
+            if not mask.shape[:2].is_compatible_with(sequences.shape[:2]):
+                raise ValueError(
+                    f"The mask of layer '{self.name}' (of type {type(self).__name__}) must have the batch "
+                    f"and steps of its inputs. Received: mask of shape {mask.shape}, inputs of shape "
+                    f"{sequences.shape}"
+                )
+            mask = tf.transpose(tf.reshape(mask, tf.shape(sequences)[:2]))
         inputs = _time_first(sequences)
         if self.go_backwards:
             inputs = tf.reverse(inputs, [0])

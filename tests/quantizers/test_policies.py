@@ -1,0 +1,62 @@
+"""Dtype policies of quantized layers against Keras's."""
+
+import keras
+import pytest
+
+import tfkit
+
+NAMES = [
+    "int8_from_float32",
+    "int8_from_mixed_bfloat16",
+    "int4_from_float32",
+    "int4/128_from_float32",
+    "int4/-1_from_bfloat16",
+    "float8_from_mixed_float16",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_policies_are_keras(name):
+    ours, theirs = tfkit.dtype_policies.get(name), keras.dtype_policies.get(name)
+    for attribute in ("name", "compute_dtype", "variable_dtype", "quantization_mode"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
+    assert repr(ours) == repr(theirs)
+    config = tfkit.dtype_policies.serialize(ours)
+    assert config == keras.dtype_policies.serialize(theirs)
+    for again in (tfkit.dtype_policies.deserialize(config), tfkit.dtype_policies.get(config)):
+        assert again == ours
+        assert hash(again) == hash(ours)
+
+
+def test_a_policy_without_a_source_takes_the_global_one():
+    assert tfkit.dtype_policies.QuantizedDTypePolicy("int8").name == "int8_from_float32"
+
+
+def test_lengths_of_histories_distinguish_policies():
+    make = tfkit.dtype_policies.QuantizedFloat8DTypePolicy
+    assert make("float8", amax_history_length=8) != make("float8")
+    assert make("float8", amax_history_length=8) == make("float8", amax_history_length=8)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda p: p.get("int9_from_float32"), "Expected one of .*int8.*'int9'"),
+        (lambda p: p.get("int8_from_floaty"), "Received: 'floaty'|floaty"),
+        (lambda p: p.QuantizedDTypePolicy("int8", "mixed_float16"), "doesn't work well.*float16"),
+        (lambda p: p.Int4DTypePolicy("int4"), "Expected.*'int4/<block_size>'"),
+        (lambda p: p.Int4DTypePolicy("int4/0"), "-1.*or a positive integer"),
+    ],
+)
+def test_refused_as_by_keras(make, message):
+    with pytest.raises(ValueError, match=message):
+        make(tfkit.dtype_policies)
+    with pytest.raises(ValueError):  # noqa: PT011
+        make(keras.dtype_policies)
+
+
+def test_modes_that_need_texts_say_what_to_use():
+    with pytest.raises(ValueError, match=r"does not have the quantization mode 'gptq'.*'int4'"):
+        tfkit.dtype_policies.get("gptq/4/128_from_float32")
+    with pytest.raises(TypeError, match="amax_history_length"):
+        tfkit.dtype_policies.QuantizedFloat8DTypePolicy("float8", amax_history_length=0)

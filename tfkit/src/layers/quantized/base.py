@@ -1,0 +1,252 @@
+"""The base of layers whose weights can be quantized."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import tensorflow as tf
+
+from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.changes import changing_weights
+from tfkit.src.layers.checks import check
+from tfkit.src.layers.lora import Adaptable
+from tfkit.src.layers.quantized import float8
+from tfkit.src.layers.quantized.tables import Int4, Int8, Table
+from tfkit.src.quantizers import lookup
+from tfkit.src.quantizers.configs import QuantizationConfig
+from tfkit.src.quantizers.of_layers import resolved
+from tfkit.src.registry import quantized_policies
+from tfkit.src.registry import tables as registry
+
+
+class Quantizable(Adaptable):
+    """The base of layers that can be quantized: they describe their weights as `_tfkit_tables`.
+
+    They call `_tfkit_take_quantization` in the constructor, make their main weights by `_tfkit_add_main` in
+    `build`, and multiply with them by `_tfkit_multiplied`.
+    """
+
+    _tfkit_modes: ClassVar[tuple[str, ...]] = ("int8", "int4")
+
+    quantization_config: Any = None
+    _tfkit_float_shape: tuple[int, ...] | None = None
+
+    def _tfkit_tables(self) -> list[Table]:
+        """Returns the weights that become integers, with the shapes that they have as floats."""
+        raise NotImplementedError
+
+    # --- Quantizing ---------------------------------------------------------------------------------
+
+    @shortened
+    def quantize(
+        self, mode: str | None = None, type_check: bool = True, config: Any = None
+    ) -> None:
+        """Replaces the main weights by integers, or makes the layer train in floats of 8 bits.
+
+        An optimizer that was built before is for other weights: compile the model again, or quantize the
+        layer by `model.quantize`.
+
+        Args:
+            mode: `"int8"`, `"int4"` or, for `Dense` and `EinsumDense`, `"float8"`; `None` for that of
+                `config`.
+            type_check: whether to refuse classes that extend one of tfkit's, whose `call` may use the floats.
+                Default: `True`.
+            config: a `tfkit.quantizers.QuantizationConfig`; `None` for the mode's own.
+
+        Raises:
+            ValueError: for another mode, before the layer is built, and if it is quantized already.
+            NotImplementedError: for a class that extends one of tfkit's, and for a mode that the layer does
+                not have.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> layer.quantize("int8")
+            >>> [(weight.label, weight.dtype.name) for weight in layer.weights]
+            [('bias', 'float32'), ('kernel', 'int8'), ('kernel_scale', 'float32')]
+        """
+        config = self._tfkit_checked_quantization(mode, type_check, config)
+        block_size = getattr(config, "block_size", None)
+        # A class that extends this one may have made the weight in a `build` of its own.
+        self._tfkit_float_shape = tuple(vars(self)[self._tfkit_main].shape)
+        policy = quantized_policies.quantized(self.dtype_policy, config.mode, block_size)
+        with changing_weights(self):
+            if config.mode == "float8":
+                float8.add_scales(self, quantized_policies.HISTORY_LENGTH)
+                self.dtype_policy = policy
+            else:
+                scheme = Int8(config) if config.mode == "int8" else Int4(config, block_size)
+                values = [
+                    (table, scheme.quantized(table, tf.convert_to_tensor(vars(self)[table.name])))
+                    for table in self._tfkit_tables()
+                ]
+                for table, value in values:
+                    delattr(self, table.name)
+                    scheme.add(self, table, value)
+                self.dtype_policy = policy
+            self.quantization_config = config
+
+    def _tfkit_checked_quantization(
+        self, mode: str | None, type_check: bool, config: Any
+    ) -> QuantizationConfig:
+        """Returns the configuration of a quantization that the layer can do."""
+        config = resolved(mode, config)
+        inherited = type_check and not registry.is_builtin(type(self))
+        if inherited or config.mode not in self._tfkit_modes:
+            why = (
+                "its `call` may use the floats. Pass `type_check=False` if it does not"
+                if inherited
+                else f"it has the modes {self._tfkit_modes}"
+            )
+            raise NotImplementedError(
+                f"Layer {type(self).__name__} does not have a `quantize` method implemented for mode "
+                f"'{config.mode}': {why}."
+            )
+        if not self.built:
+            raise ValueError(
+                f"Cannot quantize a layer that isn't yet built: {self._tfkit.title}. Build it, or call it on "
+                "some data, first."
+            )
+        if self.quantization_mode is not None:
+            raise ValueError(
+                f"Layer {self._tfkit.title} is already quantized with dtype_policy="
+                f"'{self.dtype_policy.name}'. Received: mode={config.mode}"
+            )
+        return config
+
+    # --- Building -----------------------------------------------------------------------------------
+
+    def _tfkit_take_quantization(self, config: Any) -> None:
+        """Keeps the constructor's configuration of the quantization that the dtype policy requests."""
+        config = lookup.get(config) if isinstance(config, dict) else config
+        holds = config is None or isinstance(config, QuantizationConfig)
+        check(self, holds, "quantization_config", "None or a QuantizationConfig", config)
+        mode = self.quantization_mode
+        holds = config is None or mode in (None, config.mode)
+        check(self, holds, "quantization_config", f"one of the mode of dtype, '{mode}'", config)
+        self.quantization_config = config
+
+    def _tfkit_add_main(self, shape: Any, initializer: Any = None) -> None:
+        """Makes the main weight in `build`: floats, or integers where the dtype policy says so.
+
+        Args:
+            shape: its shape as floats.
+            initializer: its initial value; `None` for that of the constructor.
+        """
+        main = self._tfkit_main
+        self._tfkit_float_shape = tuple(shape)
+        scheme = self._tfkit_scheme()
+        if scheme is not None:
+            scheme.add(self, self._tfkit_table(main))
+            return
+        if self._tfkit_is_float8:
+            policy: Any = self.dtype_policy
+            float8.add_scales(self, policy.amax_history_length)
+        weight = self.add_weight(
+            name=main,
+            shape=shape,
+            initializer=initializer or getattr(self, f"{main}_initializer"),
+            regularizer=getattr(self, f"{main}_regularizer"),
+            constraint=getattr(self, f"{main}_constraint"),
+        )
+        setattr(self, main, weight)
+
+    # --- Computing ----------------------------------------------------------------------------------
+
+    def _tfkit_scheme(self) -> Int8 | Int4 | None:
+        """Returns how the layer's weights are integers; `None` if they are floats."""
+        mode = self.quantization_mode
+        if mode not in ("int8", "int4"):
+            return None
+        config = self.quantization_config
+        if mode == "int8":
+            return Int8(config)
+        default = getattr(config, "block_size", None) if config else 128
+        return Int4(config, getattr(self.dtype_policy, "block_size", default))
+
+    @property
+    def _tfkit_is_float8(self) -> bool:
+        return self.quantization_mode == "float8" and "float8" in self._tfkit_modes
+
+    def _tfkit_table(self, name: str) -> Table:
+        return next(table for table in self._tfkit_tables() if table.name == name)
+
+    def _tfkit_multiplied(
+        self, inputs: tf.Tensor, multiply: Callable[[Any, Any], tf.Tensor], training: Any
+    ) -> tf.Tensor:
+        """Returns the product of inputs and main weight, whatever the form of that is.
+
+        Args:
+            inputs: floats.
+            multiply: returns the product of inputs and of a kernel of floats.
+            training: whether the layer is trained.
+        """
+        name = self._tfkit_main
+        scheme = self._tfkit_scheme()
+        if scheme is None:
+            kernel = getattr(self, name)
+            if self._tfkit_is_float8:
+                return float8.product(self, inputs, kernel, multiply, training)
+            return multiply(inputs, kernel)
+        table = self._tfkit_table(name)
+        outputs = self._tfkit_with_integers(scheme, table, inputs, multiply)
+        if self.lora_enabled:
+            a, b, scale = self._tfkit_lora()
+            low_rank = tf.tensordot(tf.convert_to_tensor(a), tf.convert_to_tensor(b), 1)
+            outputs += tf.cast(multiply(inputs, scale * low_rank), outputs.dtype)
+        return outputs
+
+    def _tfkit_added(self, bias: Any) -> Any:
+        """Returns the bias as it is added: in `float8` it has the digits of `bfloat16`, as in Keras."""
+        if not self._tfkit_is_float8:
+            return bias
+        return tf.cast(tf.cast(bias, tf.bfloat16), self.compute_dtype)
+
+    def _tfkit_with_integers(
+        self, scheme: Int8 | Int4, table: Table, inputs: tf.Tensor, multiply: Callable[..., Any]
+    ) -> tf.Tensor:
+        # Products of integers as floats: exact up to 2**24, and on a CPU ten times as fast as products of
+        # `int8`, for which TensorFlow has no fast kernel (2.21).
+        factor, divisor = scheme.factor(self, table), scheme.divisor(self, table)
+        inputs_as_floats = tf.cast(inputs, tf.float32)
+        quantizer = scheme.activation_quantizer
+        if quantizer is not None:
+            axes = self._tfkit_summed_inputs(inputs)
+            integers, scale = quantizer(inputs_as_floats, axis=axes)
+            integers, scale = tf.cast(integers, tf.float32), tf.stop_gradient(scale)
+            # The value of `integers` with the gradient of `inputs * scale`: that of rounding is zero.
+            scaled = inputs_as_floats * scale
+            inputs_as_floats = scaled + tf.stop_gradient(integers - scaled)
+            divisor *= self._tfkit_scale_of_outputs(scale)
+        return tf.cast(multiply(inputs_as_floats, factor) / divisor, inputs.dtype)
+
+    def _tfkit_summed_inputs(self, inputs: tf.Tensor) -> tuple[int, ...]:
+        """Returns the axes of the inputs over which the product sums."""
+        return (-1,)
+
+    def _tfkit_scale_of_outputs(self, scale: tf.Tensor) -> tf.Tensor:
+        """Returns the scale of inputs, of size 1 along summed axes, in a shape that broadcasts to outputs."""
+        return scale
+
+    def _tfkit_main_value(self, weight: Any) -> Any:
+        """Returns the main weight as an attribute shows it: integers of 4 bits in their own shape."""
+        scheme = self._tfkit_scheme()
+        if scheme is None:
+            return super()._tfkit_main_value(weight)
+        table = self._tfkit_table(self._tfkit_main)
+        if self.lora_enabled:
+            return self._tfkit_adapted(scheme.floats(self, table))
+        return weight if isinstance(scheme, Int8) else scheme.integers(self, table)
+
+    def _tfkit_main_shape(self) -> list[int]:
+        """Returns the shape of the main weight as floats."""
+        return list(self._tfkit_float_shape or super()._tfkit_main_shape())
+
+    def _tfkit_merged(self) -> dict[str, Any]:
+        """Returns what a file of Keras stores in place of the main weight and its LoRA, by attribute."""
+        scheme = self._tfkit_scheme()
+        if scheme is None:
+            return super()._tfkit_merged()
+        table = self._tfkit_table(self._tfkit_main)
+        return scheme.quantized(table, self._tfkit_adapted(scheme.floats(self, table)))

@@ -1,0 +1,96 @@
+"""Products in floats of 8 bits, whose scales follow the largest values of the last steps.
+
+An update replaces the scales and histories by their gradients, which therefore are the new values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.quantizers.float8 import (
+    LARGEST,
+    compute_float8_amax_history,
+    compute_float8_scale,
+    quantize_and_dequantize,
+)
+
+_FORWARD, _BACKWARD = "float8_e4m3fn", "float8_e5m2"
+_ROUNDED = ("inputs", "kernel", "outputs_grad")
+
+
+def add_scales(layer: Layer, history_length: int) -> None:
+    """Makes the scales and the histories of largest values of a layer."""
+    for name in _ROUNDED:
+        shapes = {"scale": ((), "ones"), "amax_history": ((history_length,), "zeros")}
+        for part, (shape, first) in shapes.items():
+            weight = layer.add_weight(
+                shape,
+                first,
+                name=f"{name}_{part}",
+                trainable=True,
+                autocast=False,
+                overwrite_with_gradient=True,
+            )
+            setattr(layer, f"{name}_{part}", weight)
+
+
+def product(
+    layer: Any, inputs: Any, kernel: Any, multiply: Callable[..., Any], training: Any
+) -> Any:
+    """Returns a product whose factors, and whose gradient, are rounded to 8 bits.
+
+    Args:
+        layer: the layer with the scales.
+        inputs: its inputs.
+        kernel: its kernel.
+        multiply: returns the product of inputs and kernel.
+        training: whether the scales are followed.
+    """
+    inputs = _rounded(layer, "inputs", inputs, training)
+    kernel = _rounded(layer, "kernel", kernel, training)
+    outputs = multiply(inputs, kernel)
+    return _with_rounded_gradient(layer, outputs) if training else outputs
+
+
+def _state(layer: Any, name: str) -> tuple[tf.Tensor, tf.Tensor]:
+    parts = ("scale", "amax_history")
+    scale, history = (tf.convert_to_tensor(getattr(layer, f"{name}_{part}")) for part in parts)
+    return scale, history
+
+
+def _next(x: tf.Tensor, scale: tf.Tensor, history: tf.Tensor, dtype: str) -> tuple[Any, Any]:
+    """Returns the scale and the history for the next step."""
+    new_scale = compute_float8_scale(tf.reduce_max(history), scale, LARGEST[dtype])
+    return new_scale, compute_float8_amax_history(x, history)
+
+
+def _rounded(layer: Any, name: str, x: Any, training: Any) -> tf.Tensor:
+    x = tf.convert_to_tensor(x)
+    scale, history = _state(layer, name)
+    if not training:
+        return quantize_and_dequantize(x, scale, _FORWARD, x.dtype)
+
+    @tf.custom_gradient
+    def rounded(x: tf.Tensor, scale: tf.Tensor, history: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> tuple[Any, ...]:
+            return (upstream, *_next(x, scale, history, _FORWARD))
+
+        return quantize_and_dequantize(x, scale, _FORWARD, x.dtype), gradient
+
+    return rounded(x, scale, history)
+
+
+def _with_rounded_gradient(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
+    @tf.custom_gradient
+    def identity(outputs: tf.Tensor, scale: tf.Tensor, history: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> tuple[Any, ...]:
+            rounded = quantize_and_dequantize(upstream, scale, _BACKWARD, upstream.dtype)
+            return (rounded, *_next(upstream, scale, history, _BACKWARD))
+
+        return tf.identity(outputs), gradient
+
+    return identity(outputs, *_state(layer, "outputs_grad"))

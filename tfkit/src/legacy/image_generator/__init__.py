@@ -1,0 +1,1 @@
+"""`ImageDataGenerator` of `tf.keras`: batches of images, each changed at random."""

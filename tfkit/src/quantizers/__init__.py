@@ -1,0 +1,1 @@
+"""Quantizers: floats as small integers, or as floats of 8 bits, and back."""

@@ -1,0 +1,1 @@
+"""Builds the documentation site: pages of the repository, examples and a reference of the public names."""
