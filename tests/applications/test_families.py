@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:Depreca
 
 @pytest.mark.parametrize("name", SMALL)
 def test_larger_models_have_the_layers_of_keras(name):
-    """The largest are compared when the list is written: see `architectures.py`."""
+    """The others are compared when the list is written: see `architectures.py`."""
     assert line(tfkit, name) in LIST.read_text(encoding="utf-8").splitlines()
 
 

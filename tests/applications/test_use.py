@@ -96,9 +96,21 @@ def test_a_frozen_base_with_a_new_head_learns_as_in_keras():
         assert changed == [trainable and each for each in convolutions]
 
 
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_a_seed_draws_the_weights_of_keras():
+    drawn = []
+    for library in (tfkit, keras):
+        library.utils.set_random_seed(1)
+        model = library.applications.ConvNeXtTiny(weights=None, include_top=False)
+        drawn.append([np.asarray(weight) for weight in model.weights])
+    for ours, theirs in zip(*drawn, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("ResNet50", {}), ("MobileNetV2", {"alpha": 0.35}), ("MobileNetV3Small", {}), ("VGG16", {})],
+    [("ResNet50", {}), ("MobileNetV2", {"alpha": 0.35}), ("MobileNetV3Small", {}), ("VGG16", {})]
+    + [("EfficientNetB0", {})],
 )
 def test_channels_may_be_first(name, arguments):
     """The same model as with channels last, on transposed images."""

@@ -85,8 +85,10 @@ def _convnext(options: Options, name: str, version: str, include_preprocessing: 
     x = image
     if include_preprocessing and x.shape[-1] == CHANNELS:
         x = Normalization(mean=_MEANS, variance=_VARIANCES, name=f"{name}_prestem_normalization")(x)
+    # All are made before the blocks, as in Keras, so that the same seed draws the same weights.
+    parts = [_smaller(channels, stage, name) for stage, channels in enumerate(network.channels)]
     for stage, (count, channels) in enumerate(zip(*network, strict=True)):
-        x = _smaller(x, channels, stage, name)
+        x = parts[stage](x)
         for block in range(count):
             x = _block(x, channels, f"{name}_stage_{stage}_block_{block}")
     if options.include_top:
@@ -99,16 +101,16 @@ def _convnext(options: Options, name: str, version: str, include_preprocessing: 
     return finish(options, image, x, name, file)
 
 
-def _smaller(x: KerasTensor, channels: int, stage: int, name: str) -> KerasTensor:
-    """Returns one place for each 4 x 4 pixels of an image, or for each 2 x 2 of a map of features."""
+def _smaller(channels: int, stage: int, name: str) -> Sequential:
+    """Returns the layers in front of a stage: each 4 x 4 pixels, or 2 x 2 places, become one place."""
     if stage == 0:
         conv = Conv2D(channels, 4, strides=4, name=f"{name}_stem_conv")
         normalization = LayerNormalization(epsilon=1e-6, name=f"{name}_stem_layernorm")
-        return Sequential([conv, normalization], name=f"{name}_stem")(x)
+        return Sequential([conv, normalization], name=f"{name}_stem")
     names = f"{name}_downsampling_{{}}_{stage - 1}"
     normalization = LayerNormalization(epsilon=1e-6, name=names.format("layernorm"))
     conv = Conv2D(channels, 2, strides=2, name=names.format("conv"))
-    return Sequential([normalization, conv], name=names.format("block"))(x)
+    return Sequential([normalization, conv], name=names.format("block"))
 
 
 def _block(x: KerasTensor, channels: int, name: str) -> KerasTensor:
