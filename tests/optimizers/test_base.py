@@ -342,11 +342,15 @@ def test_exclusion_reads_the_names_of_layers_too(pattern):
     assert spared[0] == spared[1] != []
 
 
-def test_exclusion_after_build_is_refused():
-    optimizer = optimizers.AdamW()
-    optimizer.build(oracle.make_variables())
-    with pytest.raises(ValueError, match="is built already"):
-        optimizer.exclude_from_weight_decay(var_names=["bias"])
+def test_exclusion_after_build_is_refused_unless_it_is_repeated():
+    optimizer, variables = optimizers.AdamW(), oracle.make_variables()
+    said = {"var_list": variables[:1], "var_names": ["bias"]}
+    optimizer.exclude_from_weight_decay(**said)
+    optimizer.build(variables)
+    optimizer.exclude_from_weight_decay(**said)
+    for other in ({}, {**said, "var_names": ["kernel"]}, {**said, "var_list": variables[:2]}):
+        with pytest.raises(ValueError, match="is built already"):
+            optimizer.exclude_from_weight_decay(**other)
 
 
 def test_missing_gradients_warn_and_leave_the_variable():

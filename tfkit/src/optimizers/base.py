@@ -456,6 +456,9 @@ class Optimizer(SlotOwner):
     ) -> None:
         """Excludes variables from weight decay; it must be called before `build`.
 
+        A second call replaces what the first one said. After `build` it may only repeat it, as code does
+        that runs on each replica of a strategy.
+
         Args:
             var_list: variables.
             var_names: regular expressions; a variable whose path contains one is spared, such as
@@ -464,12 +467,13 @@ class Optimizer(SlotOwner):
         Raises:
             ValueError: after `build`, when compiled programs may have the decay in them.
         """
-        if self.built:
+        exclusions = self._tfkit_untracked.exclusions
+        if self.built and not exclusions.are(var_list or (), var_names or ()):
             raise ValueError(
                 f"Optimizer '{self.name}' is built already. Call `exclude_from_weight_decay()` "
                 "before the first training step."
             )
-        self._tfkit_untracked.exclusions.set(var_list or (), var_names or ())
+        exclusions.set(var_list or (), var_names or ())
 
     def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
         """Returns the weight decay of one variable; `None` if it has none."""

@@ -12,6 +12,13 @@ from tfkit.src.optimizers import distribution
 from tfkit.src.variables.paths import variable_path
 
 
+def _keys_and_names(
+    variables: Sequence[tf.Variable], patterns: Sequence[str]
+) -> tuple[set[int], re.Pattern[str] | None]:
+    names = re.compile("|".join(patterns)) if patterns else None
+    return {distribution.key(variable) for variable in variables}, names
+
+
 class Exclusions:
     """Variables excluded from weight decay: by identity, by patterns of names, or by positions.
 
@@ -25,8 +32,11 @@ class Exclusions:
 
     def set(self, variables: Sequence[tf.Variable], patterns: Sequence[str]) -> None:
         """Excludes these variables, and those whose path contains a pattern, and no others."""
-        self._keys = {distribution.key(variable) for variable in variables}
-        self._names = re.compile("|".join(patterns)) if patterns else None
+        self._keys, self._names = _keys_and_names(variables, patterns)
+
+    def are(self, variables: Sequence[tf.Variable], patterns: Sequence[str]) -> bool:
+        """Whether `set` with these arguments would change nothing."""
+        return (self._keys, self._names) == _keys_and_names(variables, patterns)
 
     def learn(self, variables: Sequence[tf.Variable]) -> None:
         """Replaces positions by the variables at these positions."""
