@@ -134,6 +134,12 @@ def test_changed_requirements_are_installed(repository):
     assert (repository / ".venv" / "installed-examples").exists()
 
 
+def test_the_site_is_built_with_the_arguments(repository):
+    done = run(repository / "tools" / "site", "a folder")
+    assert done.returncode == 0
+    assert (repository / "calls").read_text() == "python -m documenting a folder\n"
+
+
 def test_old_python_is_refused(repository):
     shutil.rmtree(repository / ".venv")
     old = repository / "old-python"
