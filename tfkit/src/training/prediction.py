@@ -157,7 +157,14 @@ class Gathered:
             self._parts.append(leaves)
             return
         for array, leaf in zip(self._arrays, leaves, strict=True):
-            array[self._filled : self._filled + num_rows] = leaf
+            part = array[self._filled : self._filled + num_rows]
+            if leaf.shape != part.shape:  # NumPy would repeat a size of 1.
+                raise ValueError(
+                    "The outputs for all batches must have one shape, apart from the number of rows. "
+                    f"Received for {num_rows} rows: {leaf.shape}, where those before give: {part.shape}. "
+                    "Pad the outputs to one size, or predict with `stream=True`."
+                )
+            part[...] = leaf
         self._filled += num_rows
 
     def _can_be_filled(self, leaves: list[Any], num_rows: int) -> bool:
@@ -168,7 +175,13 @@ class Gathered:
         )
 
     def result(self) -> Any:
-        """Returns the whole result, in the form of the outputs."""
+        """Returns the whole result, in the form of the outputs.
+
+        Raises:
+            ValueError: if there was no batch.
+        """
+        if self._structure is None:
+            raise ValueError("The data has no batches to predict for. Expected at least one.")
         if self._arrays is not None:
             leaves: list[Any] = [array[: self._filled] for array in self._arrays]
         else:
