@@ -257,3 +257,15 @@ def test_a_training_that_fails_leaves_no_writer_behind(tmp_path):
         model.fit(rows, rows[:, :1], verbose=0, callbacks=callbacks)
     assert not tf.summary.should_record_summaries()
     assert not tf.summary.write("own", 1.0, step=1)
+
+
+def test_weights_that_are_not_finite_do_not_end_the_training(tmp_path):
+    model = Model()
+    model.layers = [layer("dense", kernel=np.array([np.nan, 1.0, np.inf]), bias=np.full(3, np.nan))]
+    run_in_chunks(TensorBoard(tmp_path, histogram_freq=1), model, epochs=1, steps=1, most=1)
+    counts = {
+        value.tag: tf.make_ndarray(value.tensor)[:, 2].sum()
+        for _, value in events(tmp_path / "train")
+        if value.tag.endswith("/histogram")
+    }
+    assert counts == {"kernel_0/histogram": 1, "bias_0/histogram": 0}

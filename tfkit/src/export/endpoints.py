@@ -178,6 +178,17 @@ def _check_dense(name: str, specs: list[Any]) -> None:
             )
 
 
+def _as_passed(layer: Layer, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Returns the arguments of `call` by position and by name: those of a `*args` have no names."""
+    parameters = inspect.signature(layer.call).parameters
+    names, kinds = list(parameters), [each.kind for each in parameters.values()]
+    if inspect.Parameter.VAR_POSITIONAL not in kinds:
+        return [], arguments
+    position, named = kinds.index(inspect.Parameter.VAR_POSITIONAL), dict(arguments)
+    leading = [named.pop(name) for name in names[:position]]
+    return [*leading, *named.pop(names[position], ())], named
+
+
 # --- Endpoints of layers and functions ----------------------------------------------------------------
 
 
@@ -207,7 +218,8 @@ def layer_endpoint(
         specs = tf.nest.map_structure(lambda leaf: _of_batch(leaf, batch_size), specs)
 
     def call(*args: Any) -> Any:
-        return layer(**dict(zip(specs, args, strict=True)), training=False)
+        leading, named = _as_passed(layer, dict(zip(specs, args, strict=True)))
+        return layer(*leading, **named, training=False)
 
     names = None if numbered else getattr(layer, "output_names", None)
     return traced_endpoint(name, call, specs, layer_names=names, **options)

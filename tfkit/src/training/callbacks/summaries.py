@@ -21,8 +21,9 @@ def write_scalar(name: str, value: Any, step: Any) -> None:
 
 
 def write_histogram(name: str, values: Any, step: Any) -> None:
-    """Writes the distribution of `values`, in 30 buckets of equal width."""
-    counts, edges = np.histogram(np.asarray(values, np.float64), _NUM_BUCKETS)
+    """Writes the distribution of `values`, in 30 buckets of equal width; NaN and infinity are in none."""
+    numbers = np.asarray(values, np.float64)
+    counts, edges = np.histogram(numbers[np.isfinite(numbers)], _NUM_BUCKETS)
     buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)
     _write(name, tf.constant(buckets), step, "histograms", _TENSOR)
 
