@@ -108,6 +108,7 @@ class _Convolution(Adaptable):
         activity_regularizer: Any = None,
         kernel_constraint: Any = None,
         bias_constraint: Any = None,
+        *,
         lora_rank: int | None = None,
         lora_alpha: float | None = None,
         **kwargs: Unpack[RegularizedOptions],
