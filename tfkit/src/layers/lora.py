@@ -23,7 +23,7 @@ class MainWeight:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, layer: Any, owner: type | None = None) -> Any:
+    def __get__(self, layer: Adaptable | None, owner: type | None = None) -> Any:
         """Returns the variable, its sum with the product of the small matrices, or integers."""
         if layer is None:
             return self
@@ -35,11 +35,11 @@ class MainWeight:
             )
         return layer._tfkit_main_value(vars(layer)[self._name])
 
-    def __set__(self, layer: Any, value: Any) -> None:
+    def __set__(self, layer: Adaptable, value: Any) -> None:
         """Keeps the variable."""
         vars(layer)[self._name] = value
 
-    def __delete__(self, layer: Any) -> None:
+    def __delete__(self, layer: Adaptable) -> None:
         """Removes the variable."""
         del vars(layer)[self._name]
 

@@ -39,7 +39,7 @@ def add_scales(layer: Layer, history_length: int) -> None:
 
 
 def product(
-    layer: Any, inputs: Any, kernel: Any, multiply: Callable[..., Any], training: Any
+    layer: Layer, inputs: Any, kernel: Any, multiply: Callable[..., Any], training: Any
 ) -> Any:
     """Returns a product whose factors, and whose gradient, are rounded to 8 bits.
 
@@ -56,7 +56,7 @@ def product(
     return _with_rounded_gradient(layer, outputs) if training else outputs
 
 
-def _state(layer: Any, name: str) -> tuple[tf.Tensor, tf.Tensor]:
+def _state(layer: Layer, name: str) -> tuple[tf.Tensor, tf.Tensor]:
     parts = ("scale", "amax_history")
     scale, history = (tf.convert_to_tensor(getattr(layer, f"{name}_{part}")) for part in parts)
     return scale, history
@@ -68,7 +68,7 @@ def _next(x: tf.Tensor, scale: tf.Tensor, history: tf.Tensor, dtype: str) -> tup
     return new_scale, compute_float8_amax_history(x, history)
 
 
-def _rounded(layer: Any, name: str, x: Any, training: Any) -> tf.Tensor:
+def _rounded(layer: Layer, name: str, x: Any, training: Any) -> tf.Tensor:
     x = tf.convert_to_tensor(x)
     scale, history = _state(layer, name)
     if not training:
@@ -84,7 +84,7 @@ def _rounded(layer: Any, name: str, x: Any, training: Any) -> tf.Tensor:
     return rounded(x, scale, history)
 
 
-def _with_rounded_gradient(layer: Any, outputs: tf.Tensor) -> tf.Tensor:
+def _with_rounded_gradient(layer: Layer, outputs: tf.Tensor) -> tf.Tensor:
     @tf.custom_gradient
     def identity(outputs: tf.Tensor, scale: tf.Tensor, history: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> tuple[Any, ...]:
