@@ -164,7 +164,7 @@ def rows_a_step(num_rows: int, batch_size: int | None, num_steps: int | None) ->
     """Returns the batch size for rows in memory: as given, else the share of each step, else 32."""
     if batch_size is not None:
         return int(batch_size)
-    return -(-num_rows // num_steps) if num_steps else 32
+    return int(-(-num_rows // num_steps)) if num_steps is not None and num_steps > 0 else 32
 
 
 class Pass(NamedTuple):
