@@ -311,10 +311,11 @@ class Optimizer(SlotOwner):
                 f"Received: {len(grads)} gradients for {len(variables)} variables."
             )
         for gradient, variable in zip(grads, variables, strict=True):
-            if gradient is not None and not variable.shape.is_compatible_with(gradient.shape):
+            shape = getattr(gradient, "shape", None)  # Slices may not know it.
+            if shape is not None and not variable.shape.is_compatible_with(shape):
                 raise ValueError(
-                    f"The gradient of variable '{variable_path(variable)}' must have the variable's shape, "
-                    f"{variable.shape}. Received: a gradient of shape {gradient.shape}"
+                    f"The gradient of variable '{variable_path(variable)}' must have the variable's "
+                    f"shape, {variable.shape}. Received: a gradient of shape {shape}"
                 )
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
