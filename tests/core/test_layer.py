@@ -380,6 +380,11 @@ def test_weights_know_whether_their_layer_is_frozen():
         (lambda: tfkit.layers.Dense(2, activation="rellu"), ValueError, "rellu.*'relu'"),
         (lambda: tfkit.layers.Dense(2, nme="x"), (TypeError, ValueError), "nme"),
         (lambda: tfkit.layers.Dense(2)(3), ValueError, "Only input tensors"),
+        (
+            lambda: tfkit.layers.Dense(2)(tf.ones((2, 3)), tf.ones((2, 3))),
+            TypeError,
+            r"`training` is passed by keyword only.*`call\(inputs, training\)`",
+        ),
         (lambda: tfkit.layers.Layer(name="a/b"), ValueError, "a/b"),
         (lambda: tfkit.layers.Layer(trainable="yes"), ValueError, "trainable=yes"),
         (lambda: linear_class(tfkit)(3).count_params(), ValueError, "isn't built"),

@@ -49,10 +49,12 @@ class CallSignature:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:
             bound = self.signature.bind(*args, **kwargs).arguments
+            if "training" in bound and "training" not in kwargs:  # A second input, by mistake.
+                raise TypeError("`training` is passed by keyword only")
         except TypeError as error:
             raise TypeError(
                 f"Layer '{layer.path}' cannot be called with these arguments: {error}. Its method is "
-                f"`call{self.signature}`."
+                f"`call({', '.join(self.names)})`."
             ) from None
         if self.has_training:
             training = bound.get("training")
