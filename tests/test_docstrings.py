@@ -70,6 +70,7 @@ ROOMS = (
         "models",
         "dtype_policies",
         "quantizers",
+        "distillation",
         "random",
         "tree",
     ),

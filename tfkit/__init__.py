@@ -11,6 +11,7 @@ from tfkit import backend as backend
 from tfkit import callbacks as callbacks
 from tfkit import config as config
 from tfkit import constraints as constraints
+from tfkit import distillation as distillation
 from tfkit import distribution as distribution
 from tfkit import dtype_policies as dtype_policies
 from tfkit import initializers as initializers

@@ -11,6 +11,7 @@ from typing import Any
 from tfkit import (
     activations,
     constraints,
+    distillation,
     initializers,
     layers,
     losses,
@@ -120,6 +121,7 @@ register_builtins(
     "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
 )
 _register("quantizers", quantizers, _is_class_or_function)
+_register("distillation", distillation, inspect.isclass)
 _register("constraints", constraints, inspect.isclass)
 _register("regularizers", regularizers, inspect.isclass)
 _register("layers", layers, inspect.isclass, _LAYERS)

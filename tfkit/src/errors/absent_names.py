@@ -17,9 +17,6 @@ _CALIBRATION = (
 # The names by module, with what to use instead; an empty text if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "distillation": (
-            "Write a model whose `compute_loss` compares its outputs with those of the teacher, too."
-        ),
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
     },
     "quantizers": {

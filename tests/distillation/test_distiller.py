@@ -1,0 +1,196 @@
+"""`Distiller` and its losses, beside Keras's, and beside the formula."""
+
+import copy
+
+import keras
+import numpy as np
+import pytest
+from keras import distillation as oracle
+
+import tfkit
+from tfkit import distillation, layers
+from tfkit.distillation import Distiller, FeatureDistillation, LogitsDistillation
+
+DRAWS = np.random.default_rng(0)
+T, S = DRAWS.normal(size=(2, 4, 5)).astype("float32")
+X = DRAWS.normal(size=(12, 3)).astype("float32")
+Y = DRAWS.integers(0, 5, 12)
+
+
+def probabilities(x):
+    powers = np.exp(x - x.max(axis=-1, keepdims=True))
+    return powers / powers.sum(axis=-1, keepdims=True)
+
+
+def model(library, width, classes=5, size=3, name=None):
+    hidden = library.layers.Dense(width, activation="tanh", name="hidden")
+    scores = library.layers.Dense(classes, name="scores")
+    return library.Sequential([library.Input((size,)), hidden, scores], name=name)
+
+
+def with_weights(seed, *models):
+    """Gives models the same weights."""
+    draws = np.random.default_rng(seed)
+    values = [draws.normal(size=weight.shape) for weight in models[0].weights]
+    for each in models:
+        each.set_weights(values)
+
+
+def labels_loss(library):
+    return library.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+
+@pytest.mark.parametrize("loss", ["kl_divergence", "categorical_crossentropy", "logits"])
+def test_softened_probabilities_are_compared(loss):
+    """Keras gives its losses the logits in place of probabilities."""
+    t, s = probabilities(T / 2), probabilities(S / 2)
+    expected = {"kl_divergence": np.sum(t * np.log(t / s), axis=-1).mean()}
+    expected["categorical_crossentropy"] = expected["logits"] = -np.sum(t * np.log(s), -1).mean()
+    given = tfkit.losses.CategoricalCrossentropy(from_logits=True) if loss == "logits" else loss
+    found = LogitsDistillation(2.0, given).compute_loss(T, S)
+    np.testing.assert_allclose(found, 4 * expected[loss], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("loss", "outputs"),
+    [
+        ("mse", lambda x: x),
+        ("cosine_similarity", lambda x: x),
+        (["mse", "mae"], lambda x: [x, x**2]),
+        (["mse", None], lambda x: [x, x**2]),
+        ({"a": "mse", "b": "mae"}, lambda x: {"a": x, "b": x**2}),
+    ],
+    ids=str,
+)
+def test_features_are_compared_as_in_keras(loss, outputs):
+    found = FeatureDistillation(loss).compute_loss(outputs(T), outputs(S))
+    expected = oracle.FeatureDistillation(loss).compute_loss(outputs(T), outputs(S))
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def trained(library, losses, **options):
+    """A distiller, and what it logs."""
+    models = model(library, 8, name="teacher"), model(library, 4, name="student")
+    for seed, each in enumerate(models):
+        with_weights(seed, each)
+    distiller = library.distillation.Distiller(*models, losses, **options)
+    distiller.compile("sgd", labels_loss(library), metrics=["accuracy"])
+    fit = distiller.fit(
+        X, Y, batch_size=4, epochs=2, shuffle=False, verbose=0, validation_data=(X, Y)
+    )
+    return distiller, fit.history
+
+
+@pytest.mark.parametrize("names", [(None, None), ("scores", "scores")])
+def test_a_student_is_trained_as_in_keras(names):
+    results = [
+        trained(
+            library,
+            [library.distillation.FeatureDistillation("mse", *names)] * 2,
+            distillation_loss_weights=[1.0, 0.5],
+            student_loss_weight=0.3,
+        )
+        for library in (tfkit, keras)
+    ]
+    (ours, history), (theirs, expected) = results
+    assert history.keys() == expected.keys()
+    for name, values in expected.items():
+        np.testing.assert_allclose(history[name], values, rtol=1e-5, err_msg=name)
+    for got, wanted in zip(ours.get_weights(), theirs.get_weights(), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-4, atol=1e-6)
+    assert ours.trainable_variables == ours.student.trainable_variables
+    np.testing.assert_allclose(ours.predict(X, verbose=0), ours.student.predict(X, verbose=0))
+
+
+def test_a_student_comes_near_its_teacher_without_labels():
+    teacher, student = model(tfkit, 8), model(tfkit, 8)
+    distiller = Distiller(teacher, student, LogitsDistillation(2.0))
+    distiller.compile(tfkit.optimizers.Adam(0.05))
+    losses = distiller.fit(X, batch_size=4, epochs=40, verbose=0).history["distillation_loss"]
+    assert losses[-1] < 0.05 * losses[0]
+
+
+def test_a_distiller_is_saved_copied_and_goes_on(tmp_path):
+    losses = [
+        LogitsDistillation(2.0, ["categorical_crossentropy"]),
+        FeatureDistillation(tfkit.losses.Huber(0.5), "scores", "scores"),
+    ]
+    distiller, _ = trained(tfkit, losses, student_loss_weight=0.2)
+    expected = distiller.evaluate(X, Y, verbose=0)
+    for name in ("d.h5", "d.keras"):
+        distiller.save(tmp_path / name)
+        loaded = tfkit.models.load_model(tmp_path / name)
+        assert loaded.student_loss_weight == 0.2
+        np.testing.assert_allclose(loaded.evaluate(X, Y, verbose=0), expected, rtol=1e-6)
+    copied = copy.deepcopy(distiller)
+    before = distiller.get_weights()
+    copied.fit(X, Y, verbose=0)
+    for got, wanted in zip(distiller.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(got, wanted)
+
+
+class Subclassed(tfkit.Model):
+    def __init__(self):
+        super().__init__()
+        self.scores = layers.Dense(5)
+
+    def call(self, inputs):
+        return self.scores(inputs)
+
+
+def test_a_student_may_be_a_subclassed_model():
+    student = Subclassed()
+    with pytest.raises(ValueError, match="'subclassed' is not built"):
+        Distiller(model(tfkit, 8), student, LogitsDistillation())
+    student(X)
+    distiller = Distiller(model(tfkit, 8), student, LogitsDistillation())
+    distiller.compile("sgd", labels_loss(tfkit))
+    assert len(distiller.fit(X, Y, epochs=2, verbose=0).history["loss"]) == 2
+    with pytest.raises(ValueError, match="needs a functional or sequential model"):
+        Distiller(model(tfkit, 8), student, FeatureDistillation("mse", "scores", "scores"))
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: LogitsDistillation(0.0), "temperature=0.0"),
+        (lambda: LogitsDistillation("a"), "'a'"),
+        (lambda: LogitsDistillation(loss=[None]), "at least"),
+        (lambda: FeatureDistillation(loss="nope"), "nope"),
+        (lambda: LogitsDistillation().compute_loss(T, S[:, :3]), r"\(4, 5\).*\(4, 3\)"),
+        (lambda: LogitsDistillation().compute_loss(T[:, :1], S[:, :1]), "two classes"),
+        (lambda: LogitsDistillation(loss=["mse"]).compute_loss([T, T], [S, S]), "1 losses and 2"),
+        (lambda: distiller_of(losses=[]), "at least one"),
+        (lambda: distiller_of(losses="kl"), "'kl'"),
+        (lambda: distiller_of(student=3), "`student` must be a model"),
+        (lambda: distiller_of(student=model(tfkit, 4, classes=2)), "from the student"),
+        (lambda: distiller_of(student=model(tfkit, 4, size=2)), "the same inputs"),
+        (lambda: distiller_of(student_loss_weight=2.0), "student_loss_weight=2.0"),
+        (lambda: distiller_of(distillation_loss_weights=[1, 2]), "2 weights for 1 losses"),
+        (lambda: distiller_of(FeatureDistillation("mse", "hidden", "hidden")), r"8.*4"),
+        (lambda: distiller_of(FeatureDistillation("mse", "none", "scores")), "none"),
+    ],
+)
+def test_errors_say_what_was_expected(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()
+
+
+def distiller_of(losses=None, student=None, **options):
+    losses = LogitsDistillation() if losses is None else losses
+    student = model(tfkit, 4) if student is None else student
+    teacher = model(tfkit, 8)
+    try:
+        return Distiller(teacher, student, losses, **options)
+    except (TypeError, ValueError):
+        assert teacher.trainable  # Nothing has changed after a refused call.
+        raise
+
+
+def test_a_loss_of_a_user_is_used():
+    class Distance(distillation.DistillationLoss):
+        def compute_loss(self, teacher_outputs, student_outputs, **kwargs):
+            return tfkit.ops.mean(tfkit.ops.abs(teacher_outputs - student_outputs))
+
+    _, history = trained(tfkit, Distance(), student_loss_weight=0.0)
+    np.testing.assert_allclose(history["loss"], history["distillation_loss"])

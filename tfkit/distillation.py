@@ -1,0 +1,6 @@
+"""Distillation: a small model learns from the outputs and features of a large one."""
+
+from tfkit.src.distillation.distiller import Distiller as Distiller
+from tfkit.src.distillation.losses import DistillationLoss as DistillationLoss
+from tfkit.src.distillation.losses import FeatureDistillation as FeatureDistillation
+from tfkit.src.distillation.losses import LogitsDistillation as LogitsDistillation
