@@ -8,10 +8,11 @@ import tfkit
 from tfkit.src.errors.absent_names import ABSENT
 
 MODULES = [
-    "", "activations", "callbacks", "config", "constraints", "datasets", "distillation", "dtype_policies", "export",
-    "initializers", "layers", "losses", "metrics", "mixed_precision", "models", "ops", "ops.image",
-    "ops.linalg", "ops.nn", "ops.numpy", "optimizers", "optimizers.schedules", "preprocessing", "quantizers",
-    "preprocessing.image", "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
+    "", "activations", "callbacks", "config", "constraints", "datasets", "distillation",
+    "dtype_policies", "export", "initializers", "layers", "losses", "metrics", "mixed_precision",
+    "models", "ops", "ops.image", "ops.linalg", "ops.nn", "ops.numpy", "optimizers",
+    "optimizers.schedules", "preprocessing", "quantizers", "preprocessing.image",
+    "preprocessing.sequence", "random", "regularizers", "saving", "tree", "utils",
     "utils.bounding_boxes", "visualization", "wrappers", "backend", "datasets.mnist", "datasets.imdb",
     "applications", "applications.imagenet_utils", "applications.resnet",
 ]  # fmt: skip

@@ -11,6 +11,7 @@ from tfkit.src.distillation.losses import DistillationLoss, FeatureDistillation,
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.reduction import Mean
 from tfkit.src.models.model import Functional, Model
+from tfkit.src.optimizers.base import Optimizer
 
 
 class Distiller(Model):
@@ -89,7 +90,11 @@ class Distiller(Model):
         self.built = True
 
     def compile(  # type: ignore[override]  # The positions are those of Keras's `Distiller`.
-        self, optimizer: Any = "adam", loss: Any = None, metrics: Any = None, **kwargs: Any
+        self,
+        optimizer: Optimizer | str | dict[str, Any] | None = "adam",
+        loss: Any = None,
+        metrics: Any = None,
+        **kwargs: Any,
     ) -> None:
         """Sets the student's optimizer, its loss on labels, and its metrics, as `Model.compile`.
 
