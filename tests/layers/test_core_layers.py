@@ -47,7 +47,6 @@ def test_dense_takes_integers_and_sparse_tensors():
     [
         (lambda: layers.Dense(-1), r"`units` of layer Dense.*positive integer.*units=-1"),
         (lambda: layers.Dense(2.5), "units=2.5"),
-        (lambda: layers.Dense(2, lora_rank=4), r"lora_rank.*does not have.*lora_rank=4"),
         (lambda: layers.Dense(2, activation="rleu"), r"'rleu'. Did you mean 'relu'\?"),
         (lambda: layers.Dense(2, units_=3), r"passed to Dense: \{'units_': 3\}"),
         (lambda: layers.Embedding(0, 2), "`input_dim` of layer Embedding.*input_dim=0"),

@@ -29,8 +29,8 @@ class QuantizesLayers:
     ) -> None:
         """Quantizes the layers of the model that can be quantized, all or none.
 
-        What was compiled stays, and calls and training use the new weights from then on. The optimizer starts
-        anew, because it is for other weights.
+        What was compiled stays, and calls and training use the new weights from then on. The optimizer begins
+        again, because it is for other weights.
 
         Args:
             mode: `"int8"`, `"int4"` or `"float8"`; `None` for that of `config`.

@@ -317,6 +317,8 @@ class Optimizer(SlotOwner):
                     f"The gradient of variable '{variable_path(variable)}' must have the variable's "
                     f"shape, {variable.shape}. Received: a gradient of shape {shape}"
                 )
+            if isinstance(gradient, tf.Tensor):  # That of a convolution may not know its shape.
+                gradient.set_shape(variable.shape)
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "

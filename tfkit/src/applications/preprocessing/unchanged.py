@@ -6,7 +6,7 @@ from typing import Any
 
 
 def preprocess_input(x: Any, data_format: str | None = None) -> Any:
-    """Returns the images unchanged: the model scales the pixels itself, unless told not to.
+    """Returns the images unchanged: the model scales the pixels itself, unless it is made not to.
 
     Args:
         x: images with pixels from 0 to 255.
