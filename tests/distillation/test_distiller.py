@@ -60,7 +60,7 @@ def test_softened_probabilities_are_compared(loss):
         (["mse", None], lambda x: [x, x**2]),
         ({"a": "mse", "b": "mae"}, lambda x: {"a": x, "b": x**2}),
     ],
-    ids=str,
+    ids=["mse", "cosine", "list", "some", "dict"],
 )
 def test_features_are_compared_as_in_keras(loss, outputs):
     found = FeatureDistillation(loss).compute_loss(outputs(T), outputs(S))
