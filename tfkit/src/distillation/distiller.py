@@ -30,6 +30,10 @@ class Distiller(Model):
         name: name of the model. Default: `"distiller"`.
         **kwargs: arguments of `Model`.
 
+    Input shape: That of the student.
+
+    Output shape: That of the student.
+
     Raises:
         TypeError: for anything but models and distillation losses.
         ValueError: for models that are not built, for weights of another number or size, and for models
@@ -39,15 +43,15 @@ class Distiller(Model):
         Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015.
 
     Example:
-        ```python
-        distiller = tfkit.distillation.Distiller(
-            teacher, student, tfkit.distillation.LogitsDistillation(temperature=3.0)
-        )
-        loss = tfkit.losses.SparseCategoricalCrossentropy(from_logits=True)
-        distiller.compile("adam", loss, metrics=["accuracy"])
-        distiller.fit(x, y, epochs=10)
-        distiller.student.save("student.keras")
-        ```
+        >>> teacher, student = (
+        ...     tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)]) for _ in range(2)
+        ... )
+        >>> loss = tfkit.distillation.LogitsDistillation(temperature=3.0)
+        >>> distiller = Distiller(teacher, student, loss)
+        >>> distiller.compile("adam")
+        >>> history = distiller.fit(np.ones((8, 3)), epochs=2, verbose=0).history
+        >>> len(history["distillation_loss"]), distiller.student is student
+        (2, True)
     """
 
     @shortened
