@@ -13,6 +13,7 @@ import pytest
 
 import tfkit
 from tfkit.datasets import mnist as mnist_dataset
+from tfkit.src.registry.dtype_policies import reset_dtype_policy
 
 
 def pytest_addoption(parser):
@@ -32,6 +33,12 @@ def same_seeds():
     """Each test starts from the same random state, whichever tests ran before it."""
     random.seed(0)
     np.random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def default_dtypes():
+    """Each test starts with the policy that follows `floatx`, though one before it may have set another."""
+    reset_dtype_policy()
 
 
 @pytest.fixture(autouse=True)
