@@ -173,11 +173,14 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
                     f"class_names={list(options.class_names)}. The subfolders: {class_names}"
                 )
             class_names = list(options.class_names)
-        found = [_walk(os.path.join(directory, name), formats, options) for name in class_names]
+        found = [
+            files_below(os.path.join(directory, name), formats, options.follow_links)
+            for name in class_names
+        ]
         numbers = [number for number, paths in enumerate(found) for _ in paths]
         files = Files([path for paths in found for path in paths], numbers, class_names)
     else:
-        paths = _walk(directory, formats, options)
+        paths = files_below(directory, formats, options.follow_links)
         if labels is not None and len(labels) != len(paths):
             raise ValueError(
                 f"`labels` must have one label for each file. Received {len(labels)} labels; "
@@ -193,12 +196,17 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
     return files
 
 
-def _walk(folder: str, formats: tuple[str, ...], options: Options) -> list[str]:
+def files_below(folder: str, formats: tuple[str, ...], follow_links: bool) -> list[str]:
     """Returns the files of a folder and those below it, folder by folder, each in the order of names.
 
     Pipes and devices are left out, because reading them would never end.
+
+    Args:
+        folder: the folder.
+        formats: the ends of the names of files to take, in lower case.
+        follow_links: whether links to folders are followed.
     """
-    walked = sorted(_folders(folder, options.follow_links), key=lambda each: each[0])
+    walked = sorted(_folders(folder, follow_links), key=lambda each: each[0])
     return [
         path
         for root, names in walked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -84,13 +84,10 @@ class Distiller(Model):
         self.student_loss_tracker = Mean(name="student_loss")
         self.distillation_loss_tracker = Mean(name="distillation_loss")
         self.total_loss_tracker = Mean(name="total_loss")
-        self._compared = [_layers_of(loss) for loss in losses]
-        self._teacher_features = _features_of(
-            teacher, [of_teacher for of_teacher, _ in self._compared]
-        )
-        self._student_features = _features_of(
-            student, [of_student for _, of_student in self._compared]
-        )
+        of_teacher, of_student = zip(*map(_layers_of, losses), strict=True)
+        self._teacher_outputs = _outputs_of(teacher, of_teacher)
+        self._student_layers = of_student
+        self._student_outputs = _outputs_of(student, of_student)
         self.built = True
 
     def compile(  # type: ignore[override]  # The positions are those of Keras's `Distiller`.
@@ -126,19 +123,22 @@ class Distiller(Model):
         student_loss: Any = 0.0
         if self._tfkit_compiled_loss is not None or self.losses:
             student_loss = super().compute_loss(x, y, y_pred, sample_weight, training)
-        of_teacher = self._teacher_features(x, training=False)
-        of_teacher[None] = self.teacher(x, training=False)
-        of_teacher = {
-            name: tf.nest.map_structure(tf.stop_gradient, each) for name, each in of_teacher.items()
-        }
-        of_student = self._student_features(x, training=training) | {None: y_pred}
-        losses = zip(self.distillation_losses, self.distillation_loss_weights, strict=True)
-        distillation_loss = tf.add_n(
-            [
-                weight * loss.compute_loss(of_teacher[names[0]], of_student[names[1]])
-                for (loss, weight), names in zip(losses, self._compared, strict=True)
+        of_teacher = self._teacher_outputs(x, training=False)
+        of_student = [y_pred] * len(of_teacher)
+        if any(self._student_layers):
+            found = self._student_outputs(x, training=training)
+            of_student = [
+                y_pred if layer is None else outputs
+                for layer, outputs in zip(self._student_layers, found, strict=True)
             ]
+        terms = zip(
+            self.distillation_losses,
+            self.distillation_loss_weights,
+            tf.nest.map_structure(tf.stop_gradient, of_teacher),
+            of_student,
+            strict=True,
         )
+        distillation_loss = tf.add_n([w * loss.compute_loss(t, s) for loss, w, t, s in terms])
         part = self.student_loss_weight
         student_loss = tf.cast(student_loss, distillation_loss.dtype)
         total = part * student_loss + (1 - part) * distillation_loss
@@ -155,12 +155,11 @@ def _layers_of(loss: DistillationLoss) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _features_of(model: Model, names: list[str | None]) -> Callable[..., dict[str | None, Any]]:
-    """Returns a function that computes the outputs of layers of a model, by their names."""
-    wanted = sorted({name for name in names if name is not None})
-    if not wanted:
-        return lambda inputs, training: {}
-    outputs = {name: model.get_layer(name).output for name in wanted}
+def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., list[Any]]:
+    """Returns a function that computes the outputs of layers of a model, and of the model for `None`."""
+    if not any(layers):
+        return lambda inputs, training: [model(inputs, training=training)] * len(layers)
+    outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
     # Not an attribute of the distiller: its layers are those of the model.
     return Functional(model.input, outputs).__call__
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.recurrent.loops import run_cell
+from tfkit.src.layers.recurrent.loops import run_cell, time_first
 
 
 def rnn(
@@ -50,8 +50,9 @@ def rnn(
         ValueError: for `unroll` with an unknown number of steps, for another `input_length`, for states that
             change their shapes.
     """
-    by_time = inputs if time_major else tf.nest.map_structure(_swapped, inputs)
-    by_time = tf.nest.map_structure(tf.convert_to_tensor, by_time)
+    by_time = tf.nest.map_structure(tf.convert_to_tensor, inputs)
+    if not time_major:
+        by_time = tf.nest.map_structure(time_first, by_time)
     first = tf.nest.flatten(by_time)[0]
     steps = first.shape[0]
     _check_steps(steps, input_length, unroll)
@@ -59,7 +60,7 @@ def rnn(
         mask = tf.cast(mask, tf.bool)
         if mask.shape.rank == 3:
             mask = mask[..., 0]
-        mask = mask if time_major else _swapped(mask)
+        mask = mask if time_major else time_first(mask)
     if go_backwards:
         by_time = tf.nest.map_structure(_reversed, by_time)
         mask = None if mask is None else _reversed(mask)
@@ -83,7 +84,7 @@ def rnn(
         all_outputs=return_all_outputs,
     )
     last, outputs = (result[-1], result) if return_all_outputs else (result, result[None])
-    return last, outputs if time_major else _swapped(outputs), states
+    return last, outputs if time_major else time_first(outputs), states
 
 
 def _check_steps(steps: int | None, given: Any, unroll: bool) -> None:
@@ -97,12 +98,6 @@ def _check_steps(steps: int | None, given: Any, unroll: bool) -> None:
             f"`input_length` must be the number of steps of the inputs. Received: input_length={given}, and "
             f"inputs of {steps} steps"
         )
-
-
-def _swapped(tensor: Any) -> Any:
-    """Returns a tensor whose first two axes have changed places."""
-    tensor = tf.convert_to_tensor(tensor)
-    return tf.transpose(tensor, [1, 0, *range(2, len(tensor.shape))])
 
 
 def _reversed(tensor: Any) -> Any:

@@ -141,14 +141,16 @@ class Int4:
 
     def integers(self, layer: Layer, table: Table) -> tf.Tensor:
         """Returns the integers in the weight's shape."""
+        return tf.reshape(self._matrix(layer, table), table.shape)
+
+    def _matrix(self, layer: Layer, table: Table) -> tf.Tensor:
+        """Returns the integers as a matrix."""
         size = table.matrix_shape[table.packed_axis]
-        integers = unpack_int4(vars(layer)[table.name], size, table.packed_axis)
-        return tf.reshape(integers, table.shape)
+        return unpack_int4(vars(layer)[table.name], size, table.packed_axis)
 
     def floats(self, layer: Layer, table: Table) -> tf.Tensor:
         """Returns the weight in `float32`."""
-        size = table.matrix_shape[table.packed_axis]
-        integers = unpack_int4(vars(layer)[table.name], size, table.packed_axis)
+        integers = self._matrix(layer, table)
         matrix = self._restored(integers, *self._groups(layer, table), table.group_axis)
         return tf.reshape(matrix, table.shape)
 

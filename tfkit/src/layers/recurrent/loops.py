@@ -95,6 +95,11 @@ def run_cell(
     return result, tf.nest.pack_sequence_as(states, list(flat))
 
 
+def time_first(tensor: tf.Tensor) -> tf.Tensor:
+    """Returns `tensor` with its first two axes swapped."""
+    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
+
+
 def _empty(output: tf.Tensor, steps: Any) -> Any:
     """Returns an empty collection of the steps' outputs: an array, or a tensor of the outputs so far."""
     if litert.traced():

@@ -17,7 +17,7 @@ from tfkit.src.layers.recurrent.cell import (
     is_unchanged,
     state_sizes_of,
 )
-from tfkit.src.layers.recurrent.loops import run_cell
+from tfkit.src.layers.recurrent.loops import run_cell, time_first
 from tfkit.src.layers.recurrent.stacked import StackedRNNCells
 from tfkit.src.runtime import litert
 from tfkit.src.symbolic.tensors import is_described
@@ -189,13 +189,13 @@ class RNN(Layer):
                     f"{sequences.shape}"
                 )
             mask = tf.transpose(tf.reshape(mask, tf.shape(sequences)[:2]))
-        inputs = _time_first(sequences)
+        inputs = time_first(sequences)
         if self.go_backwards:
             inputs = tf.reverse(inputs, [0])
             mask = mask if mask is None else tf.reverse(mask, [0])
         output, states = self.inner_loop(inputs, states, mask, training)
         output = tf.cast(
-            _time_first(output) if self.return_sequences else output, self.compute_dtype
+            time_first(output) if self.return_sequences else output, self.compute_dtype
         )
         states = tf.nest.map_structure(lambda state: tf.cast(state, self.compute_dtype), states)
         if self.stateful and not recomputation.is_second():
@@ -269,11 +269,6 @@ class RNN(Layer):
 def _cells(cell: Any) -> list[Any]:
     """Returns the cells that a step calls."""
     return cell.cells if type(cell) is StackedRNNCells else [cell]
-
-
-def _time_first(tensor: tf.Tensor) -> tf.Tensor:
-    """Returns `tensor` with its first two axes swapped."""
-    return tf.transpose(tensor, [1, 0, *range(2, tensor.shape.rank)])
 
 
 def _as_state(value: Any, dtype: str, batch: tf.TensorShape) -> tf.Tensor:

@@ -16,7 +16,7 @@ from tfkit.src.legacy.image_generator.transforms import Draws
 from tfkit.src.training.py_dataset import PyDataset
 from tfkit.src.utils.images import array_to_img
 
-SUBSETS = ("training", "validation", None)
+_SUBSETS = ("training", "validation", None)
 
 
 class Iterator(PyDataset):
@@ -186,7 +186,7 @@ class NumpyArrayIterator(Iterator):
                     f"`x` and `{name}` must have one length. "
                     f"Received: {len(images)} images, and {name} of length {len(array)}"
                 )
-        part = _part(subset, len(images), image_data_generator.validation_split)
+        part = rows_of(subset, len(images), image_data_generator)
         if subset is not None and y is not None and not ignore_class_split:
             _check_classes(np.asarray(y), part)
         self.dtype = settings.floatx() if dtype is None else dtype
@@ -200,12 +200,7 @@ class NumpyArrayIterator(Iterator):
             )
         self.image_data_generator = image_data_generator
         self.data_format = settings.standardize_data_format(data_format)
-        channels = self.x.shape[1 if self.data_format == "channels_first" else 3]
-        if channels not in (1, 3, 4):
-            warn(
-                f"Expected images of 1, 3 or 4 channels ({self.data_format}). "
-                f"Received: an array of shape {self.x.shape}, with {channels} channels"
-            )
+        warn_of_channels(self.x, self.data_format)
         self._saving = Saving(save_to_dir, save_prefix, save_format, self.data_format)
         super().__init__(len(self.x), batch_size, shuffle, seed)
 
@@ -213,9 +208,7 @@ class NumpyArrayIterator(Iterator):
         generator = self.image_data_generator
         images = np.empty((len(rows), *self.x.shape[1:]), self.dtype)
         for place, row in enumerate(rows):
-            image = self.x[row]
-            changed = generator.apply_transform(image, generator._transform(image.shape, draws))
-            images[place] = generator.standardize(changed)
+            images[place] = generator.standardize(generator._changed(self.x[row], draws))
         self._saving.write(images, rows)
         first = [images, *(array[rows] for array in self.x_misc)] if self.x_misc else images
         if self.y is None:
@@ -224,13 +217,30 @@ class NumpyArrayIterator(Iterator):
         return first, self.y[rows], *weights
 
 
-def _part(subset: str | None, size: int, validation_split: float) -> slice:
-    """Returns the rows of a subset: those for validation are the first."""
-    if subset not in SUBSETS:
-        raise ValueError(
-            f'`subset` must be "training", "validation" or None. Received: subset={subset!r}'
+def check_one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> None:
+    """Raises an error for a value that is not allowed."""
+    if value not in allowed:
+        raise ValueError(f"`{name}` must be one of {allowed}. Received: {name}={value!r}")
+
+
+def warn_of_channels(images: np.ndarray, data_format: str) -> None:
+    """Warns of images that have another number of channels than those of files."""
+    channels = images.shape[1 if data_format == "channels_first" else 3]
+    if channels not in (1, 3, 4):
+        warn(
+            f"Expected images of 1, 3 or 4 channels ({data_format}). "
+            f"Received: an array of shape {images.shape}, with {channels} channels"
         )
-    split = int(size * validation_split)
+
+
+def rows_of(subset: str | None, size: int, image_data_generator: Any) -> slice:
+    """Returns the rows of a subset, of `size` rows in all: those for validation are the first.
+
+    Raises:
+        ValueError: for another subset.
+    """
+    check_one_of(subset, "subset", _SUBSETS)
+    split = int(size * getattr(image_data_generator, "validation_split", 0.0))
     return slice(split if subset == "training" else 0, split if subset == "validation" else None)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import settings
-from tfkit.src.legacy.image_generator.batches import Iterator, Saving
+from tfkit.src.legacy.image_generator.batches import Iterator, Saving, check_one_of
 from tfkit.src.legacy.image_generator.transforms import Draws
 from tfkit.src.utils.images import img_to_array, load_img
 
@@ -50,7 +50,8 @@ class FileIterator(Iterator):
     ) -> None:
         self.image_data_generator = image_data_generator
         self.target_size = (int(target_size[0]), int(target_size[1]))
-        self.color_mode, self.interpolation = check_color_mode(color_mode), interpolation
+        check_one_of(color_mode, "color_mode", tuple(_CHANNELS))
+        self.color_mode, self.interpolation = color_mode, interpolation
         self.keep_aspect_ratio = keep_aspect_ratio
         self.data_format = settings.standardize_data_format(data_format)
         self.dtype = settings.floatx() if dtype is None else dtype
@@ -80,9 +81,7 @@ class FileIterator(Iterator):
         generator = self.image_data_generator
         if generator is None:
             return x
-        return generator.standardize(
-            generator.apply_transform(x, generator._transform(x.shape, draws))
-        )
+        return generator.standardize(generator._changed(x, draws))
 
     def _labels(self, rows: np.ndarray) -> Any:
         if self.class_mode == "multi_output":
@@ -95,24 +94,3 @@ class FileIterator(Iterator):
         for vector, row in zip(vectors, rows, strict=True):
             vector[self.labels[row]] = 1.0
         return vectors
-
-
-def check_color_mode(color_mode: str) -> str:
-    """Returns a color mode; raises an error for one that is not possible."""
-    if color_mode not in _CHANNELS:
-        raise ValueError(
-            f"`color_mode` must be one of {tuple(_CHANNELS)}. Received: color_mode={color_mode!r}"
-        )
-    return color_mode
-
-
-def check_one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> None:
-    """Raises an error for a value that is not allowed."""
-    if value not in allowed:
-        raise ValueError(f"`{name}` must be one of {allowed}. Received: {name}={value!r}")
-
-
-def part_of(subset: str | None, generator: Any) -> tuple[float, float]:
-    """Returns the parts of the files at which a subset begins and ends."""
-    split = 0.0 if generator is None else generator.validation_split
-    return {"validation": (0.0, split), "training": (split, 1.0), None: (0.0, 1.0)}[subset]

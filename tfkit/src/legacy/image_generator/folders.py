@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator as Iterated
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tfkit.src.legacy.image_generator.batches import SUBSETS
-from tfkit.src.legacy.image_generator.files import SUFFIXES, FileIterator, check_one_of, part_of
+from tfkit.src.datasets.folder_files import files_below
+from tfkit.src.legacy.image_generator.batches import check_one_of, rows_of
+from tfkit.src.legacy.image_generator.files import SUFFIXES, FileIterator
 from tfkit.src.training.progress import print_message
 
 
@@ -72,17 +72,15 @@ class DirectoryIterator(FileIterator):
         dtype: Any = None,
     ) -> None:
         check_one_of(class_mode, "class_mode", self.allowed_class_modes)
-        check_one_of(subset, "subset", SUBSETS)
         self.directory = os.fspath(directory)
         self.class_mode = class_mode
         names = _subfolders(self.directory) if not classes else list(classes)
         self.class_indices = {name: number for number, name in enumerate(names)}
         self.num_classes = len(names)
         self.filenames, labels = [], []
-        begin, end = part_of(subset, image_data_generator)
         for name, number in self.class_indices.items():
-            files = list(_images(os.path.join(self.directory, name), follow_links))
-            files = files[int(begin * len(files)) : int(end * len(files))]
+            files = files_below(os.path.join(self.directory, name), SUFFIXES, follow_links)
+            files = files[rows_of(subset, len(files), image_data_generator)]
             self.filenames += [os.path.relpath(file, self.directory) for file in files]
             labels += [number] * len(files)
         self.classes = self.labels = np.array(labels, "int32")
@@ -99,11 +97,3 @@ class DirectoryIterator(FileIterator):
 
 def _subfolders(folder: str) -> list[str]:
     return sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
-
-
-def _images(folder: str, follow_links: bool) -> Iterated[str]:
-    """Yields the paths of the images in a folder, and in the folders below it."""
-    for place, _, files in sorted(os.walk(folder, followlinks=follow_links)):
-        for file in sorted(files):
-            if file.lower().endswith(SUFFIXES):
-                yield os.path.join(place, file)

@@ -10,7 +10,7 @@ import numpy as np
 from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.legacy.image_generator.batches import NumpyArrayIterator
+from tfkit.src.legacy.image_generator.batches import NumpyArrayIterator, warn_of_channels
 from tfkit.src.legacy.image_generator.folders import DirectoryIterator
 from tfkit.src.legacy.image_generator.tables import DataFrameIterator
 from tfkit.src.legacy.image_generator.transforms import (
@@ -19,6 +19,7 @@ from tfkit.src.legacy.image_generator.transforms import (
     apply_affine_transform,
     apply_brightness_shift,
     apply_channel_shift,
+    pair,
 )
 
 _NEVER_ZERO = 1e-6  # added to standard deviations
@@ -102,7 +103,9 @@ class ImageDataGenerator:
     ) -> None:
         self.rotation_range = rotation_range
         self.width_shift_range, self.height_shift_range = width_shift_range, height_shift_range
-        self.brightness_range = _brightness(brightness_range)
+        self.brightness_range = (
+            None if brightness_range is None else pair(brightness_range, "brightness_range")
+        )
         self.shear_range = shear_range
         self.zoom_range = _zoom(zoom_range)
         self.channel_shift_range = channel_shift_range
@@ -315,15 +318,10 @@ class ImageDataGenerator:
                 f"`fit()` takes images of shape (n, height, width, channels). Received: x of shape {x.shape}"
             )
         axes = self._axes
-        if x.shape[axes.channel + 1] not in (1, 3, 4):
-            warn(_CHANNELS.format(shape=x.shape, data_format=self.data_format))
+        warn_of_channels(x, self.data_format)
         draws = _draws(seed)
         if augment:
-            changed = [
-                self.apply_transform(image, self._transform(image.shape, draws))
-                for _ in range(rounds)
-                for image in x
-            ]
+            changed = [self._changed(image, draws) for _ in range(rounds) for image in x]
             x = np.array(changed, dtype=self.dtype)
         over = (0, axes.row + 1, axes.col + 1)
         mean = std = whitening = None
@@ -379,7 +377,11 @@ class ImageDataGenerator:
             x: one image.
             seed: a seed; `None` for the draws of `np.random`.
         """
-        return self.apply_transform(x, self.get_random_transform(np.shape(x), seed))
+        return self._changed(x, _draws(seed))
+
+    def _changed(self, x: Any, draws: Draws) -> Any:
+        """Returns an image that is changed by the next draws."""
+        return self.apply_transform(x, self._transform(np.shape(x), draws))
 
     @shortened
     def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
@@ -454,9 +456,6 @@ class ImageDataGenerator:
         return Axes(1, 2, 0) if self.data_format == "channels_first" else Axes(0, 1, 2)
 
 
-_CHANNELS = "Expected images of 1, 3 or 4 channels. Received: shape {shape}, {data_format}"
-
-
 def _draws(seed: int | None) -> Draws:
     """Returns NumPy's draws, or those of a seed, which do not change NumPy's."""
     return np.random if seed is None else np.random.RandomState(seed)
@@ -491,16 +490,6 @@ def _zoom(value: Any) -> tuple[float, float]:
     if len(pair) == 2 and all(isinstance(factor, (int, float)) for factor in pair):
         return pair[0], pair[1]
     raise ValueError(f"`zoom_range` must be a float or two floats. Received: zoom_range={value!r}")
-
-
-def _brightness(value: Any) -> tuple[float, float] | None:
-    if value is None:
-        return None
-    if not isinstance(value, (tuple, list)) or len(value) != 2:
-        raise ValueError(
-            f"`brightness_range` must be two floats, or None. Received: brightness_range={value!r}"
-        )
-    return value[0], value[1]
 
 
 def _fraction(value: float) -> float:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.errors.frames import warn
-from tfkit.src.legacy.image_generator.batches import SUBSETS
-from tfkit.src.legacy.image_generator.files import SUFFIXES, FileIterator, check_one_of, part_of
+from tfkit.src.legacy.image_generator.batches import check_one_of, rows_of
+from tfkit.src.legacy.image_generator.files import SUFFIXES, FileIterator
 from tfkit.src.training.progress import print_message
 
 _OF_CLASSES = ("binary", "sparse", "categorical")
@@ -81,7 +81,6 @@ class DataFrameIterator(FileIterator):
         validate_filenames: bool = True,
     ) -> None:
         check_one_of(class_mode, "class_mode", self.allowed_class_modes)
-        check_one_of(subset, "subset", SUBSETS)
         self.class_mode = class_mode
         self.directory = "" if directory is None else os.fspath(directory)
         self.class_indices = {}
@@ -104,12 +103,12 @@ class DataFrameIterator(FileIterator):
             numbers = [[self.class_indices[name] for name in row] for row in column]
         elif classes:
             warn(f"`classes` is ignored with class_mode={class_mode!r}.")
-        begin, end = (int(part * len(table)) for part in part_of(subset, image_data_generator))
-        table = table[begin:end]
+        rows = rows_of(subset, len(table), image_data_generator)
+        table = table[rows]
         self.filenames = table[x_col].tolist()
         self.filepaths = [os.path.join(self.directory, name) for name in self.filenames]
         if class_mode in _OF_CLASSES:
-            numbers = numbers[begin:end]
+            numbers = numbers[rows]
             single = all(len(row) == 1 for row in numbers)
             self.classes = [row[0] for row in numbers] if single else numbers
             self.labels = self.classes

@@ -275,7 +275,7 @@ def random_zoom(
         >>> random_zoom(np.ones((1, 4, 4)), (0.8, 1.2)).shape
         (1, 4, 4)
     """
-    least, most = _pair(zoom_range, "zoom_range")
+    least, most = pair(zoom_range, "zoom_range")
     zx, zy = (1, 1) if least == most == 1 else np.random.uniform(least, most, 2)
     return apply_affine_transform(
         x, 0, 0, 0, 0, zx, zy,
@@ -317,11 +317,12 @@ def random_brightness(x: Any, brightness_range: Sequence[float], scale: bool = T
         (4, 4, 1)
     """
     return apply_brightness_shift(
-        x, np.random.uniform(*_pair(brightness_range, "brightness_range")), scale
+        x, np.random.uniform(*pair(brightness_range, "brightness_range")), scale
     )
 
 
-def _pair(values: Any, name: str) -> tuple[float, float]:
+def pair(values: Any, name: str) -> tuple[float, float]:
+    """Returns the least and the largest value of an argument; raises an error for anything but two."""
     if not isinstance(values, (tuple, list)) or len(values) != 2:
         raise ValueError(f"`{name}` must be a tuple of two floats. Received: {name}={values!r}")
     return values[0], values[1]
