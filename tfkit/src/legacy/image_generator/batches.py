@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import settings
+from tfkit.src.base.brief import brief
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.legacy.image_generator.transforms import Draws
@@ -251,5 +252,6 @@ def _check_classes(labels: np.ndarray, part: slice) -> None:
     if not np.array_equal(chosen, rest):
         raise ValueError(
             f"The training and the validation subset must have the same classes. Received: {len(chosen)} and "
-            f"{len(rest)} classes. Shuffle the data first, or pass ignore_class_split=True."
+            f"{len(rest)} classes; only one subset has {brief(np.setxor1d(chosen, rest).tolist())}. "
+            "Shuffle the data first, or pass ignore_class_split=True."
         )
