@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -11,6 +12,9 @@ import tensorflow as tf
 
 # Large enough that TensorFlow's kernels do most of the work, and small enough to save memory.
 PIECE = 8192
+# Few texts take little memory: the first pieces are small, and need no threads.
+_FIRST_PIECE = 128
+_NUM_FIRST = 8
 _THREADS = 2
 
 
@@ -24,11 +28,14 @@ def counted(
     Args:
         batches: tensors of strings.
         count: function of a tensor.
-        size: texts of a piece; `None` for some thousand.
+        size: texts of a piece; `None` for a hundred in the first, and some thousand in later ones.
     """
     waiting: collections.deque[Future[Any]] = collections.deque()
+    first = itertools.repeat(size or _FIRST_PIECE, _NUM_FIRST)
+    pieces = _pieces(batches, itertools.chain(first, itertools.repeat(size or PIECE)))
+    yield from map(count, itertools.islice(pieces, _NUM_FIRST))
     with ThreadPoolExecutor(_THREADS) as pool:
-        for piece in _pieces(batches, size or PIECE):
+        for piece in pieces:
             waiting.append(pool.submit(count, piece))
             if len(waiting) > _THREADS:
                 yield waiting.popleft().result()
@@ -36,22 +43,22 @@ def counted(
             yield waiting.popleft().result()
 
 
-def _pieces(batches: Iterable[Any], size: int) -> Iterator[Any]:
+def _pieces(batches: Iterable[Any], sizes: Iterator[int]) -> Iterator[Any]:
+    """Yields the texts of batches in pieces of these sizes; what is no vector is a piece by itself."""
     held: list[Any] = []
     number = 0
+    size = next(sizes)
     for batch in batches:
         if not isinstance(batch, tf.Tensor) or batch.shape.rank != 1:
             yield batch
             continue
-        rows = len(batch)
-        if rows < size:
+        while number + len(batch) >= size:
+            rows = size - number
+            yield tf.concat([*held, batch[:rows]], axis=0)
+            held, number, batch = [], 0, batch[rows:]
+            size = next(sizes)
+        if len(batch):
             held.append(batch)
-            number += rows
-            if number >= size:
-                yield tf.concat(held, axis=0)
-                held, number = [], 0
-            continue
-        for start in range(0, rows, size):
-            yield batch[start : start + size]
+            number += len(batch)
     if held:
         yield tf.concat(held, axis=0)
