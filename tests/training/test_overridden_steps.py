@@ -302,3 +302,59 @@ def test_outputs_of_predict_may_be_written_to():
     ):
         outputs *= 255
     np.testing.assert_array_equal(whole, X)  # Nobody else's memory was written to.
+
+
+def _with_own_evaluate(library):
+    class Zeroed(library.Model):
+        """Evaluates with other weights than it trains, as programs with averaged weights do."""
+
+        def __init__(self):
+            super().__init__()
+            self.dense = library.layers.Dense(1, kernel_initializer="ones")
+            self.returns_dict = True
+
+        def call(self, inputs):
+            return self.dense(inputs)
+
+        def evaluate(self, *args, **kwargs):
+            trained = self.get_weights()
+            self.set_weights([0 * weight for weight in trained])
+            if not self.returns_dict:
+                kwargs["return_dict"] = False
+            try:
+                return super().evaluate(*args, **kwargs)
+            finally:
+                self.set_weights(trained)
+
+    model = Zeroed()
+    model.compile("sgd", "mse", metrics=["mae"])
+    return model
+
+
+@pytest.mark.parametrize("form", ["arrays", "weights", "dataset", "split"])
+def test_fit_validates_with_an_overridden_evaluate(form):
+    x = np.arange(60, dtype="float32").reshape(20, 3) / 60
+    y, weights = x.sum(axis=1, keepdims=True), np.arange(20, dtype="float32")
+    own = {
+        "arrays": {"validation_data": (x, y), "validation_steps": 2, "validation_batch_size": 4},
+        "weights": {"validation_data": (x, y, weights)},
+        "dataset": {"validation_data": tf.data.Dataset.from_tensor_slices((x, y)).batch(4)},
+        "split": {"validation_split": 0.25},
+    }[form]
+    found = [
+        _with_own_evaluate(library)
+        .fit(x, y, batch_size=5, shuffle=False, epochs=2, verbose=0, **own)
+        .history
+        for library in (tfkit, keras)
+    ]
+    assert set(found[0]) == set(found[1]) == {"loss", "mae", "val_loss", "val_mae"}
+    for name, values in found[1].items():
+        np.testing.assert_allclose(found[0][name], values, rtol=1e-5, atol=1e-6)
+
+
+def test_overridden_evaluate_that_returns_no_dict_is_refused():
+    model = _with_own_evaluate(tfkit)
+    model.returns_dict = False
+    x = np.ones((4, 3), "float32")
+    with pytest.raises(TypeError, match="must return a dict"):
+        model.fit(x, x[:, :1], validation_data=(x, x[:, :1] + 2), verbose=0)

@@ -9,7 +9,7 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.callbacks.history import History
-from tfkit.src.training.loop import Logs, Steps, run_test
+from tfkit.src.training.loop import Logs, Steps
 from tfkit.src.training.termination import Termination
 from tfkit.src.training.validation import Validation
 
@@ -79,7 +79,7 @@ class Fit:
             ran_out = self._check_ran_out()
             if self._validation is not None and self._validation.is_due(self.epoch + 1):
                 model.reset_metrics()
-                measured = run_test(self._validation.steps, callbacks)
+                measured = self._validation.run(callbacks)
                 logs = {**logs, **{f"val_{name}": value for name, value in measured.items()}}
             # A state saved from here on begins with the next epoch.
             finished, self.epoch = self.epoch, self.epoch + 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -38,9 +39,9 @@ from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
-from tfkit.src.training.sources import make_data
+from tfkit.src.training.sources import is_batches, make_data
 from tfkit.src.training.step import Step
-from tfkit.src.training.validation import Validation, make_validation_data
+from tfkit.src.training.validation import Validation, make_validation_data, parts_of
 
 
 class Trainer(OlderNames):
@@ -174,7 +175,10 @@ class Trainer(OlderNames):
                     and isinstance(data, DatasetData)
                     and data.is_one_shot
                 )
-                validation = Validation(evaluation, validation_freq)
+                own = _own_evaluate(
+                    self, validation_data, validation_batch_size or batch_size, validation_steps
+                )
+                validation = Validation(evaluation, validation_freq, own)
             if resume is not None:
                 callbacks = with_backup(callbacks, resume)
             callbacks = make_callback_list(
@@ -441,3 +445,20 @@ def _verbosity(verbose: int | str) -> int:
     if verbose not in (0, 1, 2):
         raise ValueError(f"`verbose` must be 0, 1, 2 or 'auto'. Received: {verbose!r}")
     return int(verbose)
+
+
+def _own_evaluate(
+    model: Trainer, given: Any, batch_size: int | None, steps: int | None
+) -> Callable[..., Any] | None:
+    """Returns a model's `evaluate` with the validation data of `fit`, if a program overrides it."""
+    if getattr(model.evaluate, "__func__", None) is Trainer.evaluate:
+        return None
+    x, y, sample_weight = (*parts_of(given), None, None)[:3]
+    return functools.partial(
+        model.evaluate,
+        x=x,
+        y=y,
+        sample_weight=sample_weight,
+        batch_size=None if is_batches(x) else batch_size,
+        steps=steps,
+    )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from tfkit.src.base.brief import brief
+from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.data import ArrayData, DatasetData
-from tfkit.src.training.loop import Steps
+from tfkit.src.training.loop import Logs, Steps, run_test
 from tfkit.src.training.sources import is_arrays, is_batches, make_data
 
 
@@ -17,16 +19,36 @@ class Validation(NamedTuple):
         steps: the steps of one of them.
         frequency: number of epochs from one to the next, or the numbers of the epochs, from 1, after which
             there is one.
+        evaluate: the model's `evaluate` for this data where a program overrides it, else `None`.
     """
 
     steps: Steps
     frequency: Any
+    evaluate: Callable[..., Any] | None
+
+    def run(self, callbacks: CallbackList) -> Logs:
+        """Returns the results of one evaluation."""
+        if self.evaluate is None:
+            return run_test(self.steps, callbacks)
+        results = self.evaluate(callbacks=callbacks, return_dict=True)
+        if not isinstance(results, Mapping):
+            raise TypeError(
+                "The model's own `evaluate` must return a dict of results where `fit` calls it with "
+                "`return_dict=True`. Pass the argument on to `super().evaluate(...)`. Received: "
+                f"{brief(results)}"
+            )
+        return dict(results)
 
     def is_due(self, number: int) -> bool:
         """Whether there is a validation after this epoch, counted from 1."""
         if isinstance(self.frequency, int):
             return number % self.frequency == 0
         return number in self.frequency
+
+
+def parts_of(given: Any) -> Sequence[Any]:
+    """Returns inputs, targets and weights of `validation_data`, as far as it has them."""
+    return given if isinstance(given, (tuple, list)) else (given,)
 
 
 def make_validation_data(
@@ -43,7 +65,7 @@ def make_validation_data(
     Raises:
         ValueError: for an argument that is not data, or has no targets.
     """
-    parts = given if isinstance(given, (tuple, list)) else (given,)
+    parts = parts_of(given)
     x, y, sample_weight = (*parts, None, None)[:3]
     if needs_targets and len(parts) == 1 and not is_batches(x):
         raise ValueError(
