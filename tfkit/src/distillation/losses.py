@@ -53,7 +53,8 @@ class DistillationLoss:
             for outputs in (teacher_outputs, student_outputs)
         ]
         flat = [tf.nest.flatten(each) for each in shapes]
-        if len(flat[0]) != len(flat[1]) or not all(
+        names = [list(each) if isinstance(each, dict) else None for each in shapes]
+        if names[0] != names[1] or len(flat[0]) != len(flat[1]) or not all(
             of_teacher.is_compatible_with(of_student)
             for of_teacher, of_student in zip(*flat, strict=True)
         ):
