@@ -38,6 +38,7 @@ CALLS = [
     ("quantize_and_dequantize", (1e6 * X, np.float32(1), "float8_e5m2", "float32"), {}),
     ("fake_quant_with_min_max_vars", (X, -1.0, 2.0), {}),
     ("fake_quant_with_min_max_vars", (X, -1.0, 2.0), {"num_bits": 4, "narrow_range": True}),
+    ("fake_quant_with_min_max_vars", (X, np.float32([-1.0]), np.float32([2.0])), {}),
     ("fake_quant_with_min_max_vars", (X, -np.arange(1.0, 6), np.arange(2.0, 7)), {"axis": 0}),
     ("fake_quant_with_min_max_vars", (X, -np.arange(1.0, 7), np.arange(2.0, 8)), {"axis": -1}),
 ]
@@ -70,6 +71,13 @@ def test_the_functions_are_keras(name, args, kwargs, jit_compile):
         else:
             assert found.dtype == wanted.dtype
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+def test_one_range_serves_all_channels():
+    found, wanted = (
+        quantizers.fake_quant_with_min_max_vars(X, -1.0, 2.0, axis=axis) for axis in (-1, None)
+    )
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_groups_away_from_zero_are_held():
