@@ -154,6 +154,7 @@ def test_configurations_are_keras(name, arguments):
     [
         (lambda: quantizers.abs_max_quantize(np.arange(3), 0), "Expected floats.*int64"),
         (lambda: quantizers.abs_max_quantize(X, 0, value_range=(-8, 0)), "above 0.*-8, 0"),
+        (lambda: quantizers.AbsMaxQuantizer(0, value_range=(-256, 256)), "from -128 to 127"),
         (lambda: quantizers.abs_max_quantize_grouped_with_zero_point(X, 0), "block_size=0"),
         (lambda: quantizers.abs_max_quantize_grouped_with_zero_point(X[0], 2), "need a matrix"),
         (lambda: quantizers.pack_int4(BYTES, dtype="int16"), "'int8' or 'uint8'.*'int16'"),
