@@ -149,7 +149,7 @@ def test_nests_and_mixed_precision():
     layer = layers.JaxLayer(both, params=[np.float32(1), np.float32(2)], dtype="mixed_bfloat16")
     outputs = layer([X, X[:, :2]])
     assert outputs["sum"].dtype == tf.bfloat16
-    assert layer.params["0"].dtype == tf.float32
+    assert layer.params[0].dtype == tf.float32
     assert outputs["other"][0].shape == (6, 2)
     symbolic = layer([tfkit.Input((4,)), tfkit.Input((2,))])
     assert symbolic["sum"].shape == (None, 4)

@@ -575,7 +575,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
         [12, 0]
     """
     x1, x2 = as_tensor(x1), as_tensor(x2)
-    if not (x1.dtype.is_integer and x2.dtype.is_integer or is_described()):
+    if not ((x1.dtype.is_integer and x2.dtype.is_integer) or is_described()):
         raise TypeError(
             "`lcm` is defined for integers. "
             f"Received: x1.dtype={x1.dtype.name}, x2.dtype={x2.dtype.name}"
