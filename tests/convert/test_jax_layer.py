@@ -240,3 +240,21 @@ def test_methods_and_variables_of_flax():
     np.testing.assert_allclose(layer(X), network.apply(variables, X), atol=1e-6)
     with pytest.raises(TypeError, match=r"must be a `flax.linen.Module`"):
         layers.FlaxLayer(layers.Dense(1))
+
+
+def test_params_and_state_have_the_form_that_the_function_takes():
+    def start(inputs):
+        return [[np.ones(inputs.shape[1:], "float32")]], {"calls": np.int32(0), "none": None}
+
+    def count(params, state, inputs):
+        [[scale]] = params
+        return inputs * scale, {"calls": state["calls"] + 1, "none": None}
+
+    layer = layers.JaxLayer(count, start)
+    assert layer.params is None
+    layer(tfkit.Input((4,)))
+    layer(X)
+    [[scale]] = layer.params
+    assert scale is layer.trainable_weights[0]
+    assert int(layer.state["calls"]) == 1
+    assert layer.state["none"] is None

@@ -43,6 +43,10 @@ class _InStructure:
         """Keeps the weights by their names."""
         vars(layer)[self._name] = value
 
+    def __delete__(self, layer: JaxLayer) -> None:
+        """Removes the weights, where what a call has set is undone."""
+        del vars(layer)[self._name]
+
 
 class JaxLayer(Layer):
     """Calls a function of JAX. XLA compiles it as a part of the TensorFlow program around it.
