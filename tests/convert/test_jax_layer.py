@@ -149,7 +149,7 @@ def test_nests_and_mixed_precision():
     layer = layers.JaxLayer(both, params=[np.float32(1), np.float32(2)], dtype="mixed_bfloat16")
     outputs = layer([X, X[:, :2]])
     assert outputs["sum"].dtype == tf.bfloat16
-    assert layer.params["0"].dtype == tf.float32
+    assert layer.params[0].dtype == tf.float32
     assert outputs["other"][0].shape == (6, 2)
     symbolic = layer([tfkit.Input((4,)), tfkit.Input((2,))])
     assert symbolic["sum"].shape == (None, 4)
@@ -240,3 +240,21 @@ def test_methods_and_variables_of_flax():
     np.testing.assert_allclose(layer(X), network.apply(variables, X), atol=1e-6)
     with pytest.raises(TypeError, match=r"must be a `flax.linen.Module`"):
         layers.FlaxLayer(layers.Dense(1))
+
+
+def test_params_and_state_have_the_form_that_the_function_takes():
+    def start(inputs):
+        return [[np.ones(inputs.shape[1:], "float32")]], {"calls": np.int32(0), "none": None}
+
+    def count(params, state, inputs):
+        [[scale]] = params
+        return inputs * scale, {"calls": state["calls"] + 1, "none": None}
+
+    layer = layers.JaxLayer(count, start)
+    assert layer.params is None
+    layer(tfkit.Input((4,)))
+    layer(X)
+    [[scale]] = layer.params
+    assert scale is layer.trainable_weights[0]
+    assert int(layer.state["calls"]) == 1
+    assert layer.state["none"] is None

@@ -82,12 +82,13 @@ def trained(library, losses, **options):
 
 
 @pytest.mark.parametrize("names", [(None, None), ("scores", "scores")])
-def test_a_student_is_trained_as_in_keras(names):
+@pytest.mark.parametrize("weights", [[1.0, 0.5], [2.0]])
+def test_a_student_is_trained_as_in_keras(names, weights):
     results = [
         trained(
             library,
-            [library.distillation.FeatureDistillation("mse", *names)] * 2,
-            distillation_loss_weights=[1.0, 0.5],
+            [library.distillation.FeatureDistillation("mse", *names)] * len(weights),
+            distillation_loss_weights=weights,
             student_loss_weight=0.3,
         )
         for library in (tfkit, keras)
@@ -140,9 +141,6 @@ class Subclassed(tfkit.Model):
 
 def test_a_student_may_be_a_subclassed_model():
     student = Subclassed()
-    with pytest.raises(ValueError, match="'subclassed' is not built"):
-        Distiller(model(tfkit, 8), student, LogitsDistillation())
-    student(X)
     distiller = Distiller(model(tfkit, 8), student, LogitsDistillation())
     distiller.compile("sgd", labels_loss(tfkit))
     assert len(distiller.fit(X, Y, epochs=2, verbose=0).history["loss"]) == 2
@@ -160,6 +158,7 @@ def test_a_student_may_be_a_subclassed_model():
         (lambda: LogitsDistillation().compute_loss(T, S[:, :3]), r"\(4, 5\).*\(4, 3\)"),
         (lambda: LogitsDistillation().compute_loss(T[:, :1], S[:, :1]), "two classes"),
         (lambda: LogitsDistillation(loss=["mse"]).compute_loss([T, T], [S, S]), "1 losses and 2"),
+        (lambda: LogitsDistillation().validate_outputs(T, {"scores": S}), "same form"),
         (lambda: distiller_of(losses=[]), "at least one"),
         (lambda: distiller_of(losses="kl"), "'kl'"),
         (lambda: distiller_of(student=3), "`student` must be a model"),
@@ -185,6 +184,17 @@ def distiller_of(losses=None, student=None, **options):
     except (TypeError, ValueError):
         assert teacher.trainable  # Nothing has changed after a refused call.
         raise
+
+
+def test_models_that_are_not_built_are_built_by_the_first_batch(tmp_path):
+    teacher, student = (tfkit.Sequential([layers.Dense(5)]) for _ in range(2))
+    distiller = Distiller(teacher, student, LogitsDistillation())
+    distiller.compile("sgd", labels_loss(tfkit))
+    distiller.fit(X, Y, verbose=0)
+    assert len(teacher.weights) == len(distiller.trainable_weights) == 2
+    distiller.save(tmp_path / "distiller.keras")
+    loaded = tfkit.models.load_model(tmp_path / "distiller.keras")
+    np.testing.assert_array_equal(loaded.teacher(X), teacher(X))
 
 
 def test_a_loss_of_a_user_is_used():

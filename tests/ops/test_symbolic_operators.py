@@ -161,3 +161,24 @@ def test_the_origin_of_a_tensor_has_the_attributes_of_keras():
         assert (parts[1]._keras_history.node_index, parts[1]._keras_history.tensor_index) == (0, 1)
         assert dense._inbound_nodes[1].outputs is not None
         assert not hasattr(library.KerasTensor((2,)), "_keras_history")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not"),
+        *("left_shift", "right_shift", "gcd", "lcm", "ldexp"),
+    ],
+)
+def test_functions_of_integers_describe_floats_as_keras_and_refuse_to_compute_them(name):
+    """A symbolic tensor is of floats where nobody has given a dtype."""
+    shapes = [(None, 3)] if name == "bitwise_not" else [(None, 3), (3,)]
+    found = getattr(ops, name)(*map(tfkit.KerasTensor, shapes))
+    wanted = getattr(keras.ops, name)(*map(keras.KerasTensor, shapes))
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    values = [np.ones((2, 3), "float32")] * len(shapes)
+    inputs = [tfkit.Input((3,)) for _ in shapes]
+    model = tfkit.Model(inputs, getattr(ops, name)(*inputs))
+    for call in (getattr(ops, name), lambda *values: model(list(values))):
+        with pytest.raises((TypeError, tf.errors.InvalidArgumentError)):
+            call(*values)

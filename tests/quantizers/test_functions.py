@@ -38,6 +38,7 @@ CALLS = [
     ("quantize_and_dequantize", (1e6 * X, np.float32(1), "float8_e5m2", "float32"), {}),
     ("fake_quant_with_min_max_vars", (X, -1.0, 2.0), {}),
     ("fake_quant_with_min_max_vars", (X, -1.0, 2.0), {"num_bits": 4, "narrow_range": True}),
+    ("fake_quant_with_min_max_vars", (X, np.float32([-1.0]), np.float32([2.0])), {}),
     ("fake_quant_with_min_max_vars", (X, -np.arange(1.0, 6), np.arange(2.0, 7)), {"axis": 0}),
     ("fake_quant_with_min_max_vars", (X, -np.arange(1.0, 7), np.arange(2.0, 8)), {"axis": -1}),
 ]
@@ -70,6 +71,13 @@ def test_the_functions_are_keras(name, args, kwargs, jit_compile):
         else:
             assert found.dtype == wanted.dtype
             np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-7)
+
+
+def test_one_range_serves_all_channels():
+    found, wanted = (
+        quantizers.fake_quant_with_min_max_vars(X, -1.0, 2.0, axis=axis) for axis in (-1, None)
+    )
+    np.testing.assert_array_equal(found, wanted)
 
 
 def test_groups_away_from_zero_are_held():
@@ -146,6 +154,7 @@ def test_configurations_are_keras(name, arguments):
     [
         (lambda: quantizers.abs_max_quantize(np.arange(3), 0), "Expected floats.*int64"),
         (lambda: quantizers.abs_max_quantize(X, 0, value_range=(-8, 0)), "above 0.*-8, 0"),
+        (lambda: quantizers.AbsMaxQuantizer(0, value_range=(-256, 256)), "from -128 to 127"),
         (lambda: quantizers.abs_max_quantize_grouped_with_zero_point(X, 0), "block_size=0"),
         (lambda: quantizers.abs_max_quantize_grouped_with_zero_point(X[0], 2), "need a matrix"),
         (lambda: quantizers.pack_int4(BYTES, dtype="int16"), "'int8' or 'uint8'.*'int16'"),

@@ -423,3 +423,30 @@ def test_attention_is_quantized_inside():
         model.quantize("int8")
         results.append(model.predict(x, verbose=0))
     np.testing.assert_allclose(*results, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["int8_from_float32", "int4_from_float32", "float8_from_float32"],
+)
+def test_a_quantized_policy_makes_the_weights_of_keras(name):
+    """At the beginning, or on a built layer, which is quantized by it."""
+    shapes = []
+    for library in (tfkit, keras):
+        made = library.layers.Dense(3, dtype=name)
+        made.build((None, 200))
+        changed = library.layers.Dense(3)
+        changed.build((None, 200))
+        changed.dtype_policy = name
+        shapes.append([{w.name: tuple(w.shape) for w in each.weights} for each in (made, changed)])
+    assert shapes[0] == shapes[1]
+
+
+def test_a_quantized_layer_stays_so():
+    layer = tfkit.layers.Dense(3, dtype="int8_from_float32")
+    layer.build((None, 4))
+    layer.dtype_policy = "int8_from_mixed_bfloat16"
+    assert layer.compute_dtype == "bfloat16"
+    for name, message in (("float32", "stays quantized"), ("int4_from_float32", "already")):
+        with pytest.raises(ValueError, match=message):
+            layer.dtype_policy = name

@@ -50,6 +50,29 @@ def test_keras_reads_a_model_that_is_not_built(tmp_path):
     assert loaded.compiled
 
 
+@pytest.mark.parametrize("name", ["m.keras", "m.h5"])
+@pytest.mark.parametrize("mode", [None, "int8"])
+def test_built_layers_of_a_sequential_model_without_an_input_are_kept(tmp_path, name, mode):
+    layer = layers.Dense(5)
+    layer.build((None, X.shape[1]))
+    if mode:
+        layer.quantize(mode)
+    tfkit.Sequential([layer]).save(tmp_path / name)
+    np.testing.assert_array_equal(tfkit.models.load_model(tmp_path / name)(X), layer(X))
+    if name == "m.keras":
+        found = keras.models.load_model(tmp_path / name)(X)
+        np.testing.assert_allclose(found, layer(X).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_such_a_file_of_keras_is_read(tmp_path):
+    layer = keras.layers.Dense(5)
+    layer.build((None, X.shape[1]))
+    with pytest.warns(UserWarning, match="not yet been built"):
+        keras.Sequential([layer]).save(tmp_path / "m.keras")
+    found = tfkit.models.load_model(tmp_path / "m.keras")(X)
+    np.testing.assert_allclose(found, layer(X).numpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_weights_below_a_model_that_is_not_built_are_not_lost(tmp_path):
     model = Body()
     model.head(X)

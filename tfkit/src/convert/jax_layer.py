@@ -20,6 +20,34 @@ _CALL = ("params", "state", "rng", "training", "inputs")
 _INIT = ("rng", "training", "inputs")
 
 
+class _InStructure:
+    """The attribute `params` or `state`: weights in the form in which the function takes them.
+
+    The same weights by their names stay in the layer's `__dict__`, where files and copies find them.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, layer: JaxLayer | None, owner: type | None = None) -> Any:
+        """Returns the nest of weights; `None` before the layer is built."""
+        if layer is None:
+            return self
+        named = vars(layer).get(self._name)
+        if named is None:
+            return None
+        structure = layer._structures[self._name]
+        return structure.nest(structure.in_order(named))
+
+    def __set__(self, layer: JaxLayer, value: Any) -> None:
+        """Keeps the weights by their names."""
+        vars(layer)[self._name] = value
+
+    def __delete__(self, layer: JaxLayer) -> None:
+        """Removes the weights, where what a call has set is undone."""
+        del vars(layer)[self._name]
+
+
 class JaxLayer(Layer):
     """Calls a function of JAX. XLA compiles it as a part of the TensorFlow program around it.
 
@@ -74,6 +102,9 @@ class JaxLayer(Layer):
         ...     assert layer(np.ones((4, 3), "float32")).numpy().tolist() == [[3.0, 3.0]] * 4
     """
 
+    params = _InStructure()
+    state = _InStructure()
+
     def __init__(
         self,
         call_fn: Callable[..., Any],
@@ -99,8 +130,6 @@ class JaxLayer(Layer):
         self._call_takes, self._init_takes = call_takes, init_takes
         needs_seed = "rng" in call_takes or ("rng" in init_takes and not has_values)
         self.seed_generator: Any = SeedGenerator(seed) if needs_seed else None
-        self.params: Any = None
-        self.state: Any = None
         self._structures: dict[str, Any] = {}
         if has_values:
             self._make_weights(params, state)
@@ -158,7 +187,7 @@ class JaxLayer(Layer):
             return outputs
         outputs, changed = outputs
         if not recomputation.is_second():
-            weights = self._structures["state"].in_order(self.state)
+            weights = self._structures["state"].in_order(vars(self)["state"])
             for weight, value in zip(weights, changed, strict=True):
                 weight.assign(tf.cast(value, weight.dtype))
         return outputs
@@ -167,7 +196,7 @@ class JaxLayer(Layer):
         structure = self._structures.get(name)
         if structure is None:
             return []
-        return [tf.convert_to_tensor(it) for it in structure.in_order(getattr(self, name))]
+        return [tf.convert_to_tensor(it) for it in structure.in_order(vars(self)[name])]
 
     def _first_key(self) -> Any:
         """Returns the key for initial values, which no call gets."""

@@ -35,9 +35,9 @@ class Distiller(Model):
     Output shape: That of the student.
 
     Raises:
-        TypeError: for anything but models and distillation losses.
-        ValueError: for models that are not built, for weights of another number or size, and for models
-            whose outputs cannot be compared.
+        TypeError: for anything but distillation losses.
+        ValueError: for anything but models, for weights of another number or size, and for models whose
+            outputs cannot be compared.
 
     Reference:
         Hinton, Vinyals and Dean, "Distilling the Knowledge in a Neural Network", 2015.
@@ -88,7 +88,7 @@ class Distiller(Model):
         self._teacher_outputs = _outputs_of(teacher, of_teacher)
         self._student_layers = of_student
         self._student_outputs = _outputs_of(student, of_student)
-        self.built = True
+        self.built = teacher.built and student.built
 
     def compile(  # type: ignore[override]  # The positions are those of Keras's `Distiller`.
         self,
@@ -109,6 +109,10 @@ class Distiller(Model):
 
     def call(self, inputs: Any, training: Any = None) -> Any:
         """Returns the outputs of the student."""
+        if not self.teacher.built:
+            self.teacher(
+                inputs, training=False
+            )  # `compute_loss`, which runs in programs, builds nothing.
         return self.student(inputs, training=training)
 
     def compute_loss(
@@ -161,7 +165,13 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
         return lambda inputs, training: [model(inputs, training=training)] * len(layers)
     outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
     # Not an attribute of the distiller: its layers are those of the model.
-    return Functional(model.input, outputs).__call__
+    features = Functional(model.input, outputs)
+    # A call gives the only output of a list without the list.
+    return lambda inputs, training: _tensors(features(inputs, training=training))
+
+
+def _tensors(outputs: Any) -> list[Any]:
+    return outputs if isinstance(outputs, list) else [outputs]
 
 
 def _as_list(losses: Any) -> list[DistillationLoss]:
@@ -189,12 +199,8 @@ def _checked_weights(weights: Any, number: int) -> list[float]:
 def _check_models(teacher: Any, student: Any) -> None:
     for kind, model in (("teacher", teacher), ("student", student)):
         if not isinstance(model, Model):
-            raise TypeError(
-                f"`{kind}` must be a model. Received: {model!r} (of type {type(model).__name__})"
-            )
-        if not model.built:
             raise ValueError(
-                f"The {kind} '{model.name}' is not built: call it on some data first, or build it."
+                f"`{kind}` must be a model. Received: {model!r} (of type {type(model).__name__})"
             )
     if has_graph(teacher) and has_graph(student):
         shapes = [[tuple(each.shape) for each in model.inputs] for model in (teacher, student)]

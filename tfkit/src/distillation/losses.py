@@ -53,9 +53,14 @@ class DistillationLoss:
             for outputs in (teacher_outputs, student_outputs)
         ]
         flat = [tf.nest.flatten(each) for each in shapes]
-        if len(flat[0]) != len(flat[1]) or not all(
-            of_teacher.is_compatible_with(of_student)
-            for of_teacher, of_student in zip(*flat, strict=True)
+        names = [list(each) if isinstance(each, dict) else None for each in shapes]
+        if (
+            names[0] != names[1]
+            or len(flat[0]) != len(flat[1])
+            or not all(
+                of_teacher.is_compatible_with(of_student)
+                for of_teacher, of_student in zip(*flat, strict=True)
+            )
         ):
             raise ValueError(
                 f"{type(self).__name__} compares outputs of the same form and shapes. Received from the "

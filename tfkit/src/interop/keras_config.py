@@ -49,6 +49,8 @@ def from_keras(config: Any) -> Any:
         result.pop("build_config", None)  # The calls around tfkit's own layers build them.
     if _is_graph(result.get("config")):
         result["config"] = _graph_from_keras(result["config"])
+    for entry, layer in _built_alone(config, result):
+        entry["build_config"] = from_keras(layer["build_config"])
     return result
 
 
@@ -68,6 +70,21 @@ def _is_built_by_calls(config: dict[str, Any]) -> bool:
     """
     is_own = str(config.get("module")).partition(".")[0] == "keras"
     return is_own and config.get("class_name") != "FeatureSpace"
+
+
+def _built_alone(config: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Returns the layers in `result` that no call builds, each with its original configuration.
+
+    They are those of a Sequential model that has no input yet.
+    """
+    inner = config.get("config")
+    if config.get("class_name") != "Sequential" or not isinstance(inner, dict):
+        return []
+    layers = inner.get("layers")
+    if "build_input_shape" in inner or not isinstance(layers, list):
+        return []
+    pairs = zip(result["config"]["layers"], layers, strict=True)
+    return [pair for pair in pairs if isinstance(pair[1], dict) and "build_config" in pair[1]]
 
 
 def _without_code(config: dict[str, Any]) -> dict[str, Any]:
@@ -174,20 +191,19 @@ def to_keras(config: Any) -> Any:
     if isinstance(config.get("compile_config"), dict):
         result["compile_config"] = compile_to_keras(config["compile_config"])
     if "build_config" in config:
-        build_config = _build_config_to_keras(config)
-        result.pop("build_config")
-        if build_config is not None:
-            result["build_config"] = build_config
+        if _is_built_by_calls(config):
+            result.pop("build_config")
+        else:
+            result["build_config"] = _build_config_to_keras(config["build_config"])
     if _is_graph(result.get("config")):
         result["config"] = _graph_to_keras(result["config"])
+    for entry, layer in _built_alone(config, result):
+        entry["build_config"] = _build_config_to_keras(layer["build_config"])
     return result
 
 
-def _build_config_to_keras(config: dict[str, Any]) -> Any:
-    """Returns the build config of a user's class; Keras's own layers are built by the calls around them."""
-    if _is_built_by_calls(config):
-        return None
-    build_config = config["build_config"]
+def _build_config_to_keras(build_config: dict[str, Any]) -> Any:
+    """Returns the shapes that a layer was built with in Keras's form."""
     if "call" not in build_config:
         return to_keras(build_config)
     # Keras ignores it, and tfkit needs it: texts cannot be distinguished from shapes.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -15,7 +17,7 @@ from tfkit.src.ops.promotion import (
     without_bool,
 )
 from tfkit.src.ops.sparse import zeros_divided, zeros_meet, zeros_win
-from tfkit.src.symbolic.tensors import symbolic_op
+from tfkit.src.symbolic.tensors import is_described, symbolic_op
 
 # --- Arithmetic -----------------------------------------------------------------------------------
 
@@ -485,7 +487,7 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
         [4.0, 1.5]
     """
     x1, x2 = as_tensor(x1), as_tensor(x2)
-    if not x2.dtype.is_integer:
+    if not x2.dtype.is_integer and not is_described():
         raise TypeError(f"The exponent `x2` must be an integer. Received: x2.dtype={x2.dtype.name}")
     dtype = common_dtype(x1.dtype, x2.dtype, float)
     x1 = tf.cast(x1, dtype)
@@ -537,7 +539,7 @@ def gcd(x1: Any, x2: Any) -> tf.Tensor:
         [6, 5]
     """
     x1, x2 = promote_tensors(x1, x2)
-    if not x1.dtype.is_integer:
+    if not x1.dtype.is_integer and not is_described():
         raise TypeError(f"`gcd` is defined for integers. Received: dtype={x1.dtype.name}")
     shape = tf.broadcast_dynamic_shape(tf.shape(x1), tf.shape(x2))
     static_shape = tf.broadcast_static_shape(x1.shape, x2.shape)
@@ -573,7 +575,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
         [12, 0]
     """
     x1, x2 = as_tensor(x1), as_tensor(x2)
-    if not (x1.dtype.is_integer and x2.dtype.is_integer):
+    if not ((x1.dtype.is_integer and x2.dtype.is_integer) or is_described()):
         raise TypeError(
             "`lcm` is defined for integers. "
             f"Received: x1.dtype={x1.dtype.name}, x2.dtype={x2.dtype.name}"
@@ -856,7 +858,7 @@ def bitwise_and(x: Any, y: Any) -> tf.Tensor:
         >>> ops.bitwise_and([6, 12], 10).numpy().tolist()
         [2, 8]
     """
-    return tf.bitwise.bitwise_and(*promote_tensors(x, y))
+    return _of_bits(tf.bitwise.bitwise_and, *promote_tensors(x, y))
 
 
 @symbolic_op
@@ -877,7 +879,7 @@ def bitwise_or(x: Any, y: Any) -> tf.Tensor:
         >>> ops.bitwise_or([6, 12], 10).numpy().tolist()
         [14, 14]
     """
-    return tf.bitwise.bitwise_or(*promote_tensors(x, y))
+    return _of_bits(tf.bitwise.bitwise_or, *promote_tensors(x, y))
 
 
 @symbolic_op
@@ -898,7 +900,7 @@ def bitwise_xor(x: Any, y: Any) -> tf.Tensor:
         >>> ops.bitwise_xor([6, 12], 10).numpy().tolist()
         [12, 6]
     """
-    return tf.bitwise.bitwise_xor(*promote_tensors(x, y))
+    return _of_bits(tf.bitwise.bitwise_xor, *promote_tensors(x, y))
 
 
 @symbolic_op
@@ -922,7 +924,7 @@ def bitwise_invert(x: Any) -> tf.Tensor:
         >>> ops.bitwise_invert(tf.constant([0, 5], "uint8")).numpy().tolist()
         [255, 250]
     """
-    return tf.bitwise.invert(x)
+    return _of_bits(tf.bitwise.invert, as_tensor(x))
 
 
 @symbolic_op
@@ -946,8 +948,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
         >>> ops.bitwise_left_shift([1, 3], 2).numpy().tolist()
         [4, 12]
     """
-    x = as_tensor(x)
-    return tf.bitwise.left_shift(*promote(x, y))
+    return _of_bits(tf.bitwise.left_shift, *promote(as_tensor(x), y))
 
 
 @symbolic_op
@@ -971,8 +972,18 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
         >>> ops.bitwise_right_shift([8, -5], 1).numpy().tolist()
         [4, -3]
     """
-    x = as_tensor(x)
-    return tf.bitwise.right_shift(*promote(x, y))
+    return _of_bits(tf.bitwise.right_shift, *promote(as_tensor(x), y))
+
+
+def _of_bits(function: Callable[..., tf.Tensor], *operands: tf.Tensor) -> tf.Tensor:
+    """Returns `function` of integers.
+
+    Symbolic tensors are floats where no dtype was given. Of these the result has Keras's shape and dtype,
+    and is refused when it is computed.
+    """
+    if is_described() and operands[0].dtype.is_floating:
+        return functools.reduce(tf.add, operands)
+    return function(*operands)
 
 
 bitwise_not = bitwise_invert

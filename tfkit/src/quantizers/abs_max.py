@@ -43,7 +43,7 @@ def abs_max_quantize(
     """
     with tf.device("CPU:0" if to_numpy else None):
         x = as_floats(inputs)
-        low, high = check_range(value_range)
+        low, high = check_range(value_range, dtype)
         largest = tf.reduce_max(tf.abs(x), axis, keepdims=True)
         scale = tf.cast(high, x.dtype) / (largest + tf.cast(epsilon, x.dtype))
         return _to_integers(x * scale, low, high, dtype), scale
@@ -87,7 +87,7 @@ def abs_max_quantize_grouped_with_zero_point(
     """
     with tf.device("CPU:0" if to_numpy else None):
         x = as_floats(inputs)
-        low, high = check_range(value_range)
+        low, high = check_range(value_range, dtype)
         if x.shape.rank != 2 or block_size < 1:
             raise ValueError(
                 "Groups of rows need a matrix and a positive number of rows. Received: inputs of shape "
@@ -125,17 +125,24 @@ def as_floats(inputs: Any) -> tf.Tensor:
     return x
 
 
-def check_range(value_range: Any) -> tuple[int, int]:
+def check_range(value_range: Any, dtype: str = "int8") -> tuple[int, int]:
     """Returns the smallest and the largest integer of a range.
 
     Raises:
-        ValueError: unless these are two integers, the second of which is above 0 and above the first.
+        ValueError: unless these are two integers, the second of which is above 0 and above the first, and
+            unless the dtype holds both.
     """
     holds = isinstance(value_range, (tuple, list)) and len(value_range) == 2
     if not holds or not value_range[0] < value_range[1] or value_range[1] <= 0:
         raise ValueError(
             "`value_range` must be the smallest and the largest integer, the latter above 0, such as "
             f"(-127, 127). Received: value_range={value_range!r}"
+        )
+    limits = tf.as_dtype(dtype)
+    if not limits.min <= value_range[0] or not value_range[1] <= limits.max:
+        raise ValueError(
+            f"`value_range` must be in the range of {dtype}, from {limits.min} to {limits.max}. Received: "
+            f"value_range={value_range!r}"
         )
     return value_range[0], value_range[1]
 

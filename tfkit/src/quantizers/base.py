@@ -81,7 +81,7 @@ class AbsMaxQuantizer(Quantizer):
     ) -> None:
         super().__init__(output_dtype)
         self.axis = (axis,) if isinstance(axis, int) else axis and tuple(axis)
-        self.value_range = check_range(value_range)
+        self.value_range = check_range(value_range, output_dtype)
         self.epsilon = epsilon
 
     def __call__(

@@ -25,7 +25,8 @@ def fake_quant_with_min_max_vars(
 
     Args:
         inputs: floats.
-        min_vals: the lower end of the range; with `axis`, one for each entry along it.
+        min_vals: the lower end of the range, one number; with `axis`, one for each entry along it, or one
+            for all.
         max_vals: the upper end.
         num_bits: number of bits, from 2 to 16. Default: `8`.
         narrow_range: whether to have one step less, as many below 0 as above it. Default: `False`.
@@ -53,13 +54,15 @@ def fake_quant_with_min_max_vars(
     x, low, high = (tf.cast(value, tf.float32) for value in (inputs, min_vals, max_vals))
     options = {"num_bits": num_bits, "narrow_range": narrow_range}
     if axis is None:
+        low, high = tf.reshape(low, ()), tf.reshape(high, ())
         outputs = tf.quantization.fake_quant_with_min_max_vars(x, low, high, **options)
         return tf.cast(outputs, inputs.dtype)
     rank = x.shape.rank
     axis %= rank
     order = [*(each for each in range(rank) if each != axis), axis]
-    outputs = tf.quantization.fake_quant_with_min_max_vars_per_channel(
-        tf.transpose(x, order), low, high, **options
-    )
+    x = tf.transpose(x, order)
+    channels = tf.shape(x)[-1:]
+    low, high = tf.broadcast_to(low, channels), tf.broadcast_to(high, channels)
+    outputs = tf.quantization.fake_quant_with_min_max_vars_per_channel(x, low, high, **options)
     back = [order.index(each) for each in range(rank)]
     return tf.cast(tf.transpose(outputs, back), inputs.dtype)

@@ -113,8 +113,13 @@ def check_built(model: ModelLike, doing: str) -> None:
 
 
 def check_whole(model: ModelLike) -> None:
-    """Raises an error for an unbuilt model with built layers: loading would not make their weights."""
-    if not model.built and model.weights:
+    """Raises an error for an unbuilt model with built layers: loading would not make their weights.
+
+    Those of an unbuilt Sequential model are built alone, with the shapes in its configuration.
+    """
+    layers = [layer for layer in getattr(model, "_tfkit_stack", ()) if layer.get_build_config()]
+    alone = {id(weight) for layer in layers for weight in layer.weights}
+    if not model.built and any(id(weight) not in alone for weight in model.weights):
         raise ValueError(
             f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
             "from its configuration would not have. Call it on some data, or build it, before saving."

@@ -14,10 +14,12 @@ from tfkit.src.layers.lora import Adaptable
 from tfkit.src.layers.quantized import float8
 from tfkit.src.layers.quantized.tables import Int4, Int8, Table
 from tfkit.src.quantizers import lookup
-from tfkit.src.quantizers.configs import QuantizationConfig
+from tfkit.src.quantizers.configs import Int4QuantizationConfig, QuantizationConfig
 from tfkit.src.quantizers.of_layers import resolved
-from tfkit.src.registry import quantized_policies
+from tfkit.src.registry import dtype_policies, quantized_policies
 from tfkit.src.registry import tables as registry
+from tfkit.src.registry.dtype_policies import DTypePolicy
+from tfkit.src.registry.quantized_policies import Int4DTypePolicy
 
 
 class Quantizable(Adaptable):
@@ -74,7 +76,7 @@ class Quantizable(Adaptable):
         with changing_weights(self):
             if config.mode == "float8":
                 float8.add_scales(self, quantized_policies.HISTORY_LENGTH)
-                self.dtype_policy = policy
+                self._dtype_policy = policy
             else:
                 scheme = Int8(config) if config.mode == "int8" else Int4(config, block_size)
                 values = [
@@ -84,8 +86,32 @@ class Quantizable(Adaptable):
                 for table, value in values:
                     delattr(self, table.name)
                     scheme.add(self, table, value)
-                self.dtype_policy = policy
+                self._dtype_policy = policy
             self.quantization_config = config
+
+    @property
+    def dtype_policy(self) -> DTypePolicy:
+        """The dtypes of computations and weights; setting a quantized one quantizes a built layer."""
+        return self._dtype_policy
+
+    @dtype_policy.setter
+    def dtype_policy(self, value: Any) -> None:
+        policy = dtype_policies.get(value)
+        mode = policy.quantization_mode
+        if not self.built or mode == self.quantization_mode:
+            self._dtype_policy = policy
+            return
+        if mode is None:
+            raise ValueError(
+                f"Layer {self._tfkit.title} stays quantized, with dtype_policy='{self.dtype_policy.name}'. "
+                f"Received: dtype_policy='{policy.name}'. Make a new layer."
+            )
+        sizes = {"block_size": policy.block_size} if isinstance(policy, Int4DTypePolicy) else {}
+        self.quantize(mode, config=Int4QuantizationConfig(**sizes) if sizes else None)
+        if (
+            sizes or mode != "int4"
+        ):  # The name `int4_from_float32` does not say that there are groups.
+            self._dtype_policy = policy
 
     def _tfkit_checked_quantization(
         self, mode: str | None, type_check: bool, config: Any
@@ -162,7 +188,7 @@ class Quantizable(Adaptable):
         config = self.quantization_config
         if mode == "int8":
             return Int8(config)
-        default = getattr(config, "block_size", None) if config else 128
+        default = getattr(config, "block_size", None)
         return Int4(config, getattr(self.dtype_policy, "block_size", default))
 
     @property
