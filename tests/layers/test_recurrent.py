@@ -223,7 +223,11 @@ def test_states_of_stacked_cells_have_the_form_of_their_sizes(several):
 
 def test_symbolic_states_of_stacked_cells_are_tensors_where_the_size_is_an_integer():
     def model(module):
-        cells = [module.layers.GRUCell(4), module.layers.SimpleRNNCell(3), module.layers.LSTMCell(2)]
+        cells = [
+            module.layers.GRUCell(4),
+            module.layers.SimpleRNNCell(3),
+            module.layers.LSTMCell(2),
+        ]
         source = module.Input((5, 4))
         output, first, second, third = module.layers.RNN(cells, return_state=True)(source)
         joined = module.layers.Concatenate()([first, second, *third])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import keras
@@ -84,8 +85,9 @@ def test_a_model_that_begins_after_the_mask_was_made_says_so() -> None:
 def test_a_layer_that_loses_masks_says_so_once() -> None:
     ids = tfkit.Input((4,), dtype="int32")
     embedded = tfkit.layers.Embedding(5, 3, mask_zero=True)(ids)
-    with pytest.warns(UserWarning, match="does not support masking") as said:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         model = tfkit.Model(ids, tfkit.layers.Conv1D(2, 3)(embedded))
         model(IDS)
         model.predict(IDS, verbose=0)
-    assert len(said) == 1
+    assert len([it for it in said if "does not support masking" in str(it.message)]) == 1

@@ -56,8 +56,8 @@ def reduce_to_samples(
         if values.shape.rank < weight_rank and sample_weight.shape.num_elements() != 1:
             raise ValueError(
                 "Each weight of a metric belongs to one value. Received: values of shape "
-                f"{tuple(values.shape)}, weights of shape {tuple(sample_weight.shape)}. Let the metric's function "
-                "return a value for each sample, or leave out the mean in it; with `metrics=` in place of "
+                f"{tuple(values.shape)}, weights of shape {tuple(sample_weight.shape)}. Let the metric's "
+                "function return a value for each sample, or leave out the mean in it; with `metrics=` in place of "
                 "`weighted_metrics=` it gets no weights."
             )
         if values.shape.rank > weight_rank:
