@@ -133,3 +133,10 @@ def test_a_file_of_another_model_is_refused(tmp_path):
     tfkit.applications.MobileNet(weights=None, **small).save_weights(tmp_path / "m.weights.h5")
     with pytest.raises(tfkit.saving.LoadError, match=r"conv1"):
         tfkit.applications.MobileNet(weights=tmp_path / "m.weights.h5", **{**small, "alpha": 0.5})
+
+
+def test_the_name_of_a_file_is_no_image() -> None:
+    with pytest.raises(
+        ValueError, match=r"Received: cat\.jpg\. A file is read by `tfkit\.utils\.img_to_array"
+    ):
+        tfkit.applications.vgg16.preprocess_input("cat.jpg")

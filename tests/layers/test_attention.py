@@ -224,3 +224,14 @@ def test_steps_of_keys_and_values_must_be_as_many():
         layers.GroupQueryAttention(2, 2, 1)(*(np.ones((1, steps, 4)) for steps in (3, 4, 5)))
     with pytest.raises(ValueError, match=r"a query `\(batch, T, dim\)`"):
         layers.GroupQueryAttention(2, 2, 1)(np.ones((1, 3, 2, 4)), np.ones((1, 3, 2, 4)))
+
+
+def test_an_attention_mask_with_its_axes_exchanged_is_refused():
+    layer = layers.MultiHeadAttention(2, 4)
+    query, value = tf.ones((2, 3, 4)), tf.ones((2, 5, 4))
+    for shape in ((2, 3, 5), (2, 1, 3, 5), (1, 3, 5), (3, 5), (2, 1, 5)):
+        assert layer(query, value, attention_mask=tf.ones(shape, "bool")).shape == (2, 3, 4)
+    with pytest.raises(
+        ValueError, match=r"last axes, \(3, 5\)\. Received: attention_mask of shape \(2, 5, 3\)"
+    ):
+        layer(query, value, attention_mask=tf.ones((2, 5, 3), "bool"))

@@ -560,3 +560,10 @@ def test_a_hashed_crossing_is_built_from_shapes():
         layer = layers.HashedCrossing(3, output_mode=mode)
         layer.build(((2,), (2,)))
         assert layer.built
+
+
+def test_normalization_names_the_sizes_that_it_was_built_for():
+    layer = layers.Normalization()
+    layer.adapt(np.ones((3, 4)))
+    with pytest.raises(ValueError, match=r"sizes \(4,\) at axis=.*incompatible shape \(2, 5\)"):
+        layer(np.ones((2, 5)))

@@ -221,6 +221,25 @@ def test_states_of_stacked_cells_have_the_form_of_their_sizes(several):
         assert_all_close(tf.nest.flatten(results), tf.nest.flatten(expected))
 
 
+def test_symbolic_states_of_stacked_cells_are_tensors_where_the_size_is_an_integer():
+    def model(module):
+        cells = [
+            module.layers.GRUCell(4),
+            module.layers.SimpleRNNCell(3),
+            module.layers.LSTMCell(2),
+        ]
+        source = module.Input((5, 4))
+        output, first, second, third = module.layers.RNN(cells, return_state=True)(source)
+        joined = module.layers.Concatenate()([first, second, *third])
+        return module.Model(source, [output, first, second, third, joined])
+
+    ours, theirs = model(tfkit), model(keras)
+    ours.set_weights(theirs.get_weights())
+    results, expected = ours(X), theirs(X)
+    tf.nest.assert_same_structure(results, expected)
+    assert_all_close(tf.nest.flatten(results), tf.nest.flatten(expected))
+
+
 def test_a_decoder_starts_with_the_states_of_an_encoder():
     def model(module):
         source, target = module.Input((None, 4)), module.Input((None, 4))

@@ -194,3 +194,9 @@ def test_option_that_is_set_later():
     loss = losses.Huber()
     loss.delta = 0.25
     np.testing.assert_allclose(loss(Y_TRUE, Y_PRED), losses.Huber(delta=0.25)(Y_TRUE, Y_PRED))
+
+
+def test_weights_among_the_targets_are_named_in_the_error():
+    loss = losses.MeanSquaredError(name="price")
+    with pytest.raises(ValueError, match=r"outputs of loss 'price'.*y_true=\(.*sample_weight"):
+        loss((tf.zeros((2, 1)), tf.ones(2)), tf.zeros((2, 1)))

@@ -360,3 +360,24 @@ def test_classes_of_any_dtype_are_counted_in_an_iou(dtype):
         first = package.IoU(2, [0], dtype="int64")
         first.update_state(y, y_pred)
         np.testing.assert_allclose([mean.result(), first.result()], [0.5, 0.5], rtol=1e-6)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_a_function_that_takes_the_mean_itself_is_a_metric_of_masked_outputs(masked):
+    def mean_difference(y_true, y_pred):
+        return tf.reduce_mean(tf.abs(y_true - y_pred))
+
+    y_true, y_pred = (
+        tf.zeros((2, 3, 1)),
+        tf.constant([[[1.0], [2.0], [3.0]], [[4.0], [5.0], [6.0]]]),
+    )
+    if masked:
+        y_pred._keras_mask = tf.constant([[True, False, False], [True, True, False]])
+    metric = metrics.MeanMetricWrapper(mean_difference)
+    metric.update_state(y_true, y_pred)
+    assert float(metric.result()) == 3.5
+    with pytest.raises(
+        ValueError, match=r"values of shape \(\), weights of shape \(2,\).*for each sample"
+    ):
+        metric.update_state(y_true, y_pred, sample_weight=[1.0, 2.0])
+    assert float(metric.result()) == 3.5

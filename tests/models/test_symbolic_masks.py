@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import keras
@@ -79,3 +80,14 @@ def test_a_model_that_begins_after_the_mask_was_made_says_so() -> None:
     embedded = tfkit.layers.Embedding(5, 3, mask_zero=True)(tfkit.Input((4,), dtype="int32"))
     with pytest.raises(ValueError, match="layer that makes the mask is not part of the model"):
         tfkit.Model(embedded, tfkit.layers.Dense(2)(embedded)._keras_mask)
+
+
+def test_a_layer_that_loses_masks_says_so_once() -> None:
+    ids = tfkit.Input((4,), dtype="int32")
+    embedded = tfkit.layers.Embedding(5, 3, mask_zero=True)(ids)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = tfkit.Model(ids, tfkit.layers.Conv1D(2, 3)(embedded))
+        model(IDS)
+        model.predict(IDS, verbose=0)
+    assert len([it for it in said if "does not support masking" in str(it.message)]) == 1

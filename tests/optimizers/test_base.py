@@ -546,3 +546,11 @@ def test_formula_is_five_frames_from_the_call(traced, monkeypatch):
     (tf.function(this_test, autograph=False) if traced else this_test)()
     names = stacks[0][: stacks[0].index("this_test")]
     assert names[::-1] == ["apply_gradients", "apply", "_tfkit_update_variables", "update_step"]
+
+
+def test_variables_in_place_of_gradients_are_refused():
+    variable = tf.Variable([1.0])
+    optimizer = tfkit.optimizers.SGD()
+    with pytest.raises(TypeError, match=r"a gradient and a variable, in this order.*shape \(1,\)"):
+        optimizer.apply_gradients([(variable, tf.constant([1.0]))])
+    assert not optimizer.built

@@ -66,6 +66,11 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
     if not hasattr(x, "shape"):
         x = np.array(x)
     ndim = len(x.shape)
+    if ndim == 0:
+        raise ValueError(
+            f"`x` must be one image or a batch of them. Received: {x}. A file is read by "
+            "`tfkit.utils.img_to_array(tfkit.utils.load_img(path))`."
+        )
     axis = ndim - 1 if data_format == "channels_last" else 0 if ndim == 3 else 1
     if mode != "tf" and x.shape[axis] not in (3, None):
         raise ValueError(

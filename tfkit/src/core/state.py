@@ -49,6 +49,7 @@ class LayerState(watching.Called):
     remat: RematScope | None = field(default_factory=current_scope)  # In which it was made.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
+    loses_masks: bool = False  # Whether it has said that layers after it do not see a mask.
 
     # Set by the constructor of `Layer`, which a subclass may call late, or not at all.
     initialized: bool = False

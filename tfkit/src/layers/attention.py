@@ -481,11 +481,26 @@ def visible_steps(
         distance = tf.abs(tf.range(queries)[:, tf.newaxis] - tf.range(keys))
         parts.append((distance < sliding_window)[tf.newaxis])
     if attention_mask is not None:
-        parts.insert(0, tf.cast(attention_mask, "bool"))
+        attention_mask = tf.cast(attention_mask, "bool")
+        steps = tf.TensorShape([query.shape[1], value.shape[1]])
+        # Attention over several axes has a mask of more axes.
+        if query.shape.rank == 3 and not _fits(attention_mask.shape[-2:], steps):
+            raise ValueError(
+                "`attention_mask` must have the steps of the query and of the value as its last axes, "
+                f"{tuple(steps)}. Received: attention_mask of shape {tuple(attention_mask.shape)}, query of "
+                f"shape {tuple(query.shape)}, value of shape {tuple(value.shape)}"
+            )
+        parts.insert(0, attention_mask)
     visible = None
     for part in parts:
         visible = part if visible is None else visible & part
     return visible
+
+
+def _fits(shape: tf.TensorShape, wanted: tf.TensorShape) -> bool:
+    """Whether sizes are those that are wanted, or 1, or unknown."""
+    sizes = zip(reversed(shape), reversed(wanted), strict=False) if shape.rank is not None else ()
+    return all(size in (1, None) or other is None or size == other for size, other in sizes)
 
 
 def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from tfkit.src.base import tree
+from tfkit.src.base.brief import brief
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.registry import serialization
@@ -56,7 +57,14 @@ class LossFunctionWrapper(Loss):
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
         """Returns one loss per sample, computed by `fn`."""
-        tree.assert_same_structure(y_true, y_pred)
+        try:
+            tree.assert_same_structure(y_true, y_pred)
+        except ValueError:
+            raise ValueError(
+                f"The targets and the outputs of loss '{self.name}' must have one structure. Received: "
+                f"y_true={brief(y_true)}, y_pred={brief(y_pred)}. Weights are no targets: pass them as "
+                "`sample_weight`."
+            ) from None
         pairs = [
             squeeze_or_expand_to_same_rank(*pair)
             for pair in zip(tree.flatten(y_true), tree.flatten(y_pred), strict=True)

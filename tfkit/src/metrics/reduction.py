@@ -53,6 +53,13 @@ def reduce_to_samples(
         sample_weight = mask_weights(tf.cast(sample_weight, dtype), mask, dtype)
         values, sample_weight = squeeze_or_expand_to_same_rank(values, sample_weight)
         weight_rank = sample_weight.shape.rank
+        if values.shape.rank < weight_rank and sample_weight.shape.num_elements() != 1:
+            raise ValueError(
+                "Each weight of a metric belongs to one value. Received: values of shape "
+                f"{tuple(values.shape)}, weights of shape {tuple(sample_weight.shape)}. Let the metric's "
+                "function return a value for each sample, or leave out the mean in it; with `metrics=` in place of "
+                "`weighted_metrics=` it gets no weights."
+            )
         if values.shape.rank > weight_rank:
             values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
         sample_weight = tf.broadcast_to(sample_weight, tf.shape(values))
@@ -149,6 +156,9 @@ class Mean(Metric):
 class MeanMetricWrapper(Mean):
     """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
 
+    A function that returns fewer axes than the mask has, such as one number for a batch, leaves masked
+    entries out itself.
+
     Args:
         fn: function `(y_true, y_pred, **kwargs)` that returns a value for each sample.
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -186,7 +196,10 @@ class MeanMetricWrapper(Mean):
     ) -> None:
         """Adds the values of the function for a batch."""
         values = self._fn(y_true, y_pred, **self._arguments())
-        weights = mask_weights(sample_weight, masking.get_mask(y_pred), self.dtype)
+        mask = masking.get_mask(y_pred)
+        if mask is not None and len(values.shape) < len(mask.shape):
+            mask = None  # The function has taken the mean over the masked axes itself.
+        weights = mask_weights(sample_weight, mask, self.dtype)
         super().update_state(values, sample_weight=weights)
 
     def _arguments(self) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import tensorflow as tf
 
 from tfkit.src.base import execution, watching
+from tfkit.src.base.brief import brief
 from tfkit.src.errors.tracebacks import shorten, shortened
 from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
 from tfkit.src.optimizers.exclusions import Exclusions
@@ -303,6 +304,12 @@ class Optimizer(SlotOwner):
             variables = self._tfkit_untracked.variables
         else:
             variables = list(trainable_variables)
+            others = [v for v in variables if not hasattr(v, "assign")]
+            if others:
+                raise TypeError(
+                    "Expected pairs of a gradient and a variable, in this order. Received in place of a "
+                    f"variable: {brief(others[0])}"
+                )
             if not self.built:
                 self.build(variables)
         if len(grads) != len(variables):

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.protocols import HasPath
+from tfkit.src.base.protocols import HasPath, Tracked
 from tfkit.src.errors.frames import warn
 
 
@@ -63,7 +63,7 @@ def _masks(value: Any) -> Any:
     return tuple(masks) if isinstance(value, tuple) else masks
 
 
-class Masking(HasPath, Protocol):
+class Masking(HasPath, Tracked, Protocol):
     """The part of a layer's interface that concerns masks."""
 
     supports_masking: bool
@@ -75,7 +75,7 @@ class Masking(HasPath, Protocol):
 def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: Any) -> None:
     """Sets the mask of `outputs` to the result of `layer.compute_mask`.
 
-    A layer that neither supports masks nor takes one as an argument would lose it: it warns.
+    A layer that neither supports masks nor takes one as an argument would lose it: it warns, once.
 
     Args:
         layer: the layer.
@@ -85,7 +85,8 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         mask: the mask of the inputs, or `None`.
     """
     if not layer.supports_masking:
-        if mask is not None and not takes_mask:
+        if mask is not None and not takes_mask and not layer._tfkit.loses_masks:
+            layer._tfkit.loses_masks = True
             warn(
                 f"Layer '{layer.path}' (of type {type(layer).__name__}) was passed an input with a mask, "
                 "but it does not support masking: layers after it will not see the mask. Set "

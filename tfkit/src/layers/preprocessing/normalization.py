@@ -182,11 +182,14 @@ class Normalization(Preprocessing):
     def _check_fits(self, shape: tuple[int, ...]) -> None:
         sizes = tuple(shape[axis] for axis in self._kept_axes if axis < len(shape))
         if len(shape) != len(self._broadcast_shape) or sizes != self._sizes:
-            raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) was built for inputs of "
-                f"{len(self._broadcast_shape)} axes, with sizes {self._sizes} at axis={self.axis}. Received: "
-                f"data with an incompatible shape {tuple(shape)}"
-            )
+            raise self._misfit(shape)
+
+    def _misfit(self, shape: Any) -> ValueError:
+        return ValueError(
+            f"Layer '{self.path}' (of type {type(self).__name__}) was built for inputs of "
+            f"{len(self._broadcast_shape)} axes, with sizes {self._sizes} at axis={self.axis}. Received: "
+            f"data with an incompatible shape {tuple(shape)}"
+        )
 
     def finalize_state(self) -> None:
         """Does nothing: calls read the weights. Keras's layer computes constants here."""
@@ -194,6 +197,10 @@ class Normalization(Preprocessing):
     def call(self, inputs: Any) -> Any:
         """Returns `inputs`, normalized."""
         inputs = as_floats(self, dense(inputs))
+        try:
+            tf.broadcast_static_shape(inputs.shape, self.mean.shape)
+        except ValueError:
+            raise self._misfit(inputs.shape) from None
         deviation = tf.maximum(tf.sqrt(self.variance), settings.epsilon())
         if self.invert:
             return self.mean + inputs * deviation

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import budget, recomputation
 from tfkit.src.base.watching import current_watch
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.recurrent.cell import (
     bound_step,
     build_cell,
@@ -204,6 +205,16 @@ class RNN(Layer):
             ):
                 kept.assign(tf.cast(state, kept.dtype))
         return (output, *states) if self.return_state else output
+
+    def _tfkit_record(self, args: Any, kwargs: Any) -> Any:
+        # As in Keras, the symbolic state of a stacked cell is a tensor where its size is an integer. A
+        # state of numbers is what the cell returns, such as a list of one tensor.
+        outputs = super()._tfkit_record(args, kwargs)
+        if not self.return_state:
+            return outputs
+        output, *states = outputs
+        sizes = zip(self.state_size, states, strict=True)
+        return (output, *[tf.nest.flatten(it)[0] if is_integer(n) else it for n, it in sizes])
 
     def _tfkit_kept_states(self) -> Any:
         return recomputation.as_before(lambda: tf.nest.map_structure(tf.identity, self.states))
