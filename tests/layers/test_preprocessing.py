@@ -567,3 +567,35 @@ def test_normalization_names_the_sizes_that_it_was_built_for():
     layer.adapt(np.ones((3, 4)))
     with pytest.raises(ValueError, match=r"sizes \(4,\) at axis=.*incompatible shape \(2, 5\)"):
         layer(np.ones((2, 5)))
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16"])
+def test_bins_are_those_of_32_bits_under_policies_of_16(policy):
+    x = np.array([[1000.4, 1000.6, 2048.5, 2049.2, 2999.9]], "float32")
+    ours, theirs = (
+        library.layers.Discretization([1000.5, 2049.0, 3000.0], dtype=policy)
+        for library in (tfkit, keras)
+    )
+    assert ours(x).numpy().tolist() == theirs(x).numpy().tolist() == [[0, 1, 1, 2, 2]]
+    inputs = tfkit.Input((5,))
+    assert tfkit.Model(inputs, ours(inputs)).predict(x, verbose=0).tolist() == [[0, 1, 1, 2, 2]]
+    counts = layers.Discretization([1000.5, 2049.0, 3000.0], output_mode="count", dtype=policy)
+    assert counts(x.astype("int32")).numpy().tolist() == [[2, 1, 2, 0]]
+    assert counts(x).dtype == counts.compute_dtype
+
+
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16", "float16"])
+def test_large_numbers_are_normalized_in_32_bits(policy):
+    """In 16 bits a variance of a million is infinite, and its quotients are zeros."""
+    x = np.array([[70000.0], [72000.0]], "float32")
+    given = layers.Normalization(mean=71000.0, variance=1e6, dtype=policy)
+    assert given(x).numpy().tolist() == [[-1.0], [1.0]]
+    assert given(x).dtype == given.compute_dtype
+    back = layers.Normalization(mean=1000.0, variance=1e6, invert=True, dtype=policy)
+    assert back(np.array([[1.0]])).numpy().tolist() == [[2000.0]]
+    if policy != "float16":  # Its weights have 16 bits.
+        adapted = layers.Normalization(dtype=policy)
+        adapted.adapt(x)
+        inputs = tfkit.Input((1,))
+        model = tfkit.Model(inputs, adapted(inputs))
+        assert model.predict(x, verbose=0).tolist() == [[-1.0], [1.0]]

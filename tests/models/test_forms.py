@@ -375,3 +375,36 @@ def test_attributes_that_compile_adds_are_there_when_they_are_in_keras(compiled)
         return [name for name in (*names, "run_eagerly", "jit_compile") if hasattr(model, name)]
 
     assert found(tfkit) == found(keras)
+
+
+def _remainders(size):
+    """An embedding whose vector for each id is the id's last two digits, exact in 16 bits."""
+    embedding = tfkit.layers.Embedding(size, 1)
+    embedding.build()
+    embedding.set_weights([(np.arange(size) % 100).astype("float32")[:, None]])
+    return embedding
+
+
+@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16", "float16"])
+@pytest.mark.parametrize("dtype", ["int32", "float32"])
+def test_16_bits_do_not_round_the_ids_that_a_model_is_given(policy, dtype):
+    """As in Keras with an `Input`, which is of floats by default; without one Keras rounds."""
+    ids = np.array([[257, 2049, 4]]).astype(dtype)
+    before = tfkit.config.dtype_policy()
+    tfkit.config.set_dtype_policy(policy)
+    try:
+        inputs = tfkit.Input((3,))
+        inner = tfkit.Model(inputs, _remainders(3000)(inputs))
+        built = tfkit.Sequential([_remainders(3000)])
+        built.build((None, 3))
+        for model in (
+            inner,
+            tfkit.Model(inputs, inner(inputs)),
+            tfkit.Sequential([inputs, _remainders(3000)]),
+            tfkit.Sequential([_remainders(3000)]),
+            built,
+        ):
+            for outputs in (model(ids), model(ids), model.predict(ids, verbose=0)):
+                assert np.ravel(outputs).tolist() == [57.0, 49.0, 4.0]
+    finally:
+        tfkit.config.set_dtype_policy(before)

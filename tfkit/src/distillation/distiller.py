@@ -110,9 +110,8 @@ class Distiller(Model):
     def call(self, inputs: Any, training: Any = None) -> Any:
         """Returns the outputs of the student."""
         if not self.teacher.built:
-            self.teacher(
-                inputs, training=False
-            )  # `compute_loss`, which runs in programs, builds nothing.
+            # `compute_loss`, which runs in programs, builds nothing.
+            self.teacher(inputs, training=False)
         return self.student(inputs, training=training)
 
     def compute_loss(

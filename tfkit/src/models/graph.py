@@ -62,10 +62,14 @@ class Graph:
             tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
         ]
         # Whether an input requires floats of another width than the default.
-        self.other_floats = any(dtype != settings.floatx() for dtype in floats)
+        self._other_floats = any(dtype != settings.floatx() for dtype in floats)
         self.operations = _unique(node.operation for node in self.nodes)
         self.layers = [it for it in self.operations if isinstance(it, Layer)]
         _check_names(self.layers)
+
+    def own_floats(self, compute_dtype: str) -> bool:
+        """Whether float inputs keep the dtypes of the `Input`s: 16 bits would round ids to other ids."""
+        return self._other_floats or tf.as_dtype(compute_dtype).size == 2
 
     def with_call(self, outputs: Any) -> Graph | None:
         """Returns `Graph(self.inputs, outputs)` if `outputs` come from one call on outputs of this graph.

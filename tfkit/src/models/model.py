@@ -146,9 +146,12 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         return outputs[0] if is_single else outputs
 
     def _tfkit_cast_dtype(self) -> str | None:
-        """Returns the common dtype of float arguments; `None` if inputs require different float dtypes."""
-        has_own = self._tfkit_graph is not None and self._tfkit_graph.other_floats
-        return None if has_own else super()._tfkit_cast_dtype()
+        """Returns the common dtype of float arguments; `None` if they become those of the `Input`s."""
+        return None if self._tfkit_has_own_floats() else super()._tfkit_cast_dtype()
+
+    def _tfkit_has_own_floats(self) -> bool:
+        """Whether floats are passed on in the dtypes of the `Input`s, not in the compute dtype."""
+        return self._tfkit_graph is not None and self._tfkit_graph.own_floats(self.compute_dtype)
 
     def _tfkit_known_outputs(self, args: Any, kwargs: Any) -> Any:
         """Returns the outputs of a large graph that is called on tensors like its own inputs.
@@ -171,7 +174,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Returns the inputs with the structure, dtype and number of axes of the graph's inputs."""
         assert self._tfkit_graph is not None
         given = match_form(inputs, self._tfkit_graph.inputs, self.name)
-        expected, keep = self._tfkit_graph.flat_inputs, not self._tfkit_graph.other_floats
+        expected, keep = self._tfkit_graph.flat_inputs, not self._tfkit_has_own_floats()
         pairs = zip(given, expected, strict=True)
         return [_fit(value, tensor, self._tfkit_graph.inputs, keep) for value, tensor in pairs]
 

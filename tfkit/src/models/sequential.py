@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src.base import settings
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import building, tracking
 from tfkit.src.core.arguments import CallArguments
@@ -174,6 +175,8 @@ class Sequential(Model):
         if self._tfkit_graph is None and input_shape and is_shape(input_shape):
             spec = (self._tfkit.specs or {}).get("inputs")
             dtype = self._tfkit_stack[0].compute_dtype if spec is None else spec.dtype
+            if tf.as_dtype(dtype).size == 2 and spec is None:
+                dtype = settings.floatx()  # 16 bits would round ids to others.
             # The name does not depend on other models, because exported signatures contain it.
             name = "inputs" if all(layer.name != "inputs" for layer in self._tfkit_stack) else None
             entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
@@ -188,6 +191,10 @@ class Sequential(Model):
                 raise
             _check_arguments(self._tfkit_stack)
             self._tfkit_why_untraced = " ".join([str(error), *getattr(error, "__notes__", ())])
+
+    def _tfkit_has_own_floats(self) -> bool:
+        # Before there is an `Input`, too: the first layer casts.
+        return tf.as_dtype(self.compute_dtype).size == 2 or super()._tfkit_has_own_floats()
 
     def pop(self, rebuild: bool = True) -> Layer:
         """Removes the topmost layer and returns it."""

@@ -55,6 +55,11 @@ class Preprocessing(Layer):
         return restore
 
 
+def at_least_32_bits(dtype: str) -> str:
+    """Returns `float32` for floats of 16 bits, in which large numbers would be rounded or infinite."""
+    return "float32" if tf.as_dtype(dtype).size == 2 else dtype
+
+
 def is_plain(value: Any) -> bool:
     """Whether a value is a number or text of Python, or a nest of lists whose first item is one."""
     while isinstance(value, (list, tuple)) and len(value):

@@ -13,7 +13,7 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
-from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
+from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits, check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -36,8 +36,8 @@ class Discretization(Preprocessing):
             vector for each sample, with a 1 for each bin that is there; `"count"` for one with the number
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
-        dtype: dtype of vectors, and to which float inputs are cast; `None` for the global one. Indices are
-            `int32`.
+        dtype: dtype of vectors, and to which float inputs are cast unless it has 16 bits; `None` for the
+            global one. Indices are `int32`.
         name: name of the layer, a string; `None` for one that is made from the class's name.
 
     Input shape: Any, of numbers; dense, ragged or sparse.
@@ -106,10 +106,12 @@ class Discretization(Preprocessing):
 
     @property
     def input_dtype(self) -> str:
-        """The dtype of the inputs: bins of integers too are those of numbers with fractions."""
-        return (
-            self.compute_dtype if tf.as_dtype(self.compute_dtype).is_floating else settings.floatx()
-        )
+        """The dtype of the inputs: bins of integers too are those of numbers with fractions.
+
+        Never of 16 bits, which would move numbers near a boundary to another bin.
+        """
+        dtype = self.compute_dtype
+        return at_least_32_bits(dtype) if tf.as_dtype(dtype).is_floating else settings.floatx()
 
     @property
     def output_dtype(self) -> str:

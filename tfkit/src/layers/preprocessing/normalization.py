@@ -11,7 +11,7 @@ from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
-from tfkit.src.layers.preprocessing.base import Preprocessing
+from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits
 from tfkit.src.layers.preprocessing.moments import Moments
 from tfkit.src.layers.sparse import dense
 
@@ -99,12 +99,9 @@ class Normalization(Preprocessing):
         if self.input_mean is not None:
             self._given(self.input_mean)  # Raises an error if the shapes do not fit.
             return
-        self.adapt_mean = self.add_weight(
-            name="mean", shape=self._sizes, initializer="zeros", trainable=False
-        )
-        self.adapt_variance = self.add_weight(
-            name="variance", shape=self._sizes, initializer="ones", trainable=False
-        )
+        options: Any = {"shape": self._sizes, "trainable": False, "autocast": False}
+        self.adapt_mean = self.add_weight(name="mean", initializer="zeros", **options)
+        self.adapt_variance = self.add_weight(name="variance", initializer="ones", **options)
         # For compatibility with Keras's files; always 0.
         self.count = self.add_weight(
             name="count", shape=(), dtype="int64", initializer="zeros", trainable=False
@@ -123,21 +120,26 @@ class Normalization(Preprocessing):
         return array.reshape(self._broadcast_shape)
 
     @property
+    def input_dtype(self) -> str:
+        """The dtype of the inputs, in which the layer computes: never of 16 bits."""
+        return at_least_32_bits(self.compute_dtype)
+
+    @property
     def mean(self) -> Any:
         """The mean, in a shape that fits the inputs; `None` if the layer is not built."""
-        return self._statistic("adapt_mean", self.input_mean)
+        return self._statistic("adapt_mean", self.input_mean, self.compute_dtype)
 
     @property
     def variance(self) -> Any:
         """The variance, in the same form."""
-        return self._statistic("adapt_variance", self.input_variance)
+        return self._statistic("adapt_variance", self.input_variance, self.compute_dtype)
 
-    def _statistic(self, weight: str, given: Any) -> Any:
+    def _statistic(self, weight: str, given: Any, dtype: Any) -> Any:
         if not hasattr(self, "_broadcast_shape"):
             return None
         if given is not None:
-            return tf.cast(self._given(given), self.compute_dtype)
-        return tf.cast(tf.reshape(getattr(self, weight), self._broadcast_shape), self.compute_dtype)
+            return tf.cast(self._given(given), dtype)
+        return tf.cast(tf.reshape(getattr(self, weight), self._broadcast_shape), dtype)
 
     @shortened
     def adapt(self, data: Any) -> None:
@@ -196,15 +198,17 @@ class Normalization(Preprocessing):
 
     def call(self, inputs: Any) -> Any:
         """Returns `inputs`, normalized."""
-        inputs = as_floats(self, dense(inputs))
+        dtype = self.input_dtype
+        inputs = tf.cast(as_floats(self, dense(inputs)), dtype)
+        mean = self._statistic("adapt_mean", self.input_mean, dtype)
+        variance = self._statistic("adapt_variance", self.input_variance, dtype)
         try:
-            tf.broadcast_static_shape(inputs.shape, self.mean.shape)
+            tf.broadcast_static_shape(inputs.shape, mean.shape)
         except ValueError:
             raise self._misfit(inputs.shape) from None
-        deviation = tf.maximum(tf.sqrt(self.variance), settings.epsilon())
-        if self.invert:
-            return self.mean + inputs * deviation
-        return (inputs - self.mean) / deviation
+        deviation = tf.maximum(tf.sqrt(variance), settings.epsilon())
+        outputs = mean + inputs * deviation if self.invert else (inputs - mean) / deviation
+        return tf.cast(outputs, self.compute_dtype)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; the results of `adapt` are weights."""

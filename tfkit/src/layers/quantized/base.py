@@ -108,9 +108,8 @@ class Quantizable(Adaptable):
             )
         sizes = {"block_size": policy.block_size} if isinstance(policy, Int4DTypePolicy) else {}
         self.quantize(mode, config=Int4QuantizationConfig(**sizes) if sizes else None)
-        if (
-            sizes or mode != "int4"
-        ):  # The name `int4_from_float32` does not say that there are groups.
+        # The name `int4_from_float32` does not say that there are groups.
+        if sizes or mode != "int4":
             self._dtype_policy = policy
 
     def _tfkit_checked_quantization(
