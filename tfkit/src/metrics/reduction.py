@@ -57,8 +57,8 @@ def reduce_to_samples(
             raise ValueError(
                 "Each weight of a metric belongs to one value. Received: values of shape "
                 f"{tuple(values.shape)}, weights of shape {tuple(sample_weight.shape)}. Let the metric's "
-                "function return a value for each sample, or leave out the mean in it; with `metrics=` in place of "
-                "`weighted_metrics=` it gets no weights."
+                "function return a value for each sample, without a mean over them, or pass it as one of "
+                "`metrics`, which get no weights."
             )
         if values.shape.rank > weight_rank:
             values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
