@@ -192,3 +192,18 @@ def test_a_built_in_does_not_stand_for_a_registered_class(name):
 def test_a_scope_of_none():
     with tfkit.saving.custom_object_scope(None):
         assert tfkit.layers.Dense.from_config({"units": 3}).units == 3
+
+
+def test_a_model_whose_step_calls_only_its_layers_is_told_how_to_be_saved(tmp_path):
+    class Pair(tfkit.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.generator = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(3)])
+
+    pair = Pair()
+    with pytest.raises(ValueError, match=r"has 2 weights in its layers.*`self\.built = True`"):
+        pair.save_weights(tmp_path / "pair.weights.h5")
+    pair.built = True
+    pair.save_weights(tmp_path / "pair.weights.h5")
+    with pytest.raises(ValueError, match="no weights yet"):
+        tfkit.Sequential([tfkit.layers.Dense(3)]).save_weights(tmp_path / "none.weights.h5")
