@@ -107,8 +107,8 @@ def check_built(model: ModelLike, doing: str) -> None:
     """Raises an error for a model that is not built, even if layers in it are."""
     if not model.built:
         found = (
-            f"Model '{model.name}' has {len(model.weights)} weights in its layers, and was never called itself. "
-            "If they are all, set `self.built = True` at the end of its `__init__()`. Else call it"
+            f"Model '{model.name}' has {len(model.weights)} weights in its layers, and was never called "
+            "itself. If they are all, set `self.built = True` at the end of its `__init__()`. Else call it"
             if model.weights
             else f"Model '{model.name}' has no weights yet. Call it"
         )
