@@ -196,10 +196,9 @@ def build_config(layer: Layer) -> dict[str, Any] | None:
 
 def _build_shapes(layer: Layer) -> dict[str, Any] | None:
     state = layer._tfkit
-    if not state.built:
-        return None
-    if state.build_arguments is None:
-        return None if state.specs is None else {"call": specs.to_data(state.specs)}
+    if not state.built or state.build_arguments is None:
+        called = state.specs if state.built else None
+        return None if called is None else {"call": specs.to_data(called)}
     shapes = dict(state.build_arguments)  # In Keras's format, which Keras reads too.
     return (
         {"shapes_dict": shapes} if len(shapes) > 1 else {"input_shape": next(iter(shapes.values()))}

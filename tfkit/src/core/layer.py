@@ -7,7 +7,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src import constraints, regularizers
-from tfkit.src.base import budget, execution, limits, recomputation
+from tfkit.src.base import adapted_parts, budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
@@ -459,9 +459,10 @@ class Layer(Copied, Quantization, Stateful):
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns the config with which `build_from_config` makes the weights again, without data."""
-        return building.build_config(self)
+        return adapted_parts.described(building.build_config(self), tracking.named_layers(self))
 
     @shortened
     def build_from_config(self, config: dict[str, Any]) -> None:
         """Makes the weights from the result of `get_build_config`."""
-        building.build_from_config(self, config)
+        with adapted_parts.expected(self, config or {}) as shapes:
+            building.build_from_config(self, shapes)

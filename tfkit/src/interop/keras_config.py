@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfkit.src.base import adapted_parts
 from tfkit.src.base.quoting import quoted
 from tfkit.src.interop import keras_ops
 from tfkit.src.registry import tables as registry
@@ -45,7 +46,7 @@ def from_keras(config: Any) -> Any:
     if isinstance(config.get("compile_config"), dict) and config["compile_config"]:
         # Of a model in a model; of one that is not compiled it is empty, or missing.
         result["compile_config"] = compile_from_keras(config["compile_config"])
-    if _is_built_by_calls(config):
+    if _is_built_by_calls(config) and not _has_adapted_parts(config):
         result.pop("build_config", None)  # The calls around tfkit's own layers build them.
     if _is_graph(result.get("config")):
         result["config"] = _graph_from_keras(result["config"])
@@ -70,6 +71,12 @@ def _is_built_by_calls(config: dict[str, Any]) -> bool:
     """
     is_own = str(config.get("module")).partition(".")[0] == "keras"
     return is_own and config.get("class_name") != "FeatureSpace"
+
+
+def _has_adapted_parts(config: dict[str, Any]) -> bool:
+    """Whether a build config has entries for parts, such as integers in attention; Keras ignores them."""
+    build_config = config.get("build_config")
+    return isinstance(build_config, dict) and adapted_parts.KEY in build_config
 
 
 def _built_alone(config: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, Any]]:
@@ -191,7 +198,7 @@ def to_keras(config: Any) -> Any:
     if isinstance(config.get("compile_config"), dict):
         result["compile_config"] = compile_to_keras(config["compile_config"])
     if "build_config" in config:
-        if _is_built_by_calls(config):
+        if _is_built_by_calls(config) and not _has_adapted_parts(config):
             result.pop("build_config")
         else:
             result["build_config"] = _build_config_to_keras(config["build_config"])

@@ -364,14 +364,14 @@ class MultiHeadAttention(Layer):
                 f"value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
             )
         key_heads, value_heads = (self.num_heads, self.key_dim), (self.num_heads, self.value_dim)
-        self.query_dense = self._projection("query", query_shape, 1, key_heads)
-        self.key_dense = self._projection("key", key_shape, 1, key_heads)
+        self.query_dense = self._projection("query_dense", "query", query_shape, 1, key_heads)
+        self.key_dense = self._projection("key_dense", "key", key_shape, 1, key_heads)
         self.gate_dense = None
         if self.use_gate:
             self.gate_dense = self._projection(
-                "gate", query_shape, 1, value_heads, activation="sigmoid"
+                "gate_dense", "gate", query_shape, 1, value_heads, activation="sigmoid"
             )
-        self.value_dense = self._projection("value", value_shape, 1, value_heads)
+        self.value_dense = self._projection("value_dense", "value", value_shape, 1, value_heads)
         rank = len(query_shape)
         given = range(1, rank - 1) if self.attention_axes is None else self.attention_axes
         self._axes = tuple(axis % rank for axis in given)
@@ -382,10 +382,13 @@ class MultiHeadAttention(Layer):
         self._dropout = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
         heads_shape = (*query_shape[:-1], *value_heads)
         features = tuple(self._output_shape or (query_shape[-1],))
-        self.output_dense = self._projection("attention_output", heads_shape, 2, features)
+        self.output_dense = self._projection(
+            "output_dense", "attention_output", heads_shape, 2, features
+        )
 
     def _projection(
         self,
+        attribute: str,
         name: str,
         input_shape: Any,
         num_summed: int,
@@ -401,7 +404,7 @@ class MultiHeadAttention(Layer):
         )
         equation = f"{kept}{summed},{summed}{made}->{kept}{made}"
         output_shape = (*[None] * (num_kept - 1), *features)
-        return projection(self, name, input_shape, equation, output_shape, activation)
+        return projection(self, attribute, name, input_shape, equation, output_shape, activation)
 
     def call(
         self,

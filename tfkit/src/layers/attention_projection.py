@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tfkit.src.base.protocols import Tracked
+from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.einsum_dense import EinsumDense
 
 
-class Projecting(Protocol):
+class Projecting(Tracked, Protocol):
     """An attention layer with the arguments of its dense layers."""
 
     use_bias: bool
@@ -26,6 +28,7 @@ class Projecting(Protocol):
 
 def projection(
     attention: Projecting,
+    attribute: str,
     name: str,
     input_shape: Any,
     equation: str,
@@ -36,6 +39,7 @@ def projection(
 
     Args:
         attention: the attention layer.
+        attribute: the attribute of the attention layer that will hold the dense layer.
         name: name of the dense layer.
         input_shape: shape of its inputs.
         equation: its contraction, such as `"abc,cde->abde"`. The bias has the axes of the outputs that
@@ -45,6 +49,9 @@ def projection(
     """
     inputs, outputs = equation.split(",")[0], equation.split("->")[1]
     new_axes = "".join(letter for letter in outputs if letter not in inputs)
+    options: dict[str, Any] = {"dtype": attention.dtype_policy} | noted(
+        attention._tfkit.layer, attribute
+    )
     layer = EinsumDense(
         equation,
         output_shape=output_shape,
@@ -58,7 +65,7 @@ def projection(
         kernel_constraint=attention.kernel_constraint,
         bias_constraint=attention.bias_constraint,
         name=name,
-        dtype=attention.dtype_policy,
+        **options,
     )
     layer.supports_masking = True  # A mask of the query or the value has no effect here.
     layer.build(input_shape)

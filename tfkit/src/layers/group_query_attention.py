@@ -166,13 +166,18 @@ class GroupQueryAttention(Layer):
         self.dim = query_shape[-1]
         heads_shape = (*query_shape[:2], query_heads, self.head_dim)
         self._output_dense = projection(
-            self, "attention_output", heads_shape, "abcd,cde->abe", (None, self.dim)
+            self,
+            "_output_dense",
+            "attention_output",
+            heads_shape,
+            "abcd,cde->abe",
+            (None, self.dim),
         )
 
     def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
         """Returns a dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
         sizes = (None, heads, self.head_dim)
-        return projection(self, name, shape, "abc,cde->abde", sizes, activation)
+        return projection(self, f"_{name}_dense", name, shape, "abc,cde->abde", sizes, activation)
 
     def _check_shapes(self, query_shape: Any, value_shape: Any, key_shape: Any) -> None:
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import budget
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check, check_positive_integer
 
@@ -117,8 +118,19 @@ class Adaptable(Layer):
         _check_alpha(self, alpha)
         self.lora_rank, self.lora_alpha, self.lora_enabled = rank or None, alpha, False
 
+    def _tfkit_adaptation(self) -> dict[str, Any]:
+        """Returns what a layer that this one is a part of notes of it: what was changed later."""
+        return (
+            {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
+            if self.lora_enabled
+            else {}
+        )
+
     def _tfkit_add_requested_lora(self) -> None:
-        """Adds the matrices of LoRA if the constructor was given a rank."""
+        """Adds the matrices of LoRA if the constructor was given a rank, or if they were added later."""
+        entry = noted(self)
+        if "lora_rank" in entry:
+            self._tfkit_take_lora(entry["lora_rank"], entry.get("lora_alpha"))
         if self.lora_rank:
             self._tfkit_add_lora(self.lora_rank, self.lora_alpha, "he_uniform", "zeros")
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.lora import Adaptable
@@ -152,6 +153,13 @@ class Quantizable(Adaptable):
         check(self, holds, "quantization_config", f"one of the mode of dtype, '{mode}'", config)
         self.quantization_config = config
 
+    def _tfkit_adaptation(self) -> dict[str, Any]:
+        found = super()._tfkit_adaptation()
+        if self.quantization_mode is None:
+            return found
+        kinds = {"dtype": self.dtype_policy, "quantization_config": self.quantization_config}
+        return {**found, **kinds}
+
     def _tfkit_add_main(self, shape: Any, initializer: Any = None) -> None:
         """Makes the main weight in `build`: floats, or integers where the dtype policy says so.
 
@@ -161,6 +169,10 @@ class Quantizable(Adaptable):
         """
         main = self._tfkit_main
         self._tfkit_float_shape = tuple(shape)
+        entry = noted(self)
+        if "dtype" in entry:
+            self._dtype_policy = entry["dtype"]
+            self._tfkit_take_quantization(entry.get("quantization_config"))
         scheme = self._tfkit_scheme()
         if scheme is not None:
             scheme.add(self, self._tfkit_table(main))

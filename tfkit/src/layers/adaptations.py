@@ -1,0 +1,39 @@
+"""What a layer that is built again from a configuration has noted of its parts: integers, or LoRA."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfkit.src.base import adapted_parts
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.registry import dtype_policies
+
+
+def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
+    """Returns what is noted of a layer, or of a part of it that it is about to make; empty for nothing.
+
+    Args:
+        layer: a layer.
+        attribute: the attribute that will hold the part.
+
+    Raises:
+        ValueError: for a dtype policy that is not a quantized one.
+    """
+    in_progress = adapted_parts.in_progress()
+    if in_progress is None:
+        return {}
+    owner, parts = in_progress
+    paths = [path for path, each in tracking.named_layers(owner) if each is layer]
+    entry = parts.get("/".join(filter(None, (paths[0], attribute)))) if paths else None
+    if not isinstance(entry, dict):
+        return {}
+    entry = {name: value for name, value in entry.items() if name in adapted_parts.NAMES}
+    if "dtype" in entry:
+        entry["dtype"] = dtype_policies.get(entry["dtype"])
+        if entry["dtype"].quantization_mode is None:
+            raise ValueError(
+                f"Expected a quantized dtype policy for a part of {layer._tfkit.title}. Received: "
+                f"{entry['dtype'].name}"
+            )
+    return entry
