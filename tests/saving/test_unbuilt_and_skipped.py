@@ -64,7 +64,7 @@ def test_built_layers_of_a_sequential_model_without_an_input_are_kept(tmp_path, 
         np.testing.assert_allclose(found, layer(X).numpy(), rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")  # Of Keras.
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_such_a_file_of_keras_is_read(tmp_path):
     layer = keras.layers.Dense(5)
     layer.build((None, X.shape[1]))
