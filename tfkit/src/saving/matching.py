@@ -261,8 +261,20 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
         raise LoadError(
             f"File {file} does not fit the model ({group}); nothing was loaded:\n"
             + "\n".join(kept + [f"  and {more:,} more"] * (more > 0))
-            + f"\n{_REMEDIES.get(group, _REMEDY)}"
+            + f"\n{_remedy(found, group)}"
         )
+
+
+def _remedy(found: Match, group: str) -> str:
+    """Returns what a user can do about values that do not fit."""
+    if any("/lora_" in path for path in found.unexpected):
+        return (
+            "The file holds the matrices of LoRA: call `enable_lora(rank)` on these layers first. For a model "
+            "without LoRA, write the sums with `tfkit.interop.keras.save_weights(model, path)`."
+        )
+    if any("/lora_" in path for path in found.missing):
+        return "The file was written without LoRA: load it first, then call `enable_lora(rank)`."
+    return _REMEDIES.get(group, _REMEDY)
 
 
 def describe(shape: Any, dtype: str) -> str:
