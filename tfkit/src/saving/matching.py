@@ -269,8 +269,8 @@ def _remedy(found: Match, group: str) -> str:
     """Returns what a user can do about values that do not fit."""
     if any("/lora_" in path for path in found.unexpected):
         return (
-            "The file holds the matrices of LoRA: call `enable_lora(rank)` on these layers first. For a model "
-            "without LoRA, write the sums with `tfkit.interop.keras.save_weights(model, path)`."
+            "The file holds the matrices of LoRA: call `enable_lora(rank)` on these layers first. For a "
+            "model without LoRA, write the sums with `tfkit.interop.keras.save_weights(model, path)`."
         )
     if any("/lora_" in path for path in found.missing):
         return "The file was written without LoRA: load it first, then call `enable_lora(rank)`."
