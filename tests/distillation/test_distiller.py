@@ -81,13 +81,14 @@ def trained(library, losses, **options):
     return distiller, fit.history
 
 
+@pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("names", [(None, None), ("scores", "scores")])
-def test_a_student_is_trained_as_in_keras(names):
+def test_a_student_is_trained_as_in_keras(names, number):
     results = [
         trained(
             library,
-            [library.distillation.FeatureDistillation("mse", *names)] * 2,
-            distillation_loss_weights=[1.0, 0.5],
+            [library.distillation.FeatureDistillation("mse", *names)] * number,
+            distillation_loss_weights=[1.0, 0.5][-number:],
             student_loss_weight=0.3,
         )
         for library in (tfkit, keras)
@@ -160,6 +161,14 @@ def test_a_student_may_be_a_subclassed_model():
         (lambda: LogitsDistillation().compute_loss(T, S[:, :3]), r"\(4, 5\).*\(4, 3\)"),
         (lambda: LogitsDistillation().compute_loss(T[:, :1], S[:, :1]), "two classes"),
         (lambda: LogitsDistillation(loss=["mse"]).compute_loss([T, T], [S, S]), "1 losses and 2"),
+        (
+            lambda: FeatureDistillation({"a": "mse", "c": "mae"}).compute_loss(
+                {"a": T, "b": T}, {"a": S, "b": S}
+            ),
+            "same form.*'c'.*'b'",
+        ),
+        (lambda: FeatureDistillation().compute_loss({"a": T}, {"b": S}), "same form"),
+        (lambda: FeatureDistillation().compute_loss([T, [T]], [S, S]), "same form"),
         (lambda: distiller_of(losses=[]), "at least one"),
         (lambda: distiller_of(losses="kl"), "'kl'"),
         (lambda: distiller_of(student=3), "`student` must be a model"),
@@ -174,6 +183,13 @@ def test_a_student_may_be_a_subclassed_model():
 def test_errors_say_what_was_expected(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_a_teacher_is_not_its_own_student():
+    both = model(tfkit, 4, name="both")
+    with pytest.raises(ValueError, match="'both' for both"):
+        Distiller(both, both, LogitsDistillation())
+    assert both.trainable
 
 
 def distiller_of(losses=None, student=None, **options):
