@@ -159,6 +159,14 @@ def test_a_student_may_be_a_subclassed_model():
         (lambda: LogitsDistillation().compute_loss(T[:, :1], S[:, :1]), "two classes"),
         (lambda: LogitsDistillation(loss=["mse"]).compute_loss([T, T], [S, S]), "1 losses and 2"),
         (lambda: LogitsDistillation().validate_outputs(T, {"scores": S}), "same form"),
+        (
+            lambda: FeatureDistillation({"a": "mse", "c": "mae"}).compute_loss(
+                {"a": T, "b": T}, {"a": S, "b": S}
+            ),
+            "same form.*'c'.*'b'",
+        ),
+        (lambda: FeatureDistillation().compute_loss({"a": T}, {"b": S}), "same form"),
+        (lambda: FeatureDistillation().compute_loss([T, [T]], [S, S]), "same form"),
         (lambda: distiller_of(losses=[]), "at least one"),
         (lambda: distiller_of(losses="kl"), "'kl'"),
         (lambda: distiller_of(student=3), "`student` must be a model"),
@@ -173,6 +181,13 @@ def test_a_student_may_be_a_subclassed_model():
 def test_errors_say_what_was_expected(call, message):
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_a_teacher_is_not_its_own_student():
+    both = model(tfkit, 4, name="both")
+    with pytest.raises(ValueError, match="'both' for both"):
+        Distiller(both, both, LogitsDistillation())
+    assert both.trainable
 
 
 def distiller_of(losses=None, student=None, **options):

@@ -163,14 +163,15 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
     if not any(layers):
         return lambda inputs, training: [model(inputs, training=training)] * len(layers)
     outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
-    # Not an attribute of the distiller: its layers are those of the model.
-    features = Functional(model.input, outputs)
-    # A call gives the only output of a list without the list.
-    return lambda inputs, training: _tensors(features(inputs, training=training))
+    # Not an attribute of the distiller: its layers are those of the model. A dict, because a list of one
+    # output would be unpacked.
+    features = Functional(model.input, {str(i): output for i, output in enumerate(outputs)})
 
+    def compute(inputs: Any, training: bool) -> list[Any]:
+        found = features(inputs, training=training)
+        return [found[key] for key in map(str, range(len(outputs)))]
 
-def _tensors(outputs: Any) -> list[Any]:
-    return outputs if isinstance(outputs, list) else [outputs]
+    return compute
 
 
 def _as_list(losses: Any) -> list[DistillationLoss]:
@@ -201,6 +202,11 @@ def _check_models(teacher: Any, student: Any) -> None:
             raise ValueError(
                 f"`{kind}` must be a model. Received: {model!r} (of type {type(model).__name__})"
             )
+    if teacher is student:
+        raise ValueError(
+            "The teacher and the student must be two models, because the teacher is frozen. Received: "
+            f"'{teacher.name}' for both. `models.clone_model` makes a second one."
+        )
     if has_graph(teacher) and has_graph(student):
         shapes = [[tuple(each.shape) for each in model.inputs] for model in (teacher, student)]
         if len(shapes[0]) != len(shapes[1]) or not all(

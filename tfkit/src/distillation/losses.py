@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import tensorflow as tf
@@ -53,14 +54,9 @@ class DistillationLoss:
             for outputs in (teacher_outputs, student_outputs)
         ]
         flat = [tf.nest.flatten(each) for each in shapes]
-        names = [list(each) if isinstance(each, dict) else None for each in shapes]
-        if (
-            names[0] != names[1]
-            or len(flat[0]) != len(flat[1])
-            or not all(
-                of_teacher.is_compatible_with(of_student)
-                for of_teacher, of_student in zip(*flat, strict=True)
-            )
+        if not _alike(*shapes) or not all(
+            of_teacher.is_compatible_with(of_student)
+            for of_teacher, of_student in zip(*flat, strict=True)
         ):
             raise ValueError(
                 f"{type(self).__name__} compares outputs of the same form and shapes. Received from the "
@@ -112,10 +108,11 @@ class _OfOutputs(DistillationLoss):
         losses = tf.nest.flatten(self._losses)
         if not tf.nest.is_nested(self._losses):
             losses *= len(pairs)
-        if len(losses) != len(pairs):
+        elif not _alike(self._losses, teacher_outputs):
             raise ValueError(
-                f"`loss` of {type(self).__name__} must have an entry for each output. Received: "
-                f"{len(losses)} losses and {len(pairs)} outputs"
+                f"`loss` of {type(self).__name__} must have an entry for each output, in the same form. "
+                f"Received: {len(losses)} losses and {len(pairs)} outputs, {_form(self._losses)} and "
+                f"{_form(teacher_outputs)}"
             )
         return tf.add_n(
             [
@@ -285,6 +282,19 @@ def _symbolic_features(model: Model, name: str | None, kind: str) -> Any:
             f"{type(model).__name__})"
         )
     return model.get_layer(name).output
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """Whether two nests have the same form; a single entry has that of a list with one."""
+    forms = [_form(one), _form(other)]
+    return forms[0] == forms[1] or all(form in ("", [""]) for form in forms)
+
+
+def _form(nest: Any) -> Any:
+    """Returns a nest with an empty string in place of each entry, and lists in place of tuples."""
+    if isinstance(nest, Mapping):
+        return {key: _form(each) for key, each in nest.items()}
+    return [_form(each) for each in nest] if isinstance(nest, (list, tuple)) else ""
 
 
 def _mapped(function: Any, losses: Any) -> Any:

@@ -18,6 +18,7 @@ from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.errors.frames import warn
 from tfkit.src.interop import (
     keras_assets,
     keras_config,
@@ -370,7 +371,11 @@ def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]
 
 
 def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:
-    """Returns the optimizer's variables; none if it was not used before it was saved."""
+    """Returns the optimizer's variables; none if it was not used before it was saved.
+
+    Keras stores them by position. Where layers were frozen or unfrozen after the last step, they fit no more,
+    and the optimizer begins anew, as in Keras.
+    """
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else group
     optimizer = getattr(model, "optimizer", None)
@@ -385,10 +390,12 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
         else:
             variables, apart = keras_contents.optimizer_variables(optimizer, group), ()
         return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
-    except LoadError as error:
-        raise LoadError(
-            f"{error}\nThis is the state of the optimizer. To load the model alone, pass `compile=False`."
-        ) from None
+    except LoadError:
+        warn(
+            f"File {reader.path}: the state of its optimizer is not one of the weights that are trained, as "
+            "where layers were frozen, unfrozen or changed after the last step. The optimizer begins anew."
+        )
+        return Checked(reader)
 
 
 # --- Writing ------------------------------------------------------------------------------------------

@@ -9,9 +9,12 @@ from tfkit.src.base.names import free, to_snake_case
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.errors.frames import warn
 from tfkit.src.interop import keras_adapted, keras_layout, keras_matching
 from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.overwriting import is_overwritten
 from tfkit.src.random import SeedGenerator
+from tfkit.src.saving.contents import weight_of
 
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
@@ -70,6 +73,13 @@ def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
     ]
 
 
+def _has_slots_of(optimizer: Optimizer, weights: list[Any]) -> bool:
+    """Whether all slots of an optimizer are of these weights, and each has some; or there are none."""
+    found = {id(weight) for it in optimizer.variables if (weight := weight_of(it)) is not None}
+    updated = {id(weight) for weight in weights if not is_overwritten(weight)}
+    return not found or updated <= found <= set(map(id, weights))
+
+
 def contents(
     model: ModelLike, optimizer: Optimizer | None, inner_optimizers: bool = False
 ) -> tuple[dict[str, str], dict[str, Any]]:
@@ -88,6 +98,13 @@ def contents(
     for group, layer in plan.stores.items():
         values |= {f"{group}/{key}": value for key, value in layer._tfkit_keras_variables().items()}
     if optimizer is not None:
+        if not _has_slots_of(optimizer, model.trainable_weights):
+            warn(
+                "The state of the optimizer is left out: it is of other weights than those that are trained "
+                "now, as layers were frozen, unfrozen or changed after the last step, and files of Keras "
+                "hold it by position. `compile` makes a new optimizer; an `.h5` file holds it by path."
+            )
+            optimizer = type(optimizer).from_config(optimizer.get_config())
         groups[OPTIMIZER] = optimizer.name
         values |= optimizer_variables(optimizer)
     for path, inner in compiled_inside(places) if inner_optimizers else ():

@@ -1,4 +1,4 @@
-"""What a layer that is built again from a configuration has noted of its parts: integers, or LoRA."""
+"""The notes of a layer, which is built again from its configuration, on its parts: integers, or LoRA."""
 
 from __future__ import annotations
 

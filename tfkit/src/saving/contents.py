@@ -15,6 +15,7 @@ from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.overwriting import is_overwritten
 from tfkit.src.saving import hdf5
 
 # Groups of a file, and the text with the layers' names.
@@ -23,6 +24,8 @@ OPTIMIZER = "optimizer"
 INNER_OPTIMIZERS = "inner_optimizers"
 METRICS = "metrics"
 NAMES = "names"
+# The beginning of the paths of slots.
+_SLOTS = "slots/"
 
 
 class Skipped:
@@ -103,9 +106,52 @@ def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str,
 
 
 def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
-    """Returns the variables of the model's optimizer, by path; none if it is not built."""
+    """Returns the variables of the model's optimizer, by path; none if it is not built.
+
+    Slots of weights that the model no longer has, such as those that became integers, are left out.
+    """
     optimizer = getattr(model, "optimizer", None)
-    return {} if optimizer is None or not optimizer.built else named_slots(optimizer, model)
+    if optimizer is None or not optimizer.built:
+        return {}
+    known = {id(weight) for weight in tracking.named_weights(model).values()}
+    return {
+        path: variable
+        for path, variable in named_slots(optimizer, model).items()
+        if (weight := weight_of(variable)) is None or id(weight) in known
+    }
+
+
+def weight_of(variable: Any) -> Any:
+    """Returns the weight that a slot of an optimizer belongs to; `None` for its other variables."""
+    slot = getattr(variable, "slot", None)
+    return None if slot is None else slot.weight
+
+
+def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str]) -> list[str]:
+    """Builds an optimizer for the weights that are trained, and for those that it has slots for in a file.
+
+    These are others where layers were frozen, unfrozen or changed after the last step.
+
+    Args:
+        optimizer: the model's optimizer.
+        model: the model.
+        stored: the paths of the optimizer's variables in the file.
+
+    Returns:
+        The paths of weights that are trained, and have no slots in the file although others have.
+    """
+    used = {place[len(_SLOTS) :].rpartition("/")[0] for place in stored if place.startswith(_SLOTS)}
+    trained = {id(weight) for weight in model.trainable_weights}
+    weights = tracking.named_weights(model)
+    frozen = [it for path, it in weights.items() if path in used and id(it) not in trained]
+    optimizer.build([*model.trainable_weights, *frozen])
+    new = [path for path, it in weights.items() if id(it) in trained and path not in used]
+    return [path for path in new if not is_overwritten(weights[path])] if used else []
+
+
+def slots_of(path: str) -> str:
+    """Returns the beginning of the paths of the slots of a weight."""
+    return f"{_SLOTS}{path}/"
 
 
 def compiled_inside(model: ModelLike) -> dict[str, Any]:
@@ -137,10 +183,9 @@ def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     state: dict[str, tf.Variable] = {}
     for variable in optimizer.variables:
-        slot = getattr(variable, "slot", None)
-        weight = paths.get(id(slot.weight)) if slot is not None else None
-        if slot is not None and weight is not None:
-            path = f"slots/{weight}/{escaped(slot.name)}"
+        weight = paths.get(id(weight_of(variable)))
+        if weight is not None:
+            path = f"{slots_of(weight)}{escaped(variable.slot.name)}"
         else:
             path = f"own/{escaped(getattr(variable, 'label', 'variable'))}"
         state[free(path, state)] = variable

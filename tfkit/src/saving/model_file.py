@@ -163,32 +163,55 @@ def load_model(
 
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
-    stored = loaded.reader.shapes(contents.OPTIMIZER)
+    stored = list(loaded.reader.shapes(contents.OPTIMIZER))
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and stored:
-        optimizer.build(model.trainable_weights)
+        new = contents.build_as_stored(optimizer, model, stored)
+        _warn_of_new(loaded, new)
         variables = contents.optimizer_state(model)
-        found = loaded.match(contents.OPTIMIZER, variables, {path: path for path in stored})
-        matching.check(found, loaded.reader.path, contents.OPTIMIZER)
-        loaded.add(contents.OPTIMIZER, variables, found)
+        _add_slots(loaded, contents.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
     """Adds the states of the optimizers of models inside that have been used."""
-    stored = loaded.reader.shapes(contents.INNER_OPTIMIZERS)
+    stored = list(loaded.reader.shapes(contents.INNER_OPTIMIZERS))
     inside = contents.compiled_inside(model)
+    beginnings: list[str] = []
     # Models may stand in each other, each with an optimizer that has variables for all weights below.
     with budget.limited(stored_bytes, None):
         for path, inner in inside.items():
-            if any(place.startswith(f"{path}/") for place in stored) and not inner.optimizer.built:
-                inner.optimizer.build(inner.trainable_weights)
+            own = [place[len(path) + 1 :] for place in stored if place.startswith(f"{path}/")]
+            if own and not inner.optimizer.built:
+                new = contents.build_as_stored(inner.optimizer, inner, own)
+                _warn_of_new(loaded, [f"{path}/{weight}" for weight in new])
+                beginnings += [f"{path}/{contents.slots_of(weight)}" for weight in new]
     used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
-    stored = {place: shape for place, shape in stored.items() if place.startswith(used)}
+    stored = [place for place in stored if place.startswith(used)]
     if stored:
         variables = contents.inner_optimizer_states(model)
-        found = loaded.match(contents.INNER_OPTIMIZERS, variables, {path: path for path in stored})
-        matching.check(found, loaded.reader.path, contents.INNER_OPTIMIZERS)
-        loaded.add(contents.INNER_OPTIMIZERS, variables, found)
+        _add_slots(loaded, contents.INNER_OPTIMIZERS, variables, stored, beginnings)
+
+
+def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
+    if new:
+        warn(
+            f"File {loaded.reader.path}: its optimizer was made before the weights {quoted(new)} became "
+            "trainable. Their slots begin anew; `compile` makes a new optimizer for all weights."
+        )
+
+
+def _add_slots(
+    loaded: weights.Loaded,
+    group: str,
+    variables: dict[str, Any],
+    stored: list[str],
+    new: list[str],
+) -> None:
+    """Adds the variables of optimizers, without those whose paths begin as one of `new`."""
+    variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}
+    found = loaded.match(group, variables, {path: path for path in stored})
+    matching.check(found, loaded.reader.path, contents.OPTIMIZER)
+    loaded.add(group, variables, found)
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
