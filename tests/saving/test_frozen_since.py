@@ -120,7 +120,7 @@ def test_files_that_keras_wrote_then_are_loaded_without_the_state(tmp_path, chan
     model = fitted(keras, frozen=change == "unfreeze")
     CHANGES[change](model)
     model.save(tmp_path / "m.keras")
-    with pytest.warns(UserWarning, match="The optimizer begins anew"):
+    with pytest.warns(UserWarning, match="The optimizer starts from zero"):
         loaded = tfkit.models.load_model(tmp_path / "m.keras")
     assert int(loaded.optimizer.iterations) == 0
     np.testing.assert_allclose(loaded.predict(X), model.predict(X, verbose=0), rtol=1e-6)

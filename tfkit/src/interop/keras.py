@@ -374,7 +374,7 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
     """Returns the optimizer's variables; none if it was not used before it was saved.
 
     Keras stores them by position. Where layers were frozen or unfrozen after the last step, they fit no more,
-    and the optimizer begins anew, as in Keras.
+    and the optimizer starts from zero, as in Keras.
     """
     legacy = keras_legacy.is_legacy(reader)
     group = keras_legacy.OPTIMIZER if legacy else group
@@ -393,7 +393,7 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
     except LoadError:
         warn(
             f"File {reader.path}: the state of its optimizer is not one of the weights that are trained, as "
-            "where layers were frozen, unfrozen or changed after the last step. The optimizer begins anew."
+            "where layers were frozen, unfrozen or changed after the last step. The optimizer starts from zero."
         )
         return Checked(reader)
 

@@ -196,7 +196,7 @@ def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
     if new:
         warn(
             f"File {loaded.reader.path}: its optimizer was made before the weights {quoted(new)} became "
-            "trainable. Their slots begin anew; `compile` makes a new optimizer for all weights."
+            "trainable. Their slots start from zero; `compile` makes a new optimizer for all weights."
         )
 
 
