@@ -392,8 +392,9 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
         return keras_matching.check(reader, keras_matching.Plan(variables), group, apart)
     except LoadError:
         warn(
-            f"File {reader.path}: the state of its optimizer is not one of the weights that are trained, as "
-            "where layers were frozen, unfrozen or changed after the last step. The optimizer starts from zero."
+            f"File {reader.path}: the state of its optimizer belongs to other weights than those that are "
+            "trained, as where layers were frozen, unfrozen or changed after the last step. The optimizer "
+            "starts from zero."
         )
         return Checked(reader)
 
