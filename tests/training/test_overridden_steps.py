@@ -352,6 +352,17 @@ def test_fit_validates_with_an_overridden_evaluate(form):
         np.testing.assert_allclose(found[0][name], values, rtol=1e-5, atol=1e-6)
 
 
+def test_an_overridden_evaluate_does_not_begin_a_generator_again():
+    def batches():
+        for number in range(6):
+            yield np.full((2, 3), number, "float32"), np.full((2, 1), number, "float32")
+
+    model = _with_own_evaluate(tfkit)  # Its outputs are zeros.
+    x = np.zeros((4, 3), "float32")
+    fit = model.fit(x, x[:, :1], epochs=3, verbose=0, validation_data=batches(), validation_steps=2)
+    assert fit.history["val_loss"] == [0.5, 6.5, 20.5]
+
+
 def test_overridden_evaluate_that_returns_no_dict_is_refused():
     model = _with_own_evaluate(tfkit)
     model.returns_dict = False

@@ -165,19 +165,12 @@ class Steps:
             self.horizon.set_state(state["horizon"])
 
 
-def evaluate(
-    model: Trainer,
-    data: ArrayData | DatasetData,
-    verbose: int,
-    num_steps: int | None,
-    callbacks: Any,
-) -> dict[str, Any]:
-    """Runs `Model.evaluate` on data, and returns a dict of logs."""
-    steps = Steps(model, "test", data, num_steps)
+def evaluate(steps: Steps, verbose: int, callbacks: Any) -> dict[str, Any]:
+    """Runs `Model.evaluate`, and returns a dict of logs."""
     callbacks = make_callback_list(
-        model, callbacks, verbose, add_history=False, epochs=1, steps=steps.num_steps
+        steps.model, callbacks, verbose, add_history=False, epochs=1, steps=steps.num_steps
     )
-    model.reset_metrics()
+    steps.model.reset_metrics()
     return run_test(steps, callbacks)
 
 

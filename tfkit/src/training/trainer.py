@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -39,9 +38,14 @@ from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
-from tfkit.src.training.sources import is_batches, make_data
+from tfkit.src.training.sources import make_data
 from tfkit.src.training.step import Step
-from tfkit.src.training.validation import Validation, make_validation_data, parts_of
+from tfkit.src.training.validation import (
+    Validation,
+    arguments_of,
+    make_validation_data,
+    prepared,
+)
 
 
 class Trainer(OlderNames):
@@ -175,10 +179,14 @@ class Trainer(OlderNames):
                     and isinstance(data, DatasetData)
                     and data.is_one_shot
                 )
-                own = _own_evaluate(
-                    self, validation_data, validation_batch_size or batch_size, validation_steps
+                validation = Validation(
+                    evaluation,
+                    validation_freq,
+                    evaluate=None if _is_own(self.evaluate) else self.evaluate,
+                    given=arguments_of(
+                        validation_data, validation_batch_size or batch_size, validation_steps
+                    ),
                 )
-                validation = Validation(evaluation, validation_freq, own)
             if resume is not None:
                 callbacks = with_backup(callbacks, resume)
             callbacks = make_callback_list(
@@ -260,10 +268,15 @@ class Trainer(OlderNames):
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._tfkit_check_compiled("evaluate")
         check_counts(batch_size=batch_size, steps=steps)
-        data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
-            logs = loop.evaluate(self, data, verbose, steps, callbacks)
+            runs = prepared(
+                self, x=x, y=y, sample_weight=sample_weight, batch_size=batch_size, steps=steps
+            )
+            if runs is None:
+                data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
+                runs = loop.Steps(self, "test", data, steps)
+            logs = loop.evaluate(runs, verbose, callbacks)
         if return_dict:
             return logs
         values = self._tfkit_in_order(logs)
@@ -447,18 +460,6 @@ def _verbosity(verbose: int | str) -> int:
     return int(verbose)
 
 
-def _own_evaluate(
-    model: Trainer, given: Any, batch_size: int | None, steps: int | None
-) -> Callable[..., Any] | None:
-    """Returns a model's `evaluate` with the validation data of `fit`, if a program overrides it."""
-    if getattr(model.evaluate, "__func__", None) is Trainer.evaluate:
-        return None
-    x, y, sample_weight = (*parts_of(given), None, None)[:3]
-    return functools.partial(
-        model.evaluate,
-        x=x,
-        y=y,
-        sample_weight=sample_weight,
-        batch_size=None if is_batches(x) else batch_size,
-        steps=steps,
-    )
+def _is_own(evaluate: Callable[..., Any]) -> bool:
+    """Whether a model's `evaluate` is that of `Trainer`, not one of the program."""
+    return getattr(evaluate, "__func__", None) is Trainer.evaluate

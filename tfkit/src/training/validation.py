@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfkit.src.base.brief import brief
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.loop import Logs, Steps, run_test
 from tfkit.src.training.sources import is_arrays, is_batches, make_data
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 
 class Validation(NamedTuple):
@@ -19,18 +23,24 @@ class Validation(NamedTuple):
         steps: the steps of one of them.
         frequency: number of epochs from one to the next, or the numbers of the epochs, from 1, after which
             there is one.
-        evaluate: the model's `evaluate` for this data where a program overrides it, else `None`.
+        evaluate: the model's `evaluate` where a program overrides it, else `None`.
+        given: its arguments: `x`, `y`, `sample_weight`, `batch_size` and `steps`.
     """
 
     steps: Steps
     frequency: Any
     evaluate: Callable[..., Any] | None
+    given: dict[str, Any]
 
     def run(self, callbacks: CallbackList) -> Logs:
         """Returns the results of one evaluation."""
         if self.evaluate is None:
             return run_test(self.steps, callbacks)
-        results = self.evaluate(callbacks=callbacks, return_dict=True)
+        token = _in_progress.set(self)
+        try:
+            results = self.evaluate(**self.given, callbacks=callbacks, return_dict=True)
+        finally:
+            _in_progress.reset(token)
         if not isinstance(results, Mapping):
             raise TypeError(
                 "The model's own `evaluate` must return a dict of results where `fit` calls it with "
@@ -46,8 +56,34 @@ class Validation(NamedTuple):
         return number in self.frequency
 
 
-def parts_of(given: Any) -> Sequence[Any]:
-    """Returns inputs, targets and weights of `validation_data`, as far as it has them."""
+_in_progress: ContextVar[Validation | None] = ContextVar("validation", default=None)
+
+
+def prepared(model: Trainer, **given: Any) -> Steps | None:
+    """Returns the steps of the validation in progress, if an overridden `evaluate` passes on its data.
+
+    So a generator is not begun twice, and what was compiled is used again.
+    """
+    found = _in_progress.get()
+    if found is None or found.steps.model is not model:
+        return None
+    same = all(given[name] is value for name, value in found.given.items())
+    return found.steps if same else None
+
+
+def arguments_of(data: Any, batch_size: int | None, steps: int | None) -> dict[str, Any]:
+    """Returns the arguments of `evaluate` for `validation_data`."""
+    x, y, sample_weight = (*_parts(data), None, None)[:3]
+    return {
+        "x": x,
+        "y": y,
+        "sample_weight": sample_weight,
+        "batch_size": None if is_batches(x) else batch_size,
+        "steps": steps,
+    }
+
+
+def _parts(given: Any) -> Sequence[Any]:
     return given if isinstance(given, (tuple, list)) else (given,)
 
 
@@ -65,7 +101,7 @@ def make_validation_data(
     Raises:
         ValueError: for an argument that is not data, or has no targets.
     """
-    parts = parts_of(given)
+    parts = _parts(given)
     x, y, sample_weight = (*parts, None, None)[:3]
     if needs_targets and len(parts) == 1 and not is_batches(x):
         raise ValueError(
