@@ -404,7 +404,9 @@ class MultiHeadAttention(Layer):
         )
         equation = f"{kept}{summed},{summed}{made}->{kept}{made}"
         output_shape = (*[None] * (num_kept - 1), *features)
-        return projection(self, attribute, name, input_shape, equation, output_shape, activation)
+        return projection(
+            self, attribute, name, input_shape, equation, output_shape, activation=activation
+        )
 
     def call(
         self,

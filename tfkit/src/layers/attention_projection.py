@@ -33,6 +33,7 @@ def projection(
     input_shape: Any,
     equation: str,
     output_shape: tuple[int | None, ...],
+    *,
     activation: Any = None,
 ) -> EinsumDense:
     """Returns a dense layer, built, with the options of an attention layer.

@@ -177,7 +177,8 @@ class GroupQueryAttention(Layer):
     def _projection(self, name: str, shape: Any, heads: int, activation: Any = None) -> EinsumDense:
         """Returns a dense layer from features to heads: `(batch, steps, heads, head_dim)`."""
         sizes = (None, heads, self.head_dim)
-        return projection(self, f"_{name}_dense", name, shape, "abc,cde->abde", sizes, activation)
+        attribute, equation = f"_{name}_dense", "abc,cde->abde"
+        return projection(self, attribute, name, shape, equation, sizes, activation=activation)
 
     def _check_shapes(self, query_shape: Any, value_shape: Any, key_shape: Any) -> None:
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}
