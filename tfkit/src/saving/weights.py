@@ -122,9 +122,11 @@ def check_whole(model: ModelLike) -> None:
 
     Those of an unbuilt Sequential model are built alone, with the shapes in its configuration.
     """
+    if model.built:
+        return
     layers = [layer for layer in getattr(model, "_tfkit_stack", ()) if layer.get_build_config()]
     alone = {id(weight) for layer in layers for weight in layer.weights}
-    if not model.built and any(id(weight) not in alone for weight in model.weights):
+    if any(id(weight) not in alone for weight in model.weights):
         raise ValueError(
             f"Model '{model.name}' is not built, but layers in it have weights, which a model that is made "
             "from its configuration would not have. Call it on some data, or build it, before saving."
