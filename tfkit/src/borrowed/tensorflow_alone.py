@@ -80,15 +80,14 @@ def _without_collections() -> Iterator[None]:
 
 
 def _forget_sources() -> None:
-    """Drops the lines of TensorFlow's and Keras's files that `linecache` holds.
+    """Drops the lines of installed packages' files that `linecache` holds.
 
     TensorFlow reads the source of its functions while it is imported: 3 MB of text, and a process takes
     8 MB less without. They are read again when something needs them. Lines of other files stay: some
     are in no file, such as those of a notebook's cells.
     """
-    folder = os.path.dirname(os.path.dirname(tensorflow.__file__))
-    parts = tuple(os.path.join(folder, name, "") for name in ("tensorflow", "keras"))
-    for file in [file for file in linecache.cache if file.startswith(parts)]:
+    packages = os.path.join(os.path.dirname(os.path.dirname(tensorflow.__file__)), "")
+    for file in [file for file in linecache.cache if file.startswith(packages)]:
         del linecache.cache[file]
 
 
