@@ -71,6 +71,7 @@ class KerasFileEditor:
         self.metadata: dict[str, Any] | None = None
         self.weights_dict: Tree = {}
         self._names: dict[str, str] = {}  # The names that users have given to layers, by path.
+        self._alphas: dict[str, float] = {}  # The `lora_alpha` of layers that have LoRA, by path.
         self._kept: dict[str, Any] = {}  # Values that belong to no object, such as states of seeds.
         self._is_of_keras = keras.is_keras_file(path)
         if self._is_of_keras:
@@ -98,8 +99,8 @@ class KerasFileEditor:
 
     def _read_own(self, path: Path) -> None:
         with hdf5.Reader(path) as reader:
-            names = reader.text(contents.NAMES)
-            self._names = dict(names) if isinstance(names, dict) else {}
+            self._names = dict(reader.text(contents.NAMES) or {})
+            self._alphas = dict(reader.text(contents.LORA) or {})
             for place in reader.shapes(contents.WEIGHTS):
                 group, _, weight = place.rpartition("/")
                 _made(self.weights_dict, group)[weight] = reader.value(contents.WEIGHTS, place)
@@ -306,8 +307,9 @@ class KerasFileEditor:
         check_writable(path, overwrite=True)
         values = dict(_weights(self.weights_dict))
         if not self._is_of_keras:
+            texts = {contents.NAMES: self._names, contents.LORA: self._alphas}
             with atomic_write(path) as temporary:
-                hdf5.write(temporary, {contents.NAMES: self._names}, {contents.WEIGHTS: values})
+                hdf5.write(temporary, texts, {contents.WEIGHTS: values})
             return
         placed = {}
         for place, value in values.items():
@@ -344,11 +346,13 @@ class KerasFileEditor:
         return next((item for place, item in _objects(self.weights_dict) if place == path), None)
 
     def _move(self, old: str, new: str | None) -> None:
-        """Moves the names of layers to the new path of an object, or removes them."""
-        for path in [each for each in self._names if f"{each}/".startswith(f"{old}/")]:
-            name = self._names.pop(path)
-            if new is not None:
-                self._names[new + path.removeprefix(old)] = name
+        """Moves what is said of layers to the new path of an object, or removes it."""
+        both: tuple[dict[str, Any], ...] = (self._names, self._alphas)
+        for said in both:
+            for path in [each for each in said if f"{each}/".startswith(f"{old}/")]:
+                value = said.pop(path)
+                if new is not None:
+                    said[new + path.removeprefix(old)] = value
 
     def __repr__(self) -> str:
         return f"<KerasFileEditor metadata={json.dumps(self.metadata)}>"

@@ -123,7 +123,7 @@ class Embedding(Quantizable):
         if scheme is None:
             rows = tf.nn.embedding_lookup(vars(self)["embeddings"], ids)
         else:
-            rows = scheme.rows(self, self._tfkit_table("embeddings"), ids)
+            rows = scheme.rows(vars(self), self._tfkit_table("embeddings"), ids)
         if self.lora_enabled:  # The sum of the whole tables is not needed.
             a, b, scale = self._tfkit_lora()
             rows += scale * tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)

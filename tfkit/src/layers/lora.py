@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -163,11 +163,26 @@ class Adaptable(Layer):
 
     def _tfkit_main_value(self, weight: Any) -> Any:
         """Returns the main weight as its attribute shows it: with LoRA, the sum."""
-        return self._tfkit_adapted(weight) if self.lora_enabled else weight
+        return adapted(weight, *self._tfkit_lora()) if self.lora_enabled else weight
+
+    def _tfkit_parts_of_main(self) -> list[str]:
+        """Returns the attributes of the variables that the main weight consists of."""
+        return [self._tfkit_main]
 
     def _tfkit_merged(self) -> dict[str, Any]:
         """Returns what a file of Keras stores in place of the main weight and its LoRA, by attribute."""
-        return {self._tfkit_main: self._tfkit_adapted(vars(self)[self._tfkit_main])}
+        return self._tfkit_sum(vars(self), *self._tfkit_lora())
+
+    def _tfkit_sum(self, own: Mapping[str, Any], a: Any, b: Any, scale: float) -> dict[str, Any]:
+        """Returns the variables of the main weight plus `scale * a @ b`, by attribute.
+
+        Args:
+            own: the values of these variables by attribute, as the layer or a file has them.
+            a: the first matrix.
+            b: the second matrix.
+            scale: `lora_alpha` divided by the rank.
+        """
+        return {self._tfkit_main: adapted(own[self._tfkit_main], a, b, scale)}
 
     def _tfkit_empty_lora(self) -> None:
         """Makes the product zero, for a main weight that was read with the product in it.
@@ -177,10 +192,12 @@ class Adaptable(Layer):
         _, b, _ = self._tfkit_lora()
         b.assign(tf.zeros_like(b))
 
-    def _tfkit_adapted(self, weight: Any) -> tf.Tensor:
-        """Returns a weight plus the scaled product of the two matrices."""
-        a, b, scale = self._tfkit_lora()
-        return weight + scale * tf.tensordot(tf.convert_to_tensor(a), tf.convert_to_tensor(b), 1)
+
+def adapted(weight: Any, a: Any, b: Any, scale: float) -> tf.Tensor:
+    """Returns `weight + scale * a @ b`, in the dtype of `weight`."""
+    weight = tf.convert_to_tensor(weight)
+    a, b = (tf.cast(tf.convert_to_tensor(it), weight.dtype) for it in (a, b))
+    return weight + scale * tf.tensordot(a, b, 1)
 
 
 def _check_alpha(layer: Layer, alpha: Any) -> None:

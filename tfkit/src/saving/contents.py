@@ -13,17 +13,19 @@ from tfkit.src.base.names import escaped, free
 from tfkit.src.base.protocols import ModelLike, Tracked
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.lora import Adaptable
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.overwriting import is_overwritten
 from tfkit.src.saving import hdf5
 
-# Groups of a file, and the text with the layers' names.
+# Groups of a file, and its texts with the layers' names and their `lora_alpha`.
 WEIGHTS = "weights"
 OPTIMIZER = "optimizer"
 INNER_OPTIMIZERS = "inner_optimizers"
 METRICS = "metrics"
 NAMES = "names"
+LORA = "lora"
 # The beginning of the paths of slots.
 _SLOTS = "slots/"
 
@@ -202,6 +204,16 @@ def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
         variables = named_variables(metric)
         state |= {f"{path}/{name}": variable for name, variable in variables.items()}
     return state
+
+
+def texts(model: ModelLike) -> dict[str, dict[str, Any]]:
+    """Returns what a file says of its layers: their names, and the `lora_alpha` of those that have LoRA."""
+    alphas = {
+        path: layer.lora_alpha
+        for path, layer in tracking.named_layers(model)
+        if isinstance(layer, Adaptable) and layer.lora_enabled
+    }
+    return {NAMES: layer_names(model), **({LORA: alphas} if alphas else {})}
 
 
 def layer_names(model: ModelLike) -> dict[str, str]:

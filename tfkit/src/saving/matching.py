@@ -179,6 +179,12 @@ class Match:
     unexpected: dict[str, str]
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
 
+    def drop(self, paths: Iterable[str]) -> None:
+        """Removes variables from those that fit."""
+        for path in paths:
+            self.fits.pop(path, None)
+            self.casts.pop(path, None)
+
     def report(self, file: Any) -> LoadReport:
         """Returns a report in which everything that does not match is left out."""
         missing = {path: f"missing in the file: {reason}" for path, reason in self.missing.items()}
@@ -267,13 +273,12 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
 
 def _remedy(found: Match, group: str) -> str:
     """Returns what a user can do about values that do not fit."""
-    if any("/lora_" in path for path in found.unexpected):
+    if any(path.rpartition("/")[2].startswith("lora_") for path in found.unexpected):
         return (
-            "The file holds the matrices of LoRA: call `enable_lora(rank)` on these layers first. For a "
-            "model without LoRA, write the sums with `tfkit.interop.keras.save_weights(model, path)`."
+            "The file holds matrices of LoRA that cannot be added to weights, for it does not give their "
+            "`lora_alpha`, or layers share the weight: call `enable_lora(rank, lora_alpha)` on these layers "
+            "first, or write the sums with `tfkit.interop.keras.save_weights(model, path)`."
         )
-    if any("/lora_" in path for path in found.missing):
-        return "The file was written without LoRA: load it first, then call `enable_lora(rank)`."
     return _REMEDIES.get(group, _REMEDY)
 
 

@@ -66,10 +66,7 @@ def parts(
         contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
     ):
         config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
-    texts = {
-        CONFIG: to_json(config),
-        contents.NAMES: contents.layer_names(model),
-    }
+    texts = {CONFIG: to_json(config), **contents.texts(model)}
     groups = {
         contents.WEIGHTS: contents.model_state(model),
         contents.METRICS: contents.metrics_state(model),

@@ -27,6 +27,7 @@ from tfkit.src.saving.errors import DamagedFileError, LoadError, check_exists, c
 SUFFIX = ".safetensors"
 FORMAT, FORMAT_VERSION = "tfkit", "1"
 _METADATA = "__metadata__"
+_TEXTS = {contents.NAMES: "layer_names", contents.LORA: "lora"}  # As the metadata call them.
 _LENGTH = 8
 _CODES = {
     "bool": "BOOL", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
@@ -39,14 +40,14 @@ _DTYPES = {code: tf.as_dtype(name).as_numpy_dtype for name, code in _CODES.items
 # --- Writing ----------------------------------------------------------------------------------------------
 
 
-def write(path: Path, names: dict[str, str], weights: dict[str, Any]) -> None:
+def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any]) -> None:
     """Writes weights into a file.
 
     A path's steps are separated by dots, as in PyTorch's names; by slashes if a step of any path has a dot.
 
     Args:
         path: the file.
-        names: the names that users gave to layers, by path.
+        texts: what a file says of its layers, by name; see `contents.texts`.
         weights: variables and arrays by path.
 
     Raises:
@@ -67,7 +68,7 @@ def write(path: Path, names: dict[str, str], weights: dict[str, Any]) -> None:
             "data_offsets": [begin, end],
         }
     checksums = dict.fromkeys(places, 0)
-    first = _header(header, names, separator, checksums)
+    first = _header(header, texts, separator, checksums)
     with open(path, "wb") as file:
         file.write(first)
         for weight in places:
@@ -76,7 +77,7 @@ def write(path: Path, names: dict[str, str], weights: dict[str, Any]) -> None:
             checksums[weight] = zlib.crc32(data)
             file.write(data)
         file.seek(0)
-        file.write(_header(header, names, separator, checksums))
+        file.write(_header(header, texts, separator, checksums))
 
 
 def _dtype(path: str, value: Any) -> np.dtype:
@@ -90,7 +91,10 @@ def _dtype(path: str, value: Any) -> np.dtype:
 
 
 def _header(
-    header: dict[str, Any], names: dict[str, str], separator: str, checksums: dict[str, int]
+    header: dict[str, Any],
+    texts: dict[str, dict[str, Any]],
+    separator: str,
+    checksums: dict[str, int],
 ) -> bytes:
     """Returns the header with its length in front; it is equally long for all values of the checksums."""
     metadata = {
@@ -98,7 +102,7 @@ def _header(
         "format_version": FORMAT_VERSION,
         "tfkit_version": __version__,
         "separator": separator,
-        "layer_names": json.dumps(names),
+        **{_TEXTS[name]: json.dumps(text) for name, text in texts.items()},
         "crc32": json.dumps({path: f"{value:08x}" for path, value in checksums.items()}),
     }
     text = json.dumps({_METADATA: metadata, **header}, separators=(",", ":")).encode()
@@ -178,14 +182,14 @@ class Reader:
             )
         return metadata
 
-    def _json(self, name: str) -> dict[str, str]:
-        """Returns a dict of texts that tfkit wrote as a text of the metadata."""
+    def _json(self, name: str) -> dict[str, Any]:
+        """Returns a dict that tfkit wrote as a text of the metadata."""
         try:
             found = json_nest.parse(self._metadata.get(name, "{}"))
         except ValueError as error:
             raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
-        if not isinstance(found, dict) or not all(isinstance(it, str) for it in found.values()):
-            raise LoadError(f"File {self.path}: `{name}` is no dict of texts by path.")
+        if not isinstance(found, dict):
+            raise LoadError(f"File {self.path}: `{name}` is no dict.")
         return found
 
     def _checked_entries(self, header: dict[str, Any], separator: str) -> dict[str, _Entry]:
@@ -238,9 +242,9 @@ class Reader:
         self._raw.close()
 
     def text(self, name: str) -> Any:
-        """Returns the names of layers, which tfkit alone writes; there is no other text."""
-        own = name == contents.NAMES and self._metadata.get("format") == FORMAT
-        return self._json("layer_names") if own else None
+        """Returns what the file says of its layers, which tfkit alone writes; there is no other text."""
+        own = name in _TEXTS and self._metadata.get("format") == FORMAT
+        return self._json(_TEXTS[name]) if own else None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Returns shape and dtype of each array by path. There is one group, of weights."""

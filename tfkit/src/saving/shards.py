@@ -29,13 +29,13 @@ _GB = 2**30
 
 
 def write(
-    path: Path, names: dict[str, str], weights: dict[str, Any], max_shard_size: float
+    path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any], max_shard_size: float
 ) -> None:
     """Writes weights into files next to an index.
 
     Args:
         path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
-        names: the names that users gave to layers, by path.
+        texts: what a file says of its layers, by name; see `contents.texts`.
         weights: variables and arrays by attribute path.
         max_shard_size: GB (2**30 bytes) of weights in one file.
 
@@ -44,11 +44,14 @@ def write(
     """
     shards = _divided(weights, max_shard_size)
     with alone(path):  # Each save removes files of earlier saves.
-        _write(path, names, weights, shards)
+        _write(path, texts, weights, shards)
 
 
 def _write(
-    path: Path, names: dict[str, str], weights: dict[str, Any], shards: list[dict[str, Any]]
+    path: Path,
+    texts: dict[str, dict[str, Any]],
+    weights: dict[str, Any],
+    shards: list[dict[str, Any]],
 ) -> None:
     token = secrets.token_hex(4)
     files = [_name(path, token, number) for number in range(len(shards))]
@@ -66,7 +69,7 @@ def _write(
         "format": hdf5.FORMAT,
         "format_version": hdf5.FORMAT_VERSION,
         "metadata": {"total_size": sum(map(_size, weights.values()))},
-        "names": names,
+        **texts,
         "shards": {name: _seal(path.with_name(name)) for name in files},
         "weight_map": {
             weight: name for name, shard in zip(files, shards, strict=True) for weight in shard
@@ -146,7 +149,10 @@ class ShardReader:
         self._readers: dict[str, hdf5.Reader] = {}
         try:
             index = self._open_all()
-            self._names = index["names"]
+            self._texts = {
+                contents.NAMES: index["names"],
+                contents.LORA: index.get(contents.LORA),
+            }
             self._places = {
                 weight: self._readers[name] for weight, name in index["weight_map"].items()
             }
@@ -258,8 +264,8 @@ class ShardReader:
             reader.close()
 
     def text(self, name: str) -> Any:
-        """Returns the names of layers; an index has no other text."""
-        return self._names if name == contents.NAMES else None
+        """Returns what the index says of its layers; it has no other text."""
+        return self._texts.get(name)
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Returns shape and dtype of each dataset of a group, by path; no data is read."""

@@ -17,8 +17,18 @@ from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.layers.lora import Adaptable
 from tfkit.src.runtime.arrays import tensor_in
-from tfkit.src.saving import contents, float_widths, hdf5, matching, orbax, safetensors, shards
+from tfkit.src.saving import (
+    contents,
+    float_widths,
+    hdf5,
+    lora,
+    matching,
+    orbax,
+    safetensors,
+    shards,
+)
 from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
@@ -79,15 +89,15 @@ def save_weights(
     check_writable(path, overwrite)
     check_built(model, "saving")
     weights = contents.model_state(model, contents.Skipped(model, objects_to_skip))
-    names = contents.layer_names(model)
+    texts = contents.texts(model)
     if max_shard_size is not None:
-        shards.write(path, names, weights, max_shard_size)
+        shards.write(path, texts, weights, max_shard_size)
         return
     with atomic_write(path) as temporary:
         if path.name.endswith(safetensors.SUFFIX):
-            safetensors.write(temporary, names, weights)
+            safetensors.write(temporary, texts, weights)
         else:
-            hdf5.write(temporary, {contents.NAMES: names}, {contents.WEIGHTS: weights})
+            hdf5.write(temporary, texts, {contents.WEIGHTS: weights})
 
 
 def check_replaceable(path: Path, overwrite: bool) -> None:
@@ -202,6 +212,8 @@ class Loaded:
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
         casts: variables whose stored values are floats of another width, with both dtypes.
+        sums: weights whose values are sums with LoRA, by the stored paths of their parts.
+        emptied: layers whose LoRA becomes zero, for the file holds the sums.
     """
 
     reader: Reader
@@ -209,19 +221,34 @@ class Loaded:
     values: list[tuple[tf.Variable, str, str]] = dataclasses.field(default_factory=list)
     stores: list[tuple[str, Layer, dict[str, np.ndarray]]] = dataclasses.field(default_factory=list)
     casts: dict[str, str] = dataclasses.field(default_factory=dict)
+    sums: dict[str, lora.Sum] = dataclasses.field(default_factory=dict)
+    emptied: list[Adaptable] = dataclasses.field(default_factory=list)
+
+    def value(self, group: str, place: str) -> np.ndarray:
+        """Returns the value for the variable at a stored path."""
+        one = self._sum(group, place)
+        return self.reader.value(group, place) if one is None else one.value(self.reader, place)
+
+    def _sum(self, group: str, place: str) -> lora.Sum | None:
+        return self.sums.get(place) if group == contents.WEIGHTS else None
 
     def match(self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]) -> Match:
         """Compares variables with the values of a group; `places` are their stored paths."""
 
         def read(place: str) -> np.ndarray:
-            return self.reader.value(group, place)
+            return self.value(group, place)
 
         return matching.match(variables, self.reader.shapes(group), places, read)
 
     def add(self, group: str, variables: dict[str, tf.Variable], found: Match) -> None:
         """Adds the matching variables to those to be assigned, after comparing their checksums."""
+        places = dict.fromkeys(self._sum(group, place) or place for place in found.fits.values())
+        plain = [it for it in places if isinstance(it, str)]
         with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums release Python's lock.
-            list(pool.map(lambda place: self.reader.check(group, place), found.fits.values()))
+            list(pool.map(lambda place: self.reader.check(group, place), plain))
+        for it in places:
+            if isinstance(it, lora.Sum):  # One by one: each needs memory for its values.
+                it.values(self.reader)
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
         self.casts |= found.casts
 
@@ -243,11 +270,13 @@ class Loaded:
             if reason is not None:
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
-            value = self.reader.value(group, path)
+            value = self.value(group, path)
             if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
                 variable.assign(float_widths.cast(value, variable.dtype.name))
             else:
                 variable.assign(tensor_of(value))
+        for layer in self.emptied:
+            layer._tfkit_empty_lora()
         float_widths.warn(self.reader.path, self.casts)
         return self.report
 
@@ -304,9 +333,14 @@ def read_model(
     beginnings = tuple(prefix for prefix, _ in own)
     plain = {path: place for path, place in asked.items() if not path.startswith(beginnings)}
     loaded = Loaded(reader, LoadReport(str(reader.path)))
-    found = loaded.match(contents.WEIGHTS, variables, plain)
+    adaptation = lora.Adaptation(reader, model, variables, plain)
+    loaded.sums = adaptation.sums
+    found = loaded.match(contents.WEIGHTS, variables, adaptation.paths)
+    adaptation.adjust(found)
     if not skip_mismatch:
         matching.check(found, reader.path, contents.WEIGHTS, partly=by_name)
+    adaptation.explain(found)
+    loaded.emptied = adaptation.emptied(found)
     report = loaded.report = found.report(reader.path)
     placed = set(places.values())
     reason = "in `objects_to_skip`"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -11,7 +11,7 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check
-from tfkit.src.layers.lora import Adaptable
+from tfkit.src.layers.lora import Adaptable, adapted
 from tfkit.src.layers.quantized import float8
 from tfkit.src.layers.quantized.tables import Int4, Int8, Table
 from tfkit.src.quantizers import lookup
@@ -245,7 +245,8 @@ class Quantizable(Adaptable):
     ) -> tf.Tensor:
         # Products of integers as floats: exact up to 2**24, and on a CPU ten times as fast as products of
         # `int8`, for which TensorFlow has no fast kernel (2.21).
-        factor, divisor = scheme.factor(self, table), scheme.divisor(self, table)
+        own = vars(self)
+        factor, divisor = scheme.factor(own, table), scheme.divisor(own, table)
         inputs_as_floats = tf.cast(inputs, tf.float32)
         quantizer = scheme.activation_quantizer
         if quantizer is not None:
@@ -273,17 +274,26 @@ class Quantizable(Adaptable):
             return super()._tfkit_main_value(weight)
         table = self._tfkit_table(self._tfkit_main)
         if self.lora_enabled:
-            return self._tfkit_adapted(scheme.floats(self, table))
-        return weight if isinstance(scheme, Int8) else scheme.integers(self, table)
+            return adapted(scheme.floats(vars(self), table), *self._tfkit_lora())
+        return weight if isinstance(scheme, Int8) else scheme.integers(vars(self), table)
 
     def _tfkit_main_shape(self) -> list[int]:
         """Returns the shape of the main weight as floats."""
         return list(self._tfkit_float_shape or super()._tfkit_main_shape())
 
-    def _tfkit_merged(self) -> dict[str, Any]:
-        """Returns what a file of Keras stores in place of the main weight and its LoRA, by attribute."""
+    def _tfkit_parts_of_main(self) -> list[str]:
+        """Returns the attributes of the variables that the main weight consists of."""
+        parts = super()._tfkit_parts_of_main()
+        if self._tfkit_scheme() is None:
+            return parts
+        name = self._tfkit_main
+        others = (f"{name}_scale", f"{name}_zero", "g_idx")
+        return parts + [other for other in others if other in vars(self)]
+
+    def _tfkit_sum(self, own: Mapping[str, Any], a: Any, b: Any, scale: float) -> dict[str, Any]:
+        """Returns the variables of the main weight plus `scale * a @ b`, by attribute."""
         scheme = self._tfkit_scheme()
         if scheme is None:
-            return super()._tfkit_merged()
+            return super()._tfkit_sum(own, a, b, scale)
         table = self._tfkit_table(self._tfkit_main)
-        return scheme.quantized(table, self._tfkit_adapted(scheme.floats(self, table)))
+        return scheme.quantized(table, adapted(scheme.floats(own, table), a, b, scale))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -66,28 +67,28 @@ class Int8:
         _add(layer, table.name, table.shape, "int8", values, "zeros")
         _add(layer, f"{table.name}_scale", table.scale_shape, None, values, "ones")
 
-    def integers(self, layer: Layer, table: Table) -> tf.Tensor:
+    def integers(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns the integers in the weight's shape."""
-        return tf.convert_to_tensor(vars(layer)[table.name])
+        return tf.convert_to_tensor(own[table.name])
 
-    def floats(self, layer: Layer, table: Table) -> tf.Tensor:
+    def floats(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns the weight in `float32`."""
-        scale = self.divisor(layer, table)
+        scale = self.divisor(own, table)
         shape = [1 if axis in table.summed else size for axis, size in enumerate(table.shape)]
-        return tf.cast(self.integers(layer, table), tf.float32) / tf.reshape(scale, shape)
+        return tf.cast(self.integers(own, table), tf.float32) / tf.reshape(scale, shape)
 
-    def factor(self, layer: Layer, table: Table) -> tf.Tensor:
+    def factor(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns what inputs are multiplied by: the weight times `divisor`, in `float32`."""
-        return tf.cast(self.integers(layer, table), tf.float32)
+        return tf.cast(self.integers(own, table), tf.float32)
 
-    def divisor(self, layer: Layer, table: Table) -> Any:
+    def divisor(self, own: Mapping[str, Any], table: Table) -> Any:
         """Returns what products with `factor` are divided by."""
-        return tf.convert_to_tensor(vars(layer)[f"{table.name}_scale"])
+        return _scale(own, table)
 
-    def rows(self, layer: Layer, table: Table, ids: tf.Tensor) -> tf.Tensor:
+    def rows(self, own: Mapping[str, Any], table: Table, ids: tf.Tensor) -> tf.Tensor:
         """Returns rows of an embedding, in `float32`."""
-        scale = tf.gather(self.divisor(layer, table), ids)
-        integers = tf.gather(vars(layer)[table.name], ids)
+        scale = tf.gather(self.divisor(own, table), ids)
+        integers = tf.gather(own[table.name], ids)
         return tf.cast(integers, tf.float32) / scale[..., None]
 
     @property
@@ -139,25 +140,26 @@ class Int4:
             groups = (np.arange(rows) // self._block).astype("float32")
             _add(layer, "g_idx", [rows], "float32", {"g_idx": groups}, "zeros")
 
-    def integers(self, layer: Layer, table: Table) -> tf.Tensor:
+    def integers(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns the integers in the weight's shape."""
-        return tf.reshape(self._matrix(layer, table), table.shape)
+        return tf.reshape(self._matrix(own, table), table.shape)
 
-    def _matrix(self, layer: Layer, table: Table) -> tf.Tensor:
+    def _matrix(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns the integers as a matrix."""
         size = table.matrix_shape[table.packed_axis]
-        return unpack_int4(vars(layer)[table.name], size, table.packed_axis)
+        return unpack_int4(own[table.name], size, table.packed_axis)
 
-    def floats(self, layer: Layer, table: Table) -> tf.Tensor:
+    def floats(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns the weight in `float32`."""
-        integers = self._matrix(layer, table)
-        matrix = self._restored(integers, *self._groups(layer, table), table.group_axis)
+        integers = self._matrix(own, table)
+        matrix = self._restored(integers, *self._groups(own, table), table.group_axis)
         return tf.reshape(matrix, table.shape)
 
-    def _groups(self, layer: Layer, table: Table) -> tuple[tf.Tensor, tf.Tensor | None, Any]:
+    def _groups(
+        self, own: Mapping[str, Any], table: Table
+    ) -> tuple[tf.Tensor, tf.Tensor | None, Any]:
         """Returns the scales, the zeros, and the group of each row."""
-        own = vars(layer)
-        scale = tf.convert_to_tensor(own[f"{table.name}_scale"])
+        scale = _scale(own, table)
         if self._block is None:
             return scale, None, None
         zero = tf.cast(own[f"{table.name}_zero"], tf.float32)
@@ -173,18 +175,18 @@ class Int4:
             return values / tf.expand_dims(scale, axis)
         return (values - tf.gather(zero, groups, axis=axis)) * tf.gather(scale, groups, axis=axis)
 
-    def factor(self, layer: Layer, table: Table) -> tf.Tensor:
+    def factor(self, own: Mapping[str, Any], table: Table) -> tf.Tensor:
         """Returns what inputs are multiplied by: the weight, in `float32`."""
-        return self.floats(layer, table)
+        return self.floats(own, table)
 
-    def divisor(self, layer: Layer, table: Table) -> Any:
+    def divisor(self, own: Mapping[str, Any], table: Table) -> Any:
         """Returns what products with `factor` are divided by."""
         return 1.0
 
-    def rows(self, layer: Layer, table: Table, ids: tf.Tensor) -> tf.Tensor:
+    def rows(self, own: Mapping[str, Any], table: Table, ids: tf.Tensor) -> tf.Tensor:
         """Returns rows of an embedding, in `float32`."""
-        integers = unpack_int4(tf.gather(vars(layer)[table.name], ids), table.shape[1], -1)
-        scale, zero, groups = self._groups(layer, table)
+        integers = unpack_int4(tf.gather(own[table.name], ids), table.shape[1], -1)
+        scale, zero, groups = self._groups(own, table)
         scale = tf.gather(scale, ids)
         zero = None if zero is None else tf.gather(zero, ids)
         return self._restored(integers, scale, zero, groups, -1)
@@ -193,6 +195,11 @@ class Int4:
     def activation_quantizer(self) -> Any:
         """The quantizer of inputs; `None` for inputs that stay floats."""
         return getattr(self._config, "activation_quantizer", None)
+
+
+def _scale(own: Mapping[str, Any], table: Table) -> tf.Tensor:
+    """Returns the scales in `float32`; the variable has 16 bits under `bfloat16`."""
+    return tf.cast(tf.convert_to_tensor(own[f"{table.name}_scale"]), tf.float32)
 
 
 def _add(

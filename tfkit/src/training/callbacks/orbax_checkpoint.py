@@ -201,7 +201,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
             return
         if self.save_weights_only:
             weights.check_built(self.model, "saving")
-            texts: dict[str, Any] = {contents.NAMES: contents.layer_names(self.model)}
+            texts: dict[str, Any] = contents.texts(self.model)
             groups = {contents.WEIGHTS: contents.model_state(self.model)}
         else:
             texts, groups = model_file.parts(self.model, kind="a checkpoint of Orbax")
