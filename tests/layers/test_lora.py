@@ -201,17 +201,6 @@ def test_own_files_hold_the_matrices(tmp_path):
     np.testing.assert_array_equal(model.predict(X, verbose=0), again.predict(X, verbose=0))
 
 
-def test_weights_with_and_without_lora_are_not_mixed_up(tmp_path):
-    plain, adapted = model_of(tfkit), model_of(tfkit)
-    enable_everywhere(adapted)
-    plain.save_weights(tmp_path / "plain.weights.h5")
-    adapted.save_weights(tmp_path / "adapted.weights.h5")
-    with pytest.raises(ValueError, match=r"call `enable_lora\(rank\)` on these layers first"):
-        plain.load_weights(tmp_path / "adapted.weights.h5")
-    with pytest.raises(ValueError, match=r"load it first, then call `enable_lora\(rank\)`"):
-        adapted.load_weights(tmp_path / "plain.weights.h5")
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "message"),
     [

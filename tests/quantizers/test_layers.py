@@ -278,6 +278,27 @@ def test_sums_with_lora_are_quantized_again_in_files_of_keras(writer, reader, mo
     np.testing.assert_allclose(*predictions, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("lora", [False, True])
+@pytest.mark.parametrize("mode", ["int8", "int4"])
+@pytest.mark.parametrize("layer", ["Dense", "Embedding"])
+def test_weights_of_16_bits_become_integers(layer, mode, lora, tmp_path):
+    """The scales have 16 bits, too."""
+    name, arguments, shape = LAYERS[layer]
+    inputs = inputs_of(layer, shape)
+    ours = getattr(tfkit.layers, name)(**arguments, dtype="bfloat16")
+    ours.build(shape)
+    expected = ours(inputs)
+    if lora:
+        ours.enable_lora(2)
+    ours.quantize(mode)
+    np.testing.assert_allclose(
+        tf.cast(ours(inputs), "float32"), tf.cast(expected, "float32"), atol=0.2
+    )
+    model = tfkit.Sequential([ours])
+    model(inputs)
+    tfkit.interop.keras.save_weights(model, tmp_path / "m.weights.h5")
+
+
 @pytest.mark.parametrize("mode", ["int8", "int4", "float8"])
 def test_own_files_and_exports_hold_quantized_weights(mode, tmp_path):
     model = trained(model_of(tfkit))

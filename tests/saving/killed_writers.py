@@ -33,7 +33,9 @@ def write_file(folder, number, megabytes):
 
 
 def write_shards(folder, number, megabytes):
-    shards.write(folder / "big.weights.json", {}, arrays(number, megabytes), megabytes / 3 / 2**10)
+    shards.write(
+        folder / "big.weights.json", {"names": {}}, arrays(number, megabytes), megabytes / 3 / 2**10
+    )
 
 
 def write_folder(folder, number, megabytes):

@@ -126,7 +126,8 @@ class Embedding(Quantizable):
             rows = scheme.rows(vars(self), self._tfkit_table("embeddings"), ids)
         if self.lora_enabled:  # The sum of the whole tables is not needed.
             a, b, scale = self._tfkit_lora()
-            rows += scale * tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)
+            low_rank = tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)
+            rows += tf.cast(scale * low_rank, rows.dtype)
         return rows
 
     def _tfkit_tables(self) -> list[Table]:

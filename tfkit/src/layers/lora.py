@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -202,7 +203,8 @@ def adapted(weight: Any, a: Any, b: Any, scale: float) -> tf.Tensor:
 
 def _check_alpha(layer: Layer, alpha: Any) -> None:
     is_number = isinstance(alpha, (int, float)) and not isinstance(alpha, bool)
-    check(layer, alpha is None or is_number, "lora_alpha", "None or a number", alpha)
+    holds = alpha is None or (is_number and abs(alpha) <= sys.float_info.max)
+    check(layer, holds, "lora_alpha", "None or a finite number", alpha)
 
 
 def _check_no_constraint(layer: Adaptable) -> None:
