@@ -24,7 +24,6 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
-from tfkit.src.registry.serialization import deserialize_keras_object
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
@@ -454,8 +453,7 @@ class Layer(Copied, Quantization, Stateful):
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Self:
         """Returns a new layer with the arguments that `config` holds."""
-        arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
-        return constructors.made_from(cls, arguments)
+        return constructors.made_from(cls, dtype_policies.constructor_arguments(config))
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns the config with which `build_from_config` makes the weights again, without data."""

@@ -16,6 +16,7 @@ from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.captures import captured_variables
 from tfkit.src.export.saved_model import ENDPOINT
 from tfkit.src.export.scan import check_saved_model
+from tfkit.src.variables.variables import adopt
 
 
 class TFSMLayer(Layer):
@@ -174,6 +175,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
         while candidate in kept:
             candidate = f"{name}_{next(numbers)}"
         kept[candidate] = variable
+        adopt(variable, name)
     return kept
 
 

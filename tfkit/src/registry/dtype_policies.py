@@ -208,6 +208,22 @@ def get(identifier: Any) -> DTypePolicy:
     raise ValueError(f"Expected the configuration of a dtype policy. Received: {identifier!r}")
 
 
+def constructor_arguments(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns the arguments of a constructor that a configuration describes.
+
+    A plain policy is given as its name, as in Keras, for constructors that take `dtype="float32"`. Policies
+    of other classes hold more than a name.
+
+    Args:
+        config: the configuration of a layer or an operation.
+    """
+    arguments = {name: deserialize_keras_object(value) for name, value in config.items()}
+    policy = arguments.get("dtype")
+    if type(policy) is DTypePolicy and policy is not config["dtype"]:
+        arguments["dtype"] = policy.name
+    return arguments
+
+
 def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
     """Returns the configuration of a dtype policy.
 

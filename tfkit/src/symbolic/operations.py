@@ -9,7 +9,7 @@ from typing import Any, Self
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.errors import tracebacks
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import constructors, serialization
+from tfkit.src.registry import constructors, dtype_policies, serialization
 from tfkit.src.symbolic import rematerialization, tensors
 from tfkit.src.symbolic.tensors import Node
 
@@ -146,10 +146,7 @@ class Operation(metaclass=abc.ABCMeta):
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Any:
         """Returns a new operation with the arguments that `config` holds."""
-        arguments = {
-            name: serialization.deserialize_keras_object(value) for name, value in config.items()
-        }
-        return constructors.made_from(cls, arguments)
+        return constructors.made_from(cls, dtype_policies.constructor_arguments(config))
 
     def __repr__(self) -> str:
         return f"<Operation name={self.name}>"

@@ -429,13 +429,23 @@ def make_variable(
         )
     if deferred is not None and draw is not None:
         deferred.append((variable, draw))
+    adopt(variable, "/".join(filter(None, (current_path(), name or "variable"))))
+    return variable
+
+
+def adopt(variable: Any, path: str) -> None:
+    """Gives a variable of TensorFlow's the interface of `Variable`.
+
+    Args:
+        variable: the variable.
+        path: its path.
+    """
     if not isinstance(variable, Variable):
         # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
         base: Any = type(variable)
         variable.__class__ = _class_over(base)
-    variable.label = name or "variable"
-    variable.path = "/".join(filter(None, (current_path(), variable.label)))
-    return variable
+    variable.label = path.rpartition("/")[2]
+    variable.path = path
 
 
 def _is_large(shape: tuple[int, ...]) -> bool:
