@@ -131,6 +131,22 @@ def test_a_savedmodel_of_plain_tensorflow(tmp_path):
     assert len(layer.trainable_weights) == 1
 
 
+@pytest.mark.parametrize("frozen", [False, True])
+def test_its_weights_are_variables_of_tfkit(exported, rows, frozen):
+    layer = tfkit.export.load(exported[1])
+    layer.trainable = not frozen
+    assert all(isinstance(weight, tfkit.Variable) for weight in layer.weights)
+    assert len(layer.trainable_weights) == (0 if frozen else 6)
+    kernel = layer.weights[0]
+    assert kernel.path.endswith(kernel.name)
+    kernel.assign(np.ones(kernel.shape, "float64"))  # Cast, as Keras does.
+    np.testing.assert_array_equal(kernel.value, np.ones(kernel.shape))
+    layer(rows)
+    with tf.GradientTape() as tape:
+        output = tf.reduce_sum(layer(rows, training=True) ** 2)
+    assert tape.gradient(output, layer.weights[0]) is not None
+
+
 # --- What is refused ----------------------------------------------------------------------------------
 
 

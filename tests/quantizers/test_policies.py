@@ -60,3 +60,34 @@ def test_modes_that_need_texts_say_what_to_use():
         tfkit.dtype_policies.get("gptq/4/128_from_float32")
     with pytest.raises(TypeError, match="amax_history_length"):
         tfkit.dtype_policies.QuantizedFloat8DTypePolicy("float8", amax_history_length=0)
+
+
+class Halves(tfkit.DTypePolicy):
+    """A policy of a user's own class."""
+
+
+@pytest.mark.parametrize("package", [tfkit, keras])
+def test_a_constructor_gets_the_name_of_a_plain_policy(package):
+    given = []
+
+    class Layer(package.layers.Layer):
+        def __init__(self, dtype=None, **kwargs):
+            super().__init__(dtype=dtype, **kwargs)
+            given.append(dtype)
+
+    for name in ("mixed_bfloat16", "int8_from_float32"):
+        layer = Layer.from_config(package.layers.Layer(dtype=name).get_config())
+        assert layer.dtype_policy == package.dtype_policies.get(name)
+    assert given[0] == "mixed_bfloat16"
+    assert given[1] == package.dtype_policies.get("int8_from_float32")
+    policy = package.DTypePolicy("float16")
+    Layer.from_config({"dtype": policy})
+    assert given[2] is policy
+
+
+def test_a_constructor_gets_a_policy_of_another_class_whole():
+    """In Keras it gets the name, and the class is lost."""
+    with tfkit.utils.custom_object_scope({"Halves": Halves}):
+        config = tfkit.layers.Dense(2, dtype=Halves("float16")).get_config()
+        layer = tfkit.layers.Dense.from_config(config)
+    assert type(layer.dtype_policy) is Halves

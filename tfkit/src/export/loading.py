@@ -119,6 +119,8 @@ class TFSMLayer(Layer):
             name: tf.nest.map_structure(_cast, value, self._specs[name])
             for name, value in given.items()
         }
+        for variable in self.state.values():
+            variable._watch()  # The endpoint reads them where tapes learn of trainable ones alone.
         if not training:
             return self._endpoint(**arguments)
         named = zip(self._training_names, arguments.values(), strict=False)

@@ -176,6 +176,7 @@ class Variable(Operators):
         self._set("_constraint", constraint)
 
     def _watch(self) -> None:
+        """Notifies tapes of a frozen variable that is read."""
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
         if self.made_trainable and not self.trainable:
             tape.variable_accessed(self)
