@@ -271,3 +271,18 @@ def test_sums_are_made_in_the_dtype_of_the_file(tmp_path):
     with pytest.raises(ValueError, match="d/kernel"):
         plain.load_weights(path)
     np.testing.assert_array_equal(plain.layers[0].kernel, expected)
+
+
+def test_matrices_that_would_be_scaled_otherwise_are_refused(tmp_path):
+    path, model, other = tmp_path / "m.weights.h5", small(lora=True), small()
+    model.save_weights(path)
+    alpha = model.layers[0].lora_alpha
+    other.layers[0].enable_lora(2, lora_alpha=alpha + 1)
+    before = values(other)
+    message = rf"the file's `lora_alpha` is {alpha}, the layer's {alpha + 1}: make it with"
+    with pytest.raises(ValueError, match=message):
+        other.load_weights(path)
+    assert other.load_weights(path, skip_mismatch=True).loaded == ["d/bias"]
+    for value, weight in zip(before, values(other), strict=True):
+        if value.shape != (4,):
+            np.testing.assert_array_equal(weight, value)

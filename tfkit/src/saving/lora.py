@@ -130,13 +130,19 @@ class Adaptation:
             if all(it in variables and it not in paths for it in place.matrices)
         ]
         self._sums = []
+        # Layers with LoRA whose matrices the file would scale otherwise, with what to do.
+        self._rescaled: list[tuple[Place, str]] = []
         alphas = _alphas(reader)
         for place in places:
             a, b = (paths.get(it) for it in place.matrices)
             alpha = alphas.get(a.rpartition("/")[0]) if a else None
-            if a and b and alpha is not None and not place.layer.lora_enabled:
+            if not (a and b) or alpha is None:
+                continue
+            if not place.layer.lora_enabled:
                 stored = {name: paths[part] for name, part in place.parts.items()}
                 self._sums.append(Sum(place, stored, (a, b), alpha))
+            elif alpha != place.layer.lora_alpha:
+                self._rescaled.append((place, _other_alpha(place.layer, alpha)))
         shapes = reader.shapes(contents.WEIGHTS)
         self._misfits = {it.place.main: it.misfit(shapes) for it in self._sums}
         #: The sums by the stored paths of their parts.
@@ -151,7 +157,7 @@ class Adaptation:
         self.paths = {path: it for path, it in paths.items() if path not in taken}
 
     def adjust(self, found: Match) -> None:
-        """Adjusts a comparison: all parts of a sum fit, with its matrices, or none do."""
+        """Adjusts a comparison: all parts of a weight fit, with its matrices, or none do."""
         for one in self._sums:
             parts = one.place.parts.values()
             odd = next((part for part in parts if part not in found.fits), None)
@@ -159,6 +165,10 @@ class Adaptation:
             if reason is not None:
                 found.different |= {part: reason for part in parts if part in found.fits}
                 found.drop(parts)
+        for place, reason in self._rescaled:
+            paths = [*place.parts.values(), *place.matrices]
+            found.different |= {path: reason for path in paths if path in found.fits}
+            found.drop(paths)
         for place in self._emptied:
             for matrix in place.matrices:
                 del found.missing[matrix]
@@ -200,6 +210,13 @@ def _places(model: ModelLike, variables: dict[str, tf.Variable]) -> list[Place]:
             own = {name: paths.get(part, "") for name, part in parts.items()}
             places.append(Place(layer, own, (f"{beginning}a", f"{beginning}b")))
     return places
+
+
+def _other_alpha(layer: Adaptable, alpha: float) -> str:
+    return (
+        f"the file's `lora_alpha` is {alpha}, the layer's {layer.lora_alpha}: make it with "
+        f"`enable_lora(rank, lora_alpha={alpha})`"
+    )
 
 
 def _aligned(value: Any) -> np.ndarray:
