@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable
+from types import ModuleType
 
+from tfkit import (
+    activations,
+    constraints,
+    distillation,
+    initializers,
+    layers,
+    losses,
+    metrics,
+    models,
+    ops,
+    optimizers,
+    quantizers,
+    random,
+    regularizers,
+    utils,
+)
 from tfkit.src import activations as _activations  # noqa: F401, registers functions of TensorFlow
 from tfkit.src import operators as _operators  # noqa: F401, defines those of symbolic tensors
 from tfkit.src.base import later
@@ -54,35 +70,34 @@ _NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
 _LOOKUPS = ("get", "serialize", "deserialize")
 
 
-def _listed(kind: str, has_kind: Callable[[Place], bool]) -> dict[str, Place]:
+def _listed(face: ModuleType, has_kind: Callable[[Place], bool]) -> dict[str, Place]:
     """Returns the names that a public module lists, with the places of their objects."""
-    face = importlib.import_module(f"tfkit.{kind}").__name__
     return {
         name: place
-        for name, place in later.listed(face).items()
+        for name, place in later.listed(face.__name__).items()
         if has_kind(place) and name not in (*_LOOKUPS, *_NOT_IN_FILES)
     }
 
 
 def _register(
     kind: str,
+    face: ModuleType,
     has_kind: Callable[[Place], bool],
     short: dict[str, str] | None = None,
-    table: str | None = None,
 ) -> None:
     """Registers the objects that a public module lists.
 
     Args:
         kind: the name of the module in configurations.
+        face: the module.
         has_kind: which of its objects are entered.
         short: further names of some of them.
-        table: the name of their table, if it is another.
     """
-    found = _listed(kind, has_kind)
+    found = _listed(face, has_kind)
     aliases = {name: place for name, place in found.items() if name != place.name}
     for name, stands_for in (short or {}).items():
         aliases[name] = found[stands_for]
-    register_listed(table or kind, found.values(), aliases)
+    register_listed(kind, found.values(), aliases)
 
 
 # Names show what they stand for, before it is imported: all classes, and nothing else, begin with a capital.
@@ -98,37 +113,37 @@ def _is_class_or_function(place: Place) -> bool:
     return bool(place.name)
 
 
-_register("ops", _is_function)
-_register("ops.image", _is_function, table="ops")
+_register("ops", ops, _is_function)
+_register("ops", ops.image, _is_function)
 register_builtins("ops", [carried_mask])  # Not public: the origin of masks in a functional model.
-_register("activations", _is_function)
-_register("random", _is_class_or_function)
-_register("losses", _is_class_or_function, _LOSSES)
-_register("initializers", _is_class, _INITIALIZERS)
-_register("metrics", _is_class, _METRICS)
+_register("activations", activations, _is_function)
+_register("random", random, _is_class_or_function)
+_register("losses", losses, _is_class_or_function, _LOSSES)
+_register("initializers", initializers, _is_class, _INITIALIZERS)
+_register("metrics", metrics, _is_class, _METRICS)
 # A separate table, because in the table above `"binary_accuracy"` is the metric, not the function.
-_register("metrics", _is_function, table="metrics.functions")
-_register("optimizers.schedules", _is_class)
-_register("optimizers", _is_class)
+_register("metrics.functions", metrics, _is_function)
+_register("optimizers.schedules", optimizers.schedules, _is_class)
+_register("optimizers", optimizers, _is_class)
 register_listed(
     "optimizers",
     (),
-    {name.lower(): place for name, place in _listed("optimizers", _is_class).items()},
+    {name.lower(): place for name, place in _listed(optimizers, _is_class).items()},
 )
-_register("quantizers", _is_class_or_function)
-_register("distillation", _is_class)
-_register("constraints", _is_class)
-_register("regularizers", _is_class)
-_register("layers", _is_class, _LAYERS)
-_MODELS = _listed("models", _is_class)
+_register("quantizers", quantizers, _is_class_or_function)
+_register("distillation", distillation, _is_class)
+_register("constraints", constraints, _is_class)
+_register("regularizers", regularizers, _is_class)
+_register("layers", layers, _is_class, _LAYERS)
+_MODELS = _listed(models, _is_class)
 for _kind in ("models", ""):
     register_listed(_kind, [_MODELS["Functional"], _MODELS["Sequential"]])
-register_listed("utils", [_listed("utils", _is_class)["FeatureSpace"]])
+register_listed("utils", [_listed(utils, _is_class)["FeatureSpace"]])
 # Classes without a public name: files give their module in Keras.
 register_listed(
     "src.layers.preprocessing.feature_space",
     [Place("tfkit.src.utils.features", "Feature"), Place("tfkit.src.utils.features", "Cross")],
-    {"TFDIdentity": _listed("layers", _is_class)["Identity"]},
+    {"TFDIdentity": _listed(layers, _is_class)["Identity"]},
 )
 register_listed(
     "src.applications.convnext", [Place("tfkit.src.applications.layer_scale", "LayerScale")]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """Where a listed name is defined: a module, and the name there; no name if it is the module."""
+    """The place where a listed name is defined: a module and the name there, or the module alone."""
 
     module: str
     name: str

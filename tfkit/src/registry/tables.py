@@ -107,7 +107,7 @@ def _shorten_errors(item: Any) -> None:
         and "__init__" in vars(item)
         and not hasattr(item.__init__, "__wrapped__")
     ):
-        item.__init__ = shortened(item.__init__)  # type: ignore[misc]
+        item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
 
 
 def register_equals(own_forms: dict[Any, Any]) -> None:
