@@ -25,7 +25,7 @@ def wrong_calls(cls):
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_errors_name_the_class_that_was_called(room):
-    classes = {value for value in vars(getattr(tfkit, room)).values() if inspect.isclass(value)}
+    classes = {value for _, value in inspect.getmembers(getattr(tfkit, room), inspect.isclass)}
     assert classes
     for cls in classes:
         for args, kwargs in wrong_calls(cls):

@@ -94,7 +94,7 @@ def public_objects():
     """
     seen = set()
     for room in ROOMS:
-        for name, value in sorted(vars(operator.attrgetter(room)(tfkit)).items()):
+        for name, value in inspect.getmembers(operator.attrgetter(room)(tfkit)):
             home = str(getattr(value, "__module__", ""))
             is_own = home.startswith("tfkit.") and getattr(value, "__name__", "") == name
             if is_own and f"{room}.{name}" in LISTED and id(value) not in seen:

@@ -1,14 +1,22 @@
 """Constraints: projections of weights after each update."""
 
-from tfkit.src.constraints import Constraint as Constraint
-from tfkit.src.constraints import MaxNorm as MaxNorm
-from tfkit.src.constraints import MinMaxNorm as MinMaxNorm
-from tfkit.src.constraints import NonNeg as NonNeg
-from tfkit.src.constraints import UnitNorm as UnitNorm
-from tfkit.src.constraints import deserialize as deserialize
-from tfkit.src.constraints import get as get
-from tfkit.src.constraints import max_norm as max_norm
-from tfkit.src.constraints import min_max_norm as min_max_norm
-from tfkit.src.constraints import non_neg as non_neg
-from tfkit.src.constraints import serialize as serialize
-from tfkit.src.constraints import unit_norm as unit_norm
+from typing import TYPE_CHECKING
+
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.constraints import Constraint as Constraint
+    from tfkit.src.constraints import MaxNorm as MaxNorm
+    from tfkit.src.constraints import MinMaxNorm as MinMaxNorm
+    from tfkit.src.constraints import NonNeg as NonNeg
+    from tfkit.src.constraints import UnitNorm as UnitNorm
+    from tfkit.src.constraints import deserialize as deserialize
+    from tfkit.src.constraints import get as get
+    from tfkit.src.constraints import serialize as serialize
+
+    max_norm = MaxNorm
+    min_max_norm = MinMaxNorm
+    non_neg = NonNeg
+    unit_norm = UnitNorm
+
+_later.offer(__name__)

@@ -1,13 +1,20 @@
 """`tfkit.distribution`: training on several devices and machines, in Keras's words. See `docs/scaling.md`."""
 
-from tfkit.src.distribution.data_parallel import DataParallel as DataParallel
-from tfkit.src.distribution.data_parallel import ModelParallel as ModelParallel
-from tfkit.src.distribution.data_parallel import distribution as distribution
-from tfkit.src.distribution.data_parallel import set_distribution as set_distribution
-from tfkit.src.distribution.devices import get_device_count as get_device_count
-from tfkit.src.distribution.devices import initialize as initialize
-from tfkit.src.distribution.devices import list_devices as list_devices
-from tfkit.src.distribution.layouts import DeviceMesh as DeviceMesh
-from tfkit.src.distribution.layouts import LayoutMap as LayoutMap
-from tfkit.src.distribution.layouts import TensorLayout as TensorLayout
-from tfkit.src.distribution.layouts import distribute_tensor as distribute_tensor
+from typing import TYPE_CHECKING
+
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.distribution.data_parallel import DataParallel as DataParallel
+    from tfkit.src.distribution.data_parallel import ModelParallel as ModelParallel
+    from tfkit.src.distribution.data_parallel import distribution as distribution
+    from tfkit.src.distribution.data_parallel import set_distribution as set_distribution
+    from tfkit.src.distribution.devices import get_device_count as get_device_count
+    from tfkit.src.distribution.devices import initialize as initialize
+    from tfkit.src.distribution.devices import list_devices as list_devices
+    from tfkit.src.distribution.layouts import DeviceMesh as DeviceMesh
+    from tfkit.src.distribution.layouts import LayoutMap as LayoutMap
+    from tfkit.src.distribution.layouts import TensorLayout as TensorLayout
+    from tfkit.src.distribution.layouts import distribute_tensor as distribute_tensor
+
+_later.offer(__name__)

@@ -4,13 +4,20 @@ Mixed precision computes in 16 bits and keeps weights in 32 (Micikevicius et al.
 https://arxiv.org/abs/1710.03740).
 """
 
-from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
-from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
-from tfkit.src.registry.dtype_policies import deserialize as deserialize
-from tfkit.src.registry.dtype_policies import get as get
-from tfkit.src.registry.dtype_policies import serialize as serialize
-from tfkit.src.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
-from tfkit.src.registry.quantized_policies import QuantizedDTypePolicy as QuantizedDTypePolicy
-from tfkit.src.registry.quantized_policies import (
-    QuantizedFloat8DTypePolicy as QuantizedFloat8DTypePolicy,
-)
+from typing import TYPE_CHECKING
+
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
+    from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
+    from tfkit.src.registry.dtype_policies import deserialize as deserialize
+    from tfkit.src.registry.dtype_policies import get as get
+    from tfkit.src.registry.dtype_policies import serialize as serialize
+    from tfkit.src.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
+    from tfkit.src.registry.quantized_policies import QuantizedDTypePolicy as QuantizedDTypePolicy
+    from tfkit.src.registry.quantized_policies import (
+        QuantizedFloat8DTypePolicy as QuantizedFloat8DTypePolicy,
+    )
+
+_later.offer(__name__)

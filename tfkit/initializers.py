@@ -1,42 +1,49 @@
 """Initializers: the initial values of variables."""
 
-from tfkit.src.initializers.base import Initializer as Initializer
-from tfkit.src.initializers.constant import STFT as STFT
-from tfkit.src.initializers.constant import Constant as Constant
-from tfkit.src.initializers.constant import Identity as Identity
-from tfkit.src.initializers.constant import Ones as Ones
-from tfkit.src.initializers.constant import Zeros as Zeros
-from tfkit.src.initializers.lookup import deserialize as deserialize
-from tfkit.src.initializers.lookup import get as get
-from tfkit.src.initializers.lookup import serialize as serialize
-from tfkit.src.initializers.random import GlorotNormal as GlorotNormal
-from tfkit.src.initializers.random import GlorotUniform as GlorotUniform
-from tfkit.src.initializers.random import HeNormal as HeNormal
-from tfkit.src.initializers.random import HeUniform as HeUniform
-from tfkit.src.initializers.random import LecunNormal as LecunNormal
-from tfkit.src.initializers.random import LecunUniform as LecunUniform
-from tfkit.src.initializers.random import Orthogonal as Orthogonal
-from tfkit.src.initializers.random import RandomNormal as RandomNormal
-from tfkit.src.initializers.random import RandomUniform as RandomUniform
-from tfkit.src.initializers.random import TruncatedNormal as TruncatedNormal
-from tfkit.src.initializers.random import VarianceScaling as VarianceScaling
+from typing import TYPE_CHECKING
 
-IdentityInitializer = Identity
-OrthogonalInitializer = Orthogonal
-STFTInitializer = STFT
-constant = Constant
-glorot_normal = GlorotNormal
-glorot_uniform = GlorotUniform
-he_normal = HeNormal
-he_uniform = HeUniform
-identity = Identity
-lecun_normal = LecunNormal
-lecun_uniform = LecunUniform
-ones = Ones
-orthogonal = Orthogonal
-random_normal = RandomNormal
-random_uniform = RandomUniform
-stft = STFT
-truncated_normal = TruncatedNormal
-variance_scaling = VarianceScaling
-zeros = Zeros
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.initializers.base import Initializer as Initializer
+    from tfkit.src.initializers.constant import STFT as STFT
+    from tfkit.src.initializers.constant import Constant as Constant
+    from tfkit.src.initializers.constant import Identity as Identity
+    from tfkit.src.initializers.constant import Ones as Ones
+    from tfkit.src.initializers.constant import Zeros as Zeros
+    from tfkit.src.initializers.lookup import deserialize as deserialize
+    from tfkit.src.initializers.lookup import get as get
+    from tfkit.src.initializers.lookup import serialize as serialize
+    from tfkit.src.initializers.random import GlorotNormal as GlorotNormal
+    from tfkit.src.initializers.random import GlorotUniform as GlorotUniform
+    from tfkit.src.initializers.random import HeNormal as HeNormal
+    from tfkit.src.initializers.random import HeUniform as HeUniform
+    from tfkit.src.initializers.random import LecunNormal as LecunNormal
+    from tfkit.src.initializers.random import LecunUniform as LecunUniform
+    from tfkit.src.initializers.random import Orthogonal as Orthogonal
+    from tfkit.src.initializers.random import RandomNormal as RandomNormal
+    from tfkit.src.initializers.random import RandomUniform as RandomUniform
+    from tfkit.src.initializers.random import TruncatedNormal as TruncatedNormal
+    from tfkit.src.initializers.random import VarianceScaling as VarianceScaling
+
+    IdentityInitializer = Identity
+    OrthogonalInitializer = Orthogonal
+    STFTInitializer = STFT
+    constant = Constant
+    glorot_normal = GlorotNormal
+    glorot_uniform = GlorotUniform
+    he_normal = HeNormal
+    he_uniform = HeUniform
+    identity = Identity
+    lecun_normal = LecunNormal
+    lecun_uniform = LecunUniform
+    ones = Ones
+    orthogonal = Orthogonal
+    random_normal = RandomNormal
+    random_uniform = RandomUniform
+    stft = STFT
+    truncated_normal = TruncatedNormal
+    variance_scaling = VarianceScaling
+    zeros = Zeros
+
+_later.offer(__name__)

@@ -5,14 +5,21 @@ slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/runtime/phi
 `truncated_normal` and `categorical` are other numbers of the same distribution there.
 """
 
-from tfkit.src.random import SeedGenerator as SeedGenerator
-from tfkit.src.random import beta as beta
-from tfkit.src.random import binomial as binomial
-from tfkit.src.random import categorical as categorical
-from tfkit.src.random import dropout as dropout
-from tfkit.src.random import gamma as gamma
-from tfkit.src.random import normal as normal
-from tfkit.src.random import randint as randint
-from tfkit.src.random import shuffle as shuffle
-from tfkit.src.random import truncated_normal as truncated_normal
-from tfkit.src.random import uniform as uniform
+from typing import TYPE_CHECKING
+
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.random import SeedGenerator as SeedGenerator
+    from tfkit.src.random import beta as beta
+    from tfkit.src.random import binomial as binomial
+    from tfkit.src.random import categorical as categorical
+    from tfkit.src.random import dropout as dropout
+    from tfkit.src.random import gamma as gamma
+    from tfkit.src.random import normal as normal
+    from tfkit.src.random import randint as randint
+    from tfkit.src.random import shuffle as shuffle
+    from tfkit.src.random import truncated_normal as truncated_normal
+    from tfkit.src.random import uniform as uniform
+
+_later.offer(__name__)

@@ -1,5 +1,6 @@
 """Every public layer does the same eagerly, traced, compiled by XLA, saved, and in Keras."""
 
+import inspect
 import json
 import warnings
 
@@ -218,7 +219,7 @@ def test_every_public_layer_has_a_row():
     rows = {getattr(layers, case.layer) for case in CASES}
     missing = [
         name
-        for name, value in vars(layers).items()
+        for name, value in inspect.getmembers(layers)
         if isinstance(value, type)
         and issubclass(value, layers.Layer)
         and value not in rows

@@ -123,7 +123,7 @@ def test_layers(case, training):
 
 ACTIVATIONS = sorted(
     name
-    for name, function in vars(tfkit.activations).items()
+    for name, function in inspect.getmembers(tfkit.activations)
     if inspect.isfunction(function) and name not in ("get", "serialize", "deserialize", "threshold")
 )
 X = np.random.default_rng(0).normal(size=(3, 8)).astype("float32") * 2

@@ -1,6 +1,7 @@
 """A training that is interrupted and goes on ends as one that is not: bit for bit."""
 
 import functools
+import inspect
 import json
 import math
 import os
@@ -592,7 +593,7 @@ def test_the_bar_goes_on(tmp_path, capsys):
 
 OPTIMIZERS = sorted(
     name
-    for name, cls in vars(keras.optimizers).items()
+    for name, cls in inspect.getmembers(keras.optimizers)
     if isinstance(cls, type)
     and issubclass(cls, keras.optimizers.Optimizer)
     and name not in ("Optimizer", "LossScaleOptimizer", "MultiOptimizer")

@@ -1,4 +1,11 @@
 """The preprocessing of MobileNet V3, which is part of the models in `tfkit.applications`."""
 
-from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
-from tfkit.src.applications.preprocessing.unchanged import preprocess_input as preprocess_input
+from typing import TYPE_CHECKING
+
+from tfkit.src.base import later as _later
+
+if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
+    from tfkit.src.applications.preprocessing.unchanged import preprocess_input as preprocess_input
+
+_later.offer(__name__)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
 
 from tfkit import (
     activations,
@@ -24,18 +22,17 @@ from tfkit import (
     regularizers,
     utils,
 )
-from tfkit.src import (
-    operators as operators,  # Imported for its effect: it defines the operators of symbolic tensors.
-)
-from tfkit.src.applications.custom_scale_layer import CustomScaleLayer
-from tfkit.src.applications.layer_scale import LayerScale
+from tfkit.src import activations as _activations  # noqa: F401, registers functions of TensorFlow
+from tfkit.src import operators as _operators  # noqa: F401, defines those of symbolic tensors
 from tfkit.src.base import later
+from tfkit.src.base.later import Place
 from tfkit.src.errors import absent_names
-from tfkit.src.layers.identity import Identity
+from tfkit.src.initializers import lookup as _lookup  # noqa: F401, registers functions of TensorFlow
 from tfkit.src.legacy import names
-from tfkit.src.registry.tables import register_builtins
+from tfkit.src.registry import quantized_policies as _policies  # noqa: F401, registers them
+from tfkit.src.registry.tables import register_builtins, register_listed
+from tfkit.src.runtime import program_cache as _program_cache  # noqa: F401, begins it
 from tfkit.src.symbolic.masking import carried_mask
-from tfkit.src.utils.features import Cross, Feature
 
 
 def _in_both_cases(names: dict[str, str]) -> dict[str, str]:
@@ -73,17 +70,19 @@ _NOT_IN_FILES = ("TFSMLayer", "Input", "InputSpec")
 _LOOKUPS = ("get", "serialize", "deserialize")
 
 
-def _listed(face: ModuleType, has_kind: Callable[[Any], bool]) -> Iterator[tuple[str, Any]]:
-    """Yields the names that a public module lists, with their objects."""
-    for name, item in vars(face).items():
-        if has_kind(item) and not name.startswith("_") and name not in (*_LOOKUPS, *_NOT_IN_FILES):
-            yield name, item
+def _listed(face: ModuleType, has_kind: Callable[[Place], bool]) -> dict[str, Place]:
+    """Returns the names that a public module lists, with the places of their objects."""
+    return {
+        name: place
+        for name, place in later.listed(face.__name__).items()
+        if has_kind(place) and name not in (*_LOOKUPS, *_NOT_IN_FILES)
+    }
 
 
 def _register(
     kind: str,
     face: ModuleType,
-    has_kind: Callable[[Any], bool],
+    has_kind: Callable[[Place], bool],
     short: dict[str, str] | None = None,
 ) -> None:
     """Registers the objects that a public module lists.
@@ -94,46 +93,64 @@ def _register(
         has_kind: which of its objects are entered.
         short: further names of some of them.
     """
-    found = dict(_listed(face, has_kind))
-    aliases = {name: item for name, item in found.items() if name != item.__name__}
+    found = _listed(face, has_kind)
+    aliases = {name: place for name, place in found.items() if name != place.name}
     for name, stands_for in (short or {}).items():
         aliases[name] = found[stands_for]
-    register_builtins(kind, dict.fromkeys(found.values()), aliases)
+    register_listed(kind, found.values(), aliases)
 
 
-def _is_class_or_function(item: Any) -> bool:
-    return inspect.isclass(item) or inspect.isfunction(item)
+# Names show what they stand for, before it is imported: all classes, and nothing else, begin with a capital.
+def _is_class(place: Place) -> bool:
+    return place.name[:1].isupper()
 
 
-_register("ops", ops, inspect.isfunction)
-register_builtins("ops", [item for _, item in _listed(ops.image, inspect.isfunction)])
+def _is_function(place: Place) -> bool:
+    return place.name[:1].islower()
+
+
+def _is_class_or_function(place: Place) -> bool:
+    return bool(place.name)
+
+
+_register("ops", ops, _is_function)
+_register("ops", ops.image, _is_function)
 register_builtins("ops", [carried_mask])  # Not public: the origin of masks in a functional model.
-_register("activations", activations, inspect.isfunction)
+_register("activations", activations, _is_function)
 _register("random", random, _is_class_or_function)
 _register("losses", losses, _is_class_or_function, _LOSSES)
-_register("initializers", initializers, inspect.isclass, _INITIALIZERS)
-_register("metrics", metrics, inspect.isclass, _METRICS)
+_register("initializers", initializers, _is_class, _INITIALIZERS)
+_register("metrics", metrics, _is_class, _METRICS)
 # A separate table, because in the table above `"binary_accuracy"` is the metric, not the function.
-_register("metrics.functions", metrics, inspect.isfunction)
-_register("optimizers.schedules", optimizers.schedules, inspect.isclass)
-_register("optimizers", optimizers, inspect.isclass)
-register_builtins(
-    "optimizers", (), {name.lower(): it for name, it in _listed(optimizers, inspect.isclass)}
+_register("metrics.functions", metrics, _is_function)
+_register("optimizers.schedules", optimizers.schedules, _is_class)
+_register("optimizers", optimizers, _is_class)
+register_listed(
+    "optimizers",
+    (),
+    {name.lower(): place for name, place in _listed(optimizers, _is_class).items()},
 )
 _register("quantizers", quantizers, _is_class_or_function)
-_register("distillation", distillation, inspect.isclass)
-_register("constraints", constraints, inspect.isclass)
-_register("regularizers", regularizers, inspect.isclass)
-_register("layers", layers, inspect.isclass, _LAYERS)
+_register("distillation", distillation, _is_class)
+_register("constraints", constraints, _is_class)
+_register("regularizers", regularizers, _is_class)
+_register("layers", layers, _is_class, _LAYERS)
+_MODELS = _listed(models, _is_class)
 for _kind in ("models", ""):
-    register_builtins(_kind, [models.Functional, models.Sequential])
-register_builtins("utils", [utils.FeatureSpace])
+    register_listed(_kind, [_MODELS["Functional"], _MODELS["Sequential"]])
+register_listed("utils", [_listed(utils, _is_class)["FeatureSpace"]])
 # Classes without a public name: files give their module in Keras.
-register_builtins(
-    "src.layers.preprocessing.feature_space", [Feature, Cross], {"TFDIdentity": Identity}
+register_listed(
+    "src.layers.preprocessing.feature_space",
+    [Place("tfkit.src.utils.features", "Feature"), Place("tfkit.src.utils.features", "Cross")],
+    {"TFDIdentity": _listed(layers, _is_class)["Identity"]},
 )
-register_builtins("src.applications.convnext", [LayerScale])
-register_builtins("src.applications.inception_resnet_v2", [CustomScaleLayer])
-later.offer_in(sys.modules["tfkit"])
+register_listed(
+    "src.applications.convnext", [Place("tfkit.src.applications.layer_scale", "LayerScale")]
+)
+register_listed(
+    "src.applications.inception_resnet_v2",
+    [Place("tfkit.src.applications.custom_scale_layer", "CustomScaleLayer")],
+)
 absent_names.explain_in(sys.modules["tfkit"])
 names.offer_in(sys.modules["tfkit"])

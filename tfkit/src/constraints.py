@@ -186,12 +186,6 @@ class MinMaxNorm(Constraint):
         }
 
 
-max_norm = MaxNorm
-min_max_norm = MinMaxNorm
-non_neg = NonNeg
-unit_norm = UnitNorm
-
-
 @shortened
 def get(identifier: Any) -> Any:
     """Returns the constraint for an identifier.

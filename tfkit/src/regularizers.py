@@ -212,12 +212,6 @@ class OrthogonalRegularizer(Regularizer):
         return {"factor": self.factor, "mode": self.mode}
 
 
-l1 = L1
-l2 = L2
-l1_l2 = L1L2
-orthogonal_regularizer = OrthogonalRegularizer
-
-
 @shortened
 def get(identifier: Any) -> Any:
     """Returns the regularizer for an identifier.

@@ -1,36 +1,103 @@
-"""Public modules that are imported when they are first used: `import tfkit` takes no longer for them."""
+"""Public names that are imported when they are first used: a program loads only what it uses.
+
+A module lists its names as imports under `if TYPE_CHECKING:`. Type checkers, editors and readers see
+them there; Python skips them. `offer` makes them attributes of the module: it reads the list in the module's
+source, once, and imports a name when it is first asked for. From then on it is a plain attribute.
+"""
 
 from __future__ import annotations
 
+import ast
+import functools
 import importlib
+import sys
+import threading
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
-
-_NAMES = (
-    "applications",
-    "datasets",
-    "export",
-    "interop",
-    "preprocessing",
-    "visualization",
-    "wrappers",
-)
+from typing import Any, NamedTuple
 
 
-def offer_in(root: ModuleType) -> None:
-    """Makes the modules attributes of the package, and lists them in `dir`.
+class Place(NamedTuple):
+    """The place where a listed name is defined: a module and the name there, or the module alone."""
 
-    Set here and not written into the package, for type checkers to report unknown names.
+    module: str
+    name: str
+
+
+_preparations: list[Callable[[Place, Any], None]] = []
+_preparing = threading.RLock()
+
+
+def offer(module_name: str) -> None:
+    """Makes the names that a module lists its attributes, and gives it `__all__` and `dir`.
+
+    Set here and not written into the module, for type checkers to report unknown names.
     """
+    module = sys.modules[module_name]
 
     def find(name: str) -> Any:
-        if name not in _NAMES:
-            message = f"module {root.__name__!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=root)
-        return importlib.import_module(f"{root.__name__}.{name}")
+        if name == "__all__":
+            return sorted(listed(module_name))
+        if name not in listed(module_name):
+            message = f"module {module_name!r} has no attribute {name!r}"
+            raise AttributeError(message, name=name, obj=module)
+        found = load(listed(module_name)[name])
+        setattr(module, name, found)
+        return found
 
     def names() -> list[str]:
-        return sorted({*vars(root), *_NAMES})
+        return sorted({*vars(module), *listed(module_name)} - {"TYPE_CHECKING"})
 
-    root.__getattr__ = find  # type: ignore[method-assign]
-    root.__dir__ = names  # type: ignore[method-assign]
+    module.__getattr__ = find  # type: ignore[method-assign]
+    module.__dir__ = names  # type: ignore[method-assign]
+
+
+@functools.cache
+def listed(module_name: str) -> dict[str, Place]:
+    """Returns the names that a module lists under `if TYPE_CHECKING:`, and second names of them."""
+    places: dict[str, Place] = {}
+    for block in ast.parse(_source(sys.modules[module_name])).body:
+        if not (isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"):
+            continue
+        for line in block.body:
+            if isinstance(line, ast.ImportFrom):
+                for each in line.names:
+                    places[each.asname or each.name] = _place(module_name, line, each.name)
+            elif isinstance(line, ast.Assign):
+                places[ast.unparse(line.targets[0])] = places[ast.unparse(line.value)]
+    return places
+
+
+def load(place: Place) -> Any:
+    """Returns the object of a place, whose module is imported if it has not been."""
+    module = importlib.import_module(place.module)
+    found = getattr(module, place.name) if place.name else module
+    with _preparing:
+        for prepare in _preparations:
+            prepare(place, found)
+    return found
+
+
+def when_loaded(prepare: Callable[[Place, Any], None]) -> None:
+    """Calls a function with each object that is loaded from now on, before anyone else gets it."""
+    _preparations.append(prepare)
+
+
+def _place(module_name: str, line: ast.ImportFrom, name: str) -> Place:
+    # What a package imports from itself is one of its modules.
+    if line.module == module_name:
+        return Place(f"{module_name}.{name}", "")
+    return Place(str(line.module), name)
+
+
+def _source(module: ModuleType) -> str:
+    spec = module.__spec__
+    get_source = getattr(spec and spec.loader, "get_source", None)
+    source = get_source(module.__name__) if get_source else None
+    if source is None:
+        raise ImportError(
+            f"The source of {module.__name__} is missing, from which tfkit reads its public names. Install "
+            "tfkit with its .py files, in a folder or a zip archive.",
+            name=module.__name__,
+        )
+    return str(source)

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
+from tfkit.src.base import later
+
 _HERE = "tfkit.src.legacy."
 
 _BACKEND = ("backend_math", "backend_tensors", "backend_layers", "backend_rnn")
@@ -24,12 +26,14 @@ def offer_in(root: ModuleType) -> None:
 
 
 def _offer(module: ModuleType, public: str, files: tuple[str, ...]) -> None:
+    find_listed = vars(module)["__getattr__"]
+
     def find(name: str) -> Any:
-        imported = (importlib.import_module(_HERE + file) for file in files)
-        found = None if name.startswith("_") else _find(name, imported)
+        if name.startswith("_") or name in later.listed(public):
+            return find_listed(name)
+        found = _find(name, (importlib.import_module(_HERE + file) for file in files))
         if found is None:
-            message = f"module {public!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=module)
+            return find_listed(name)
         setattr(module, name, found)
         return found
 

@@ -10,6 +10,11 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src import (
+    export,
+    interop,
+    saving,
+)  # Their modules are imported when they are first used.
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
@@ -19,10 +24,6 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import frames
 from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.export.formats import export
-from tfkit.src.export.saved_model import default_signature
-from tfkit.src.interop import keras_legacy_config
-from tfkit.src.interop.formats import load_weights, save_model
 from tfkit.src.models import state_tree as state_trees
 from tfkit.src.models.graph import Graph, graph_between, operation_names, operations_of
 from tfkit.src.models.graph_config import graph_from_config, graph_to_config
@@ -34,7 +35,6 @@ from tfkit.src.registry import tables as registry
 from tfkit.src.registry.configuration import is_ours, owner_of, require_all
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
-from tfkit.src.saving.weights import save_weights
 from tfkit.src.symbolic import masking
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -327,7 +327,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
                 Keras has, as described in `tfkit.saving.save_model`.
         """
-        save_model(self, filepath, overwrite, **kwargs)
+        interop.formats.save_model(self, filepath, overwrite, **kwargs)
 
     @shortened
     def save_weights(
@@ -349,7 +349,9 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             objects_to_skip: layers, with all that is inside them, and weights that the file leaves
                 out; `None` for none.
         """
-        save_weights(self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip)
+        saving.weights.save_weights(
+            self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
+        )
 
     @shortened
     def load_weights(
@@ -381,7 +383,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """
         if kwargs:
             raise ValueError(f"Invalid keyword arguments: {kwargs}")
-        return load_weights(
+        return interop.formats.load_weights(
             self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
         )
 
@@ -405,12 +407,14 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX, `verify` of `"openvino"`
                 and `"torch"`.
         """
-        export(self, filepath, format, verbose, input_signature, **kwargs)
+        export.formats.export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Returns the members, and for `tf.saved_model.save` a signature."""
         children = super()._trackable_children(save_type, **kwargs)
-        return children if save_type == "checkpoint" else children | default_signature(self)
+        if save_type == "checkpoint":
+            return children
+        return children | export.saved_model.default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns the arguments of `compile`, as data; `None` before `compile`."""
@@ -492,8 +496,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 return cls.from_config(config)
         if "input_layers" not in config:
             return super().from_config(config)
-        if keras_legacy_config.is_of_keras2(config):
-            config = keras_legacy_config.graph_from_keras2(config)
+        if interop.keras_legacy_config.is_of_keras2(config):
+            config = interop.keras_legacy_config.graph_from_keras2(config)
         inputs, outputs = graph_from_config(config)
         model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:

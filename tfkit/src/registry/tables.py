@@ -2,24 +2,51 @@
 
 A configuration is data. It can name only the entries of three tables: tfkit's own public
 objects, those that the program registered with `register_keras_serializable`, and those passed as
-`custom_objects`. Nothing is ever imported by a name that comes from a file.
+`custom_objects`. No module is ever imported whose name comes from a file: a name is looked up in the tables,
+and an entry of tfkit's own names the module.
 """
 
 from __future__ import annotations
 
 import contextlib
 import inspect
+import itertools
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
+from tfkit.src.base import later
+from tfkit.src.base.later import Place
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.quoting import quoted
 from tfkit.src.errors.tracebacks import shortened
 
-_builtins: dict[str, dict[str, Any]] = {}
+
+class _Table(Mapping[str, Any]):
+    """tfkit's own objects of a public module by name. Only these names are ever imported."""
+
+    def __init__(self) -> None:
+        self.items_or_places: dict[str, Any] = {}
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.items_or_places[name]
+        return later.load(found) if isinstance(found, Place) else found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.items_or_places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.items_or_places)
+
+    def __len__(self) -> int:
+        return len(self.items_or_places)
+
+
+_builtins: dict[str, _Table] = {}
 _builtin_kinds: dict[Any, str] = {}
+_listed_kinds: dict[Place, str] = {}
 _equals: dict[Any, Any] = {}
 _registered: dict[str, Any] = {}
 _registered_names: dict[Any, str] = {}
@@ -31,7 +58,7 @@ _registered_names: dict[Any, str] = {}
 def register_builtins(
     kind: str, objects: Iterable[Any], aliases: dict[str, Any] | None = None
 ) -> None:
-    """Enters tfkit's own public objects under their names.
+    """Enters tfkit's own objects under their names.
 
     Errors of the constructors of classes among them show the user's lines alone.
 
@@ -40,18 +67,47 @@ def register_builtins(
         objects: classes and functions; each is found by its name and by that name in snake case.
         aliases: further names, such as `{"mse": mean_squared_error}`.
     """
-    table = _builtins.setdefault(kind, {})
     for item in objects:
-        table.setdefault(to_snake_case(item.__name__), item)
-        table[item.__name__] = item
+        _enter(kind, item.__name__, item)
         _builtin_kinds.setdefault(item, kind)
-        if (
-            inspect.isclass(item)
-            and "__init__" in vars(item)
-            and not hasattr(item.__init__, "__wrapped__")
-        ):
-            item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
-    table.update(aliases or {})
+        _shorten_errors(item)
+    _builtins.setdefault(kind, _Table()).items_or_places.update(aliases or {})
+
+
+def register_listed(
+    kind: str, places: Iterable[Place], aliases: dict[str, Place] | None = None
+) -> None:
+    """Enters objects of tfkit's that a public module lists, which are imported when they are first named.
+
+    The arguments are those of `register_builtins`, with the objects' places.
+    """
+    for place in places:
+        _enter(kind, place.name, place)
+        _listed_kinds.setdefault(place, kind)
+    _builtins.setdefault(kind, _Table()).items_or_places.update(aliases or {})
+
+
+def _enter(kind: str, name: str, item_or_place: Any) -> None:
+    table = _builtins.setdefault(kind, _Table()).items_or_places
+    table.setdefault(to_snake_case(name), item_or_place)
+    table[name] = item_or_place
+
+
+def _prepare(place: Place, item: Any) -> None:
+    if place in _listed_kinds:
+        _shorten_errors(item)
+
+
+later.when_loaded(_prepare)
+
+
+def _shorten_errors(item: Any) -> None:
+    if (
+        inspect.isclass(item)
+        and "__init__" in vars(item)
+        and not hasattr(item.__init__, "__wrapped__")
+    ):
+        item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
 
 
 def register_equals(own_forms: dict[Any, Any]) -> None:
@@ -66,15 +122,22 @@ def own_form(item: Any) -> Any:
 
 def is_builtin(item: Any) -> bool:
     """Returns whether `item` is a public class or function of tfkit."""
-    return item in _builtin_kinds
+    return kind_of(item) is not None
 
 
 def kind_of(item: Any) -> str | None:
     """Returns the public module of a class or function of tfkit; `None` for others."""
+    if not (inspect.isclass(item) or inspect.isfunction(item)):
+        return None
+    # What a list names has been defined at its place, under its own name.
+    place = Place(item.__module__, item.__qualname__)
+    kind = _listed_kinds.get(place)
+    if kind is not None and getattr(sys.modules.get(place.module), place.name, None) is item:
+        return kind
     return _builtin_kinds.get(item)
 
 
-def builtins_of(kind: str) -> dict[str, Any]:
+def builtins_of(kind: str) -> Mapping[str, Any]:
     """Returns tfkit's own objects of a public module, by name."""
     return _builtins.get(kind, {})
 
@@ -141,7 +204,7 @@ def get_registered_name(obj: Any) -> str:
 def get_registered_object(
     name: str,
     custom_objects: dict[str, Any] | None = None,
-    module_objects: dict[str, Any] | None = None,
+    module_objects: Mapping[str, Any] | None = None,
 ) -> Any:
     """Returns the class or function that is registered under a name.
 
@@ -258,8 +321,10 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
         names = [each for each in (registered_name, name) if isinstance(each, str)]
         kinds = _kinds_of(str(module), kind, is_function)
         found = [get_registered_object(each) for each in names]
-        own = [_builtins.get(each, {}).get(name) for each in kinds]
-        for item in [*found, *own, _registered_function(name) if is_function else None]:
+        own = (table[name] for table in map(builtins_of, kinds) if name in table)
+        for item in itertools.chain(
+            found, own, [_registered_function(name) if is_function else None]
+        ):
             if item is not None and not (is_function and inspect.isclass(item)):
                 if is_builtin(item) and item not in found:
                     _check_registered_name(name, config)

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src import random
+from tfkit.src import (
+    random,
+    saving,  # Its modules are imported when they are first used.
+)
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.saving import checkpoint_file
-from tfkit.src.saving.contents import named_slots
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import random_states
 
@@ -59,7 +60,7 @@ def save(path: Path, training: Training) -> None:
             path: layer._tfkit_stored() for path, layer in _beside_variables(training.model)
         },
     }
-    checkpoint_file.write(path, document, _variables(training.model))
+    saving.checkpoint_file.write(path, document, _variables(training.model))
 
 
 class SavedTraining:
@@ -76,13 +77,13 @@ class SavedTraining:
     def __init__(self, path: Path, training: Training) -> None:
         self._path = path
         self._training = training
-        self._document, values = checkpoint_file.read(path)
+        self._document, values = saving.checkpoint_file.read(path)
         with self._errors():
             self.epoch: int = self._document["training"]["epoch"]
             self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
             self._check_description()
         training.build()
-        self._values = checkpoint_file.match(path, _variables(training.model), values)
+        self._values = saving.checkpoint_file.match(path, _variables(training.model), values)
 
     def _check_description(self) -> None:
         found = {**self._document["description"], "callbacks": sorted(self._document["callbacks"])}
@@ -170,7 +171,7 @@ def _variables(model: Trainer) -> dict[str, tf.Variable]:
         for name, value in {**vars(layer), **compiled}.items():
             if isinstance(value, Optimizer) and id(value) not in seen:
                 seen.add(id(value))
-                add(("optimizers", path, name), named_slots(value, model))
+                add(("optimizers", path, name), saving.contents.named_slots(value, model))
     for index, metric in enumerate(model.metrics):
         add(("metrics", str(index)), named_variables(metric))
     return found

@@ -1,0 +1,233 @@
+"""Public names are imported when they are first used, and nobody notices but by the memory."""
+
+import importlib.util
+import inspect
+import pickle
+import py_compile
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+import tfkit
+from tfkit.src.base import later
+from tfkit.src.registry import tables
+
+FACES = [
+    f"tfkit.{path}"
+    for path in ("layers", "losses", "metrics", "ops", "ops.image", "optimizers", "initializers")
+] + ["tfkit.optimizers.schedules", "tfkit.activations", "tfkit.random", "tfkit.quantizers"]
+
+
+def run(program, *options):
+    command = [sys.executable, *options, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# In alphabetical order of the packages; each stands for one that the program below has no use for.
+UNUSED = (
+    "applications convert.jax_layer datasets.timeseries distillation.losses export.endpoints "
+    "export.formats interop.formats interop.keras layers.attention layers.convolution layers.image.affine "
+    "layers.preprocessing.string_lookup layers.recurrent.lstm legacy.losses losses.segmentation metrics.auc "
+    "ops.image_warping ops.linalg optimizers.muon saving.contents saving.hdf5 training.callbacks.tensorboard "
+    "utils.feature_space utils.plotting"
+)
+PROGRAM = """
+import sys
+import numpy as np
+import tfkit as keras
+
+model = keras.Sequential([keras.layers.Dense(4, activation="relu"), keras.layers.Dense(3)])
+model.compile("adam", keras.losses.SparseCategoricalCrossentropy(from_logits=True), metrics=["accuracy"])
+model.fit(np.ones((8, 2), "float32"), np.zeros(8), verbose=0)
+print(*(name for name in sys.modules if name.startswith("tfkit.src.")))
+"""
+
+
+def test_a_program_loads_only_what_it_uses():
+    loaded = run(PROGRAM).split()
+    assert "tfkit.src.layers.dense" in loaded
+    assert not {f"tfkit.src.{name}" for name in UNUSED.split()} & {*loaded}
+    assert len(loaded) < 330  # All that it loads; the package has more than 600 modules.
+
+
+@pytest.mark.parametrize("name", UNUSED.split())
+def test_the_unused_modules_exist(name):
+    assert importlib.util.find_spec(f"tfkit.src.{name}")
+
+
+def test_a_first_use_in_a_graph_leaves_nothing_in_it():
+    """A constant that a module makes would be one of the graph in which it is imported."""
+    run("""
+import importlib, pkgutil
+import tfkit, tensorflow as tf
+graph = tf.Graph()
+with graph.as_default():
+    for module in pkgutil.walk_packages(tfkit.__path__, "tfkit."):
+        if not any(part in module.name for part in (
+            "__main__", ".apps", "c_api", "wrappers", "onnx", "pytorch")):
+            try:
+                importlib.import_module(module.name)
+            except ModuleNotFoundError as error:
+                assert not error.name.startswith("tfkit"), error
+assert not graph.get_operations(), graph.get_operations()
+""")
+
+
+def test_a_star_gives_all_names():
+    assert run("""
+import tfkit
+from tfkit.layers import *
+print(Dense is tfkit.layers.Dense, AvgPool2D is AveragePooling2D, "_later" in globals())
+""").split() == ["True", "True", "False"]
+
+
+def test_dir_shows_names_before_they_are_used():
+    shown = run("import tfkit; print(*dir(tfkit.layers), *dir(tfkit), *dir(tfkit.losses))").split()
+    assert {"LSTM", "MaxPool2D", "__name__", "applications", "Sequential", "Huber"} <= {*shown}
+    assert "TYPE_CHECKING" not in shown
+
+
+def test_a_name_is_a_plain_attribute_after_its_first_use():
+    assert tfkit.layers.Dense is vars(tfkit.layers)["Dense"]
+
+
+def test_members_are_found_and_pickled():
+    members = dict(inspect.getmembers(tfkit.layers, inspect.isclass))
+    assert members["Dense"] is tfkit.layers.Dense
+    assert pickle.loads(pickle.dumps(tfkit.layers.LSTM)) is tfkit.layers.LSTM
+
+
+def test_an_unknown_name_is_refused_as_by_any_module():
+    with pytest.raises(AttributeError, match=r"module 'tfkit\.layers' has no attribute 'Dens'"):
+        tfkit.layers.Dens  # noqa: B018
+    with pytest.raises(ImportError, match=r"cannot import name 'Dens' from 'tfkit\.layers'"):
+        exec("from tfkit.layers import Dens")
+    assert not hasattr(tfkit.layers, "__wrapped__")
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_capital_shows_a_class(face):
+    """So the tables of configurations know what a name stands for, before it is imported."""
+    for name, place in later.listed(face).items():
+        item = later.load(place)
+        if place.name not in ("", "Input"):
+            assert inspect.isclass(item) == place.name[0].isupper(), name
+            assert inspect.isclass(item) or inspect.isfunction(item), name
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_a_listed_object_is_known_by_its_place(face):
+    for name, place in later.listed(face).items():
+        if place.name and name not in ("get", "serialize", "deserialize", "TFSMLayer", "InputSpec"):
+            item = later.load(place)
+            known = face == "tfkit.layers" and not inspect.isclass(item)
+            assert known or tables.is_builtin(item), name
+
+
+def test_an_impostor_is_not_known():
+    impostor = type("Dense", (), {"__module__": tfkit.layers.Dense.__module__})
+    assert tables.is_builtin(tfkit.layers.Dense)
+    assert not tables.is_builtin(impostor)
+
+
+def test_a_name_of_a_file_that_is_in_no_table_imports_nothing():
+    run("""
+import sys
+import tfkit
+from tfkit.src.registry import tables
+loaded = set(sys.modules)
+for module, name in (("tfkit.layers", "os"), ("tfkit.src.apps", "cli"), ("antigravity", "fly"),
+                     ("tfkit.layers", "image.affine.RandomZoom"),
+                     ("tfkit.src.layers.image.affine", "RandomZoom")):
+    for kind in (None, "layers"):
+        try:
+            tables.find(name, None, kind, {"class_name": name, "module": module})
+        except tables.NotRegisteredError:
+            assert name != "RandomZoom"
+        else:
+            assert name == "RandomZoom"  # A listed name is taken from its own place.
+    if name != "RandomZoom":
+        assert set(sys.modules) == loaded, set(sys.modules) - loaded
+""")
+
+
+def test_threads_that_use_a_name_first_get_the_same():
+    assert run("""
+import threading
+import tfkit
+barrier, found = threading.Barrier(8), []
+def use():
+    barrier.wait()
+    found.append((tfkit.layers.LSTM, tfkit.metrics.AUC, tfkit.losses.Dice, tfkit.ops.fft, tfkit.models))
+threads = [threading.Thread(target=use) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+constructor = tfkit.layers.LSTM.__init__
+print(len(found), len(set(found)), hasattr(constructor.__wrapped__, "__wrapped__"))
+""").split() == ["8", "1", "False"]
+
+
+LISTED = """
+from typing import TYPE_CHECKING
+from tfkit.src.base import later
+if TYPE_CHECKING:
+    from {package}.broken import Thing as Thing
+    from {package}.fine import value as value
+    other = value
+later.offer(__name__)
+"""
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch, request):
+    """Returns a function that makes a package with a list, in a folder or a zip archive."""
+
+    def make(name, zipped=False, compiled=False):
+        folder = tmp_path / "files"
+        (folder / name).mkdir(parents=True)
+        files = {
+            "__init__": LISTED.format(package=name),
+            "broken": "raise AttributeError('a fault of its own')",
+            "fine": "value = 7",
+        }
+        for file, text in files.items():
+            (folder / name / f"{file}.py").write_text(text)
+        if compiled:
+            for file in (folder / name).glob("*.py"):
+                py_compile.compile(str(file), str(file.with_suffix(".pyc")))
+                file.unlink()
+        place = folder
+        if zipped:
+            place = tmp_path / "archive.zip"
+            with zipfile.ZipFile(place, "w") as archive:
+                for file in (folder / name).iterdir():
+                    archive.write(file, f"{name}/{file.name}")
+        monkeypatch.syspath_prepend(str(place))
+        request.addfinalizer(
+            lambda: [sys.modules.pop(n) for n in [*sys.modules] if n.startswith(name)]
+        )
+        return __import__(name)
+
+    return make
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_lists_are_read_from_folders_and_archives(package, zipped):
+    module = package(f"listed_{zipped}", zipped)
+    assert (module.value, module.other, module.__all__) == (7, 7, ["Thing", "other", "value"])
+
+
+def test_errors_of_a_module_are_shown_as_they_are(package):
+    with pytest.raises(AttributeError, match="a fault of its own"):
+        package("listed_broken").Thing  # noqa: B018
+
+
+def test_a_missing_source_is_named(package):
+    with pytest.raises(
+        ImportError, match=r"source of listed_compiled is missing.* with its \.py files"
+    ):
+        package("listed_compiled", compiled=True).value  # noqa: B018
