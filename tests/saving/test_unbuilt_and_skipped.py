@@ -3,6 +3,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 from tfkit import layers
@@ -162,7 +163,6 @@ def test_bytes_in_configurations(value):
 
 
 def test_specs_in_configurations():
-    import tensorflow as tf
 
     for spec in (
         tf.TensorSpec([None, 3], "float32", name="a"),
@@ -180,6 +180,30 @@ def test_specs_in_configurations():
 def test_a_function_that_was_written_without_its_package():
     config = {"module": "builtins", "class_name": "function", "config": "doubled"}
     assert tfkit.saving.deserialize_keras_object(config) is doubled
+
+
+class Scale:
+    def squared(self, y_true, y_pred):
+        return tf.square(y_true - y_pred)
+
+
+@tf.function
+def squared(y_true, y_pred):
+    return tf.square(y_true - y_pred)
+
+
+@pytest.mark.parametrize("loss", [Scale().squared, squared], ids=["method", "tf.function"])
+@pytest.mark.parametrize("name", ["m.h5", "m.keras"])
+def test_a_loss_that_is_a_method_or_a_graph_function_is_saved_by_its_name(loss, name, tmp_path):
+    model = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(1)])
+    model.compile("sgd", loss, metrics=[loss])
+    expected = model.evaluate(X, X[:, :1], verbose=0)
+    model.save(tmp_path / name)
+    loaded = tfkit.saving.load_model(tmp_path / name, custom_objects={"squared": loss})
+    assert loaded.evaluate(X, X[:, :1], verbose=0) == expected
+    if name.endswith(".keras"):
+        other = keras.saving.load_model(tmp_path / name, compile=False)
+        np.testing.assert_allclose(other(X), model(X), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["my_package>Dense", "builtins.eval"])

@@ -238,6 +238,24 @@ def test_evaluation_and_validation():
     assert history["val_loss"][0] == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("jit_compile", ["auto", False])
+def test_single_batches(jit_compile, within):
+    def losses():
+        tfkit.utils.set_random_seed(3)
+        make, x, _ = CASES["texts"]
+        model = make()
+        model.compile("adam", "mse", jit_compile=jit_compile)
+        rows = [slice(0, 10), slice(10, 20), slice(20, 25)]
+        return [
+            [model.train_on_batch(x[i], LABELS[i]), model.test_on_batch(x[i], LABELS[i])]
+            for i in rows
+        ]
+
+    ahead = losses()
+    within()
+    np.testing.assert_allclose(ahead, losses(), rtol=1e-5)
+
+
 @pytest.mark.parametrize("source", ["arrays", "dataset"])
 @pytest.mark.parametrize("jit_compile", ["auto", False])
 def test_a_refused_string_names_its_layer_and_its_step(source, jit_compile):

@@ -255,6 +255,8 @@ def serialize_keras_object(obj: Any) -> Any:
     references = _references.get()
     if references is not None:
         return {"class_name": "__reference__", "config": references.name_of(obj)}
+    if callable(obj) and hasattr(obj, "__name__") and not inspect.isclass(obj):
+        return _serialize_function(obj)  # A method, or what `tf.function` has made.
     raise TypeError(
         f"Cannot put {quoted(obj)} (of type {type(obj).__name__}) into a configuration. Expected a number, "
         "a string, an array, a registered function, an object with `get_config()`, or a nest of these."

@@ -14,7 +14,6 @@ from tfkit.src.base.per_thread import Lock
 from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training import copies, loop, predict_loop
-from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.coordinated import Coordinated
@@ -26,12 +25,12 @@ from tfkit.src.training.counts import (
 )
 from tfkit.src.training.data import (
     DatasetData,
-    Pass,
     make_arrays,
     pack_x_y_sample_weight,
     split_validation,
 )
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
+from tfkit.src.training.feeds import ArrayFeed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.placement import strategy_of
@@ -398,10 +397,12 @@ class Trainer(OlderNames):
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
         with self._tfkit_in_turn:
             self.reset_metrics()
-            program = self._tfkit_programs.find(self, mode, ArrayProgram, data)
             self._tfkit_programs.steps_run[mode] += 1
-            program.expect(self._tfkit_programs.steps_run[mode], data.num_rows)
-            logs = loop.to_floats(program.run(Pass(data), 0, 1))
+            feed = ArrayFeed(data)
+            feed.begin()
+            _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
+            feed.end()
+            logs = loop.to_floats(logs)
         if return_dict:
             return logs
         values = self._tfkit_in_order(logs)
