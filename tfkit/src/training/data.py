@@ -380,13 +380,13 @@ def split_validation(
     if not 0.0 < fraction < 1.0:
         raise ValueError(f"`validation_split` must be between 0 and 1. Received: {fraction}")
     data = tuple(part if part is None else without_none(part) for part in data)
-    check_lengths([part for part in data if part is not None])
     leaves = [leaf for leaf in tf.nest.flatten(data) if leaf is not None]
     if not all(hasattr(leaf, "shape") and hasattr(leaf, "__getitem__") for leaf in leaves):
         raise ValueError(
             "Argument `validation_split` is only supported for tensors or NumPy arrays. "
             f"Received: {[type(leaf).__name__ for leaf in leaves]}"
         )
+    check_lengths([part for part in data if part is not None])
     rows = int(leaves[0].shape[0])
     kept = int(np.floor(rows * (1.0 - fraction)))
     if not 0 < kept < rows:
