@@ -529,5 +529,7 @@ def test_a_loop_over_a_data_set_of_batches_ends():
 def test_no_part_of_a_dataset_is_split_off_for_validation(known):
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
     data = data if known else data.filter(lambda x, y: True)
-    with pytest.raises(ValueError, match="`validation_split` is only supported for tensors or NumPy"):
+    with pytest.raises(
+        ValueError, match="`validation_split` is only supported for tensors or NumPy"
+    ):
         train(data, validation_split=0.2)
