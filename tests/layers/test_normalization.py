@@ -220,3 +220,20 @@ def test_nothing_to_normalize():
         layers.SpectralNormalization(layers.ReLU())(np.ones((4, 2)))
     with pytest.raises(ValueError, match="`layer`"):
         layers.SpectralNormalization("dense")
+
+
+def test_a_mask_of_integers_tells_which_rows_count():
+    """A mask such as 0 and 255, or of lengths, does not weigh rows, as in Keras."""
+    x = np.random.RandomState(0).rand(2, 3, 2).astype("float32")
+    counts = tf.constant([[5, 0, 255], [1, -1, 1]])
+    for make in (tfkit.layers.BatchNormalization, tfkit.layers.GlobalAveragePooling1D):
+        options = {"training": True} if make is tfkit.layers.BatchNormalization else {}
+        masked = make()(x, mask=counts, **options)
+        np.testing.assert_array_equal(masked, make()(x, mask=tf.cast(counts, "bool"), **options))
+    for reduction in ("sum_over_batch_size", "sum"):
+        losses = []
+        for mask in (counts, tf.cast(counts, "bool")):
+            predictions = tf.constant(x[..., :1])
+            predictions._keras_mask = mask
+            losses.append(float(tfkit.losses.MeanSquaredError(reduction)(x[..., 1:], predictions)))
+        assert losses[0] == losses[1]

@@ -390,13 +390,13 @@ def test_tokens_with_line_breaks_are_kept_in_our_files_and_refused_for_keras(tmp
 
 
 def test_an_empty_vocabulary_and_one_that_was_never_made_are_kept_apart(tmp_path):
-    empty, missing = layers.StringLookup(), layers.StringLookup()
-    empty.adapt([])
-    assert empty(["a"]).numpy().tolist() == [0]
+    empty, missing = layers.StringLookup(mask_token=""), layers.StringLookup()
+    empty.adapt([""])
+    assert empty(["a"]).numpy().tolist() == [1]
     x = tfkit.Input((1,), dtype="string")
     tfkit.Model(x, [empty(x), missing(x)]).save(tmp_path / "m.h5")
     empty, missing = load_model(tmp_path / "m.h5").layers[1:]
-    assert empty(["a"]).numpy().tolist() == [0]
+    assert empty(["a"]).numpy().tolist() == [1]
     with pytest.raises(RuntimeError, match="has no vocabulary"):
         missing(["a"])
 
@@ -599,3 +599,35 @@ def test_large_numbers_are_normalized_in_32_bits(policy):
         inputs = tfkit.Input((1,))
         model = tfkit.Model(inputs, adapted(inputs))
         assert model.predict(x, verbose=0).tolist() == [[-1.0], [1.0]]
+
+
+@pytest.mark.parametrize("nothing", [[], np.array([], "object"), iter([])])
+def test_an_adapt_to_nothing_is_refused_and_keeps_the_vocabulary(nothing):
+    for layer in (layers.TextVectorization(), layers.StringLookup()):
+        layer.adapt(["a b", "b"])
+        before = layer.get_vocabulary()
+        with pytest.raises(ValueError, match="cannot adapt to an empty iterable"):
+            layer.adapt(nothing)
+        assert layer.get_vocabulary() == before
+
+
+def test_wrong_arguments_of_preprocessing_layers_are_named():
+    for axis in (1.0, "a", (0, None)):
+        with pytest.raises(
+            TypeError, match="`axis` must be an integer, a tuple of integers or None"
+        ):
+            layers.Normalization(axis=axis)
+    with pytest.raises(ValueError, match="`variance` must not be negative"):
+        layers.Normalization(mean=[0.0, 1.0], variance=[1.0, -1.0])
+    with pytest.raises(ValueError, match="`count_weights` must have one weight for each integer"):
+        layers.CategoryEncoding(3, "count")(np.array([[1, 1]]), count_weights=np.ones((1, 3)))
+    with pytest.raises(ValueError, match="All `HashedCrossing` inputs should have equal shape"):
+        layers.HashedCrossing(5)((np.array(["a"]), np.array(["b", "c"])))
+
+
+def test_an_axis_of_normalization_that_is_named_twice_counts_once():
+    x = np.arange(6.0, dtype="float32").reshape(3, 2)
+    twice, once = layers.Normalization(axis=(1, -1)), layers.Normalization(axis=1)
+    twice.adapt(x)
+    once.adapt(x)
+    np.testing.assert_array_equal(twice(x), once(x))

@@ -1,6 +1,7 @@
 """Files and folders are replaced whole, whenever their writer dies."""
 
 import contextlib
+import errno
 import functools
 import os
 import subprocess
@@ -276,3 +277,51 @@ def test_what_is_kept_under_a_second_name_stays(tmp_path, monkeypatch):
 
 def _no_links(source, target):
     raise OSError("no second names here")
+
+
+def test_errors_of_a_full_disk_name_the_file_that_is_wanted(tmp_path):
+    path = tmp_path / "model.keras"
+    path.write_bytes(b"old")
+    for error in (
+        OSError(errno.ENOSPC, "No space left on device"),
+        OSError(errno.EFBIG, "File too large", str(tmp_path / ".tfkit.0.tmp")),
+    ):
+        with pytest.raises(OSError, match=r"space|large") as caught, atomic_write(path):
+            raise error
+        assert caught.value.filename == str(path)
+    with pytest.raises(OSError, match="another") as caught, atomic_write(path):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "another")
+    assert caught.value.filename == "another"
+    assert path.read_bytes() == b"old"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="no folder that takes no files")
+def test_a_folder_that_takes_no_files_names_the_file_that_is_wanted():
+    with pytest.raises(OSError, match=r"'/proc/model.keras'"), atomic_write("/proc/model.keras"):
+        pass
+
+
+@pytest.mark.parametrize("name", ["model.keras", "model.h5", "model.weights.h5"])
+def test_a_model_on_a_full_disk_keeps_its_old_file_and_names_it(name, tmp_path):
+    script = f"""
+import resource, signal, traceback
+import tfkit
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+model = tfkit.Sequential([tfkit.Input((400,)), tfkit.layers.Dense(400)])
+save = model.save_weights if "weights" in {name!r} else model.save
+save({name!r})
+old = open({name!r}, "rb").read()
+resource.setrlimit(resource.RLIMIT_FSIZE, (100000, resource.RLIM_INFINITY))
+try:
+    save({name!r})
+except OSError as error:
+    assert error.filename.endswith({name!r}), error.filename
+    assert len(traceback.format_exc().splitlines()) < 14, traceback.format_exc()
+    assert open({name!r}, "rb").read() == old
+    print("refused")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.stdout == "refused\n", done.stderr[-2000:]
+    assert os.listdir(tmp_path) == [name]

@@ -57,6 +57,10 @@ class SeedGenerator(tf.Module):
             seed = make_default_seed()
         if not isinstance(seed, int):
             raise ValueError(f"Argument `seed` must be an integer or None. Received: seed={seed!r}")
+        if seed.bit_length() > 63:
+            raise ValueError(
+                f"Argument `seed` must be an integer of 64 bits. Received: seed={seed}"
+            )
         self.state = make_variable(
             f"the state of seed generator '{self.name}'",
             (2,),

@@ -8,6 +8,7 @@ function in a pipeline of TensorFlow's that is made and not used, is not among t
 # ruff: noqa: E501
 
 from mistaking.everyday import EVERYDAY
+from mistaking.operation import OPERATION
 from mistaking.workflow import WORKFLOW
 
 PREFACE = """
@@ -383,4 +384,5 @@ MISTAKES: dict[str, str] = {
     ),
     **EVERYDAY,
     **WORKFLOW,
+    **OPERATION,
 }

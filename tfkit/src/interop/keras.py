@@ -452,8 +452,12 @@ def save_model(
         for name, text in texts.items():
             archive.writestr(name, text)
         keras_assets.write(archive, keras_layout.places(model._tfkit.layer))
-        with tempfile.TemporaryFile(dir=path.parent) as file:
+        with (
+            tempfile.TemporaryFile(dir=path.parent) as held,
+            hdf5.Target(held.fileno(), "w+", closefd=False) as file,
+        ):
             keras_hdf5.write(file, groups, values)
+            file.check()
             file.seek(0)
             with archive.open(WEIGHTS, "w", force_zip64=True) as member:
                 shutil.copyfileobj(file, member, 1 << 20)

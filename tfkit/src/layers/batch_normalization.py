@@ -243,7 +243,7 @@ class BatchNormalization(Layer):
                     f"less than its inputs. Received: mask.shape={tuple(mask.shape)}, "
                     f"inputs.shape={tuple(inputs.shape)}"
                 )
-            weights *= tf.cast(mask, inputs.dtype)[..., tf.newaxis]
+            weights *= tf.cast(tf.cast(mask, "bool"), inputs.dtype)[..., tf.newaxis]
         # `where` instead of a product, because a masked entry may be NaN.
         present = weights > 0
         count = self._total(tf.reduce_sum(weights, axes))

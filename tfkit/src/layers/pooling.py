@@ -469,7 +469,9 @@ class GlobalAveragePooling1D(_GlobalAverage):
         if mask is None:
             return super().call(inputs)
         inputs = as_floats(self, inputs)
-        weights = tf.expand_dims(tf.cast(mask, inputs.dtype), 2 if self._axes == [1] else 1)
+        # A mask of integers tells which steps count, not how much.
+        weights = tf.cast(tf.cast(mask, "bool"), inputs.dtype)
+        weights = tf.expand_dims(weights, 2 if self._axes == [1] else 1)
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)
 

@@ -47,10 +47,15 @@ def reduce_weighted_values(
         ValueError: for an unknown reduction, and for weights that do not fit `values`.
     """
     standardize_reduction(reduction)
-    values = tf.convert_to_tensor(values) if dtype is None else as_tensor(values, dtype)
-    weights = None if sample_weight is None else as_tensor(sample_weight, values.dtype)
+    if dtype is None:
+        values = tf.convert_to_tensor(values)
+    else:
+        values = as_tensor(values, dtype, "what the loss function returned,")
+    weights = sample_weight
+    if weights is not None:
+        weights = as_tensor(weights, values.dtype, "`sample_weight`")
     if mask is not None:
-        included = as_tensor(mask, values.dtype)
+        included = as_tensor(tf.cast(mask, "bool"), values.dtype)
         if reduction in _MEANS:
             # The mean divides by the number of all values; scaled like this, it is that of the unmasked ones.
             total = tf.cast(tf.size(included), values.dtype)

@@ -11,22 +11,32 @@ from tfkit.src.base import settings
 from tfkit.src.base.brief import brief
 
 
-def as_tensor(value: Any, dtype: Any) -> tf.Tensor:
+def as_tensor(value: Any, dtype: Any, name: str = "targets or predictions") -> tf.Tensor:
     """Returns `value` as a tensor of `dtype`; the same object if it is one already.
+
+    Args:
+        value: a tensor, or numbers.
+        dtype: the dtype.
+        name: what `value` is, for messages.
 
     Raises:
         ValueError: for strings, and for objects.
     """
-    given, value = value, value if tf.is_tensor(value) else np.asarray(value)
+    given = value
+    if isinstance(value, (list, tuple)) and any(map(tf.is_tensor, value)):
+        value = tf.stack([tf.cast(each, dtype) for each in value])
+    value = value if tf.is_tensor(value) else np.asarray(value)
     if isinstance(value, np.ndarray) and value.dtype == object:  # As a `tf.DType`, it is string.
         raise ValueError(
-            "A loss compares numbers. Received: targets or predictions of the type "
-            f"{type(given).__name__}: {brief(given)}"
+            f"A loss compares numbers. Received: {name} of the type {type(given).__name__}: {brief(given)}"
         )
     if tf.as_dtype(value.dtype) == tf.string:
+        advice = (
+            " Turn labels into class ids or one-hot vectors first." if "targets" in name else ""
+        )
         raise ValueError(
-            "A loss compares numbers. Received: targets or predictions of dtype string and shape "
-            f"{tuple(value.shape)}. Turn labels into class ids or one-hot vectors first."
+            f"A loss compares numbers. Received: {name} of dtype string and shape {tuple(value.shape)}."
+            f"{advice}"
         )
     return tf.cast(value, dtype)
 
@@ -83,6 +93,10 @@ def _check_broadcast(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
         tf.broadcast_static_shape(y_true.shape, y_pred.shape)
     except ValueError:
         raise _mismatch(y_true, y_pred) from None
+    # Rows against classes: right shapes only if a batch happens to have as many rows as there are classes.
+    is_row, rank = y_true.shape == (None,), y_pred.shape.rank
+    if is_row and rank is not None and rank > 1 and y_pred.shape[0] is None:
+        raise _mismatch(y_true, y_pred)
 
 
 def check_same_shape(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:

@@ -329,8 +329,8 @@ class Optimizer(SlotOwner):
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
-                    f"optimizer '{self.name}' was built for others. Make a new optimizer for "
-                    "a new set of variables."
+                    f"optimizer '{self.name}' was built for others. Make a new optimizer for a new set of "
+                    "variables; a model whose layers were added, or unfrozen, is compiled with it once more."
                 )
         return drop_missing(grads, variables, [variable_path(v) for v in variables])
 

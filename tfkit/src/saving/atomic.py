@@ -20,6 +20,7 @@ _PREFIX, _SUFFIX = ".tfkit.", ".tmp"
 # renameat2(2): paths relative to the working directory; the two names are exchanged in one step.
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 # Whether what this process would write is not kept: another process of the same training writes it.
@@ -59,13 +60,28 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         return
     mode = _mode(target, stat.S_ISREG, "file")
     # During writing, users who could not read the old file must not read the new one.
-    with _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle):
+    with (
+        _naming(target),
+        _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle),
+    ):
         yield temporary
         if mode is not None:
             os.fchmod(handle, mode)
         os.fsync(handle)
         os.replace(temporary, target)
     sync(target.parent)
+
+
+@contextlib.contextmanager
+def _naming(target: Path) -> Iterator[None]:
+    """Context manager in which errors of the temporary file, or of a full disk, name `target`."""
+    try:
+        yield
+    except OSError as error:
+        is_temporary = Path(str(error.filename)).name.startswith(_PREFIX)
+        if is_temporary or (error.filename is None and error.errno in _FULL):
+            error.filename = str(target)
+        raise
 
 
 @contextlib.contextmanager

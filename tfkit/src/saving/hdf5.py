@@ -131,7 +131,7 @@ class Target(io.FileIO):
             raise OSError(
                 self.error.errno,
                 f"Cannot write the file ({self.error.strerror}); what was there before is unchanged",
-                self.name,
+                self.name if isinstance(self.name, (str, os.PathLike)) else None,
             )
 
 

@@ -148,10 +148,12 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
         expected = f"{len(specs)} input(s){f' {names}' if names else ''}"
         if isinstance(layer.input_spec, Mapping) and names:
             expected = f"{len(specs)} named input(s) with keys {names}"
+        few = len(values) < len(specs)
         raise ValueError(
             f'Layer "{layer.path}" expects {expected}, but it '
             f"received {len(values)} input tensors. Shapes received: "
             f"{[getattr(value, 'shape', value) for value in values]}"
+            f"{'. Pass all as one list or dict; in a dataset, as `((first, second), y)`' if few else ''}"
         )
     for index, (value, spec) in enumerate(zip(values, specs, strict=True)):
         if spec is None or (value is None and spec.optional):

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
-from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
@@ -18,6 +17,7 @@ from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
+from tfkit.src.training.counts import check_outside
 from tfkit.src.training.planner import Plans
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class Compiled(Layer):
         self._tfkit_programs = Programs(self._tfkit_settings)
 
     def _tfkit_check_compiled(self, method: str) -> None:
-        forks.check(f"`{method}()`")
+        check_outside(method)
         if not self.compiled:
             raise ValueError(
                 f"You must call `compile()` before calling `{method}()`, to say with which optimizer "

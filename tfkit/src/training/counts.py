@@ -8,9 +8,29 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.errors import forks
 from tfkit.src.errors.frames import warn
+
+
+def check_outside(method: str) -> None:
+    """Raises an error where the programs of a model cannot run.
+
+    Args:
+        method: the name of the method that was called.
+
+    Raises:
+        RuntimeError: in a process that was forked too late, and inside functions of TensorFlow.
+    """
+    forks.check(f"`{method}()`")
+    if not tf.executing_eagerly():
+        raise RuntimeError(
+            f"`{method}()` was called inside a `tf.function` or a function for `Dataset.map`. It compiles "
+            "the model by itself: call it outside. In a function call the model, `model(x)`, or its step, "
+            "`model.train_step((x, y))`."
+        )
 
 
 def check_counts(**counts: Any) -> None:
@@ -63,6 +83,24 @@ def check_validation(split: Any, freq: Any) -> None:
         raise ValueError(
             "`validation_freq` must be an integer, or a list of epochs. Received: "
             f"validation_freq={freq!r} (of type {type(freq).__name__})"
+        )
+    if not isinstance(freq, Collection) and not freq:
+        raise ValueError(
+            "`validation_freq` must be the number of epochs from one validation to the next. Received: 0"
+        )
+
+
+def warn_if_ran_out(done: int, num_steps: int | None) -> None:
+    """Warns if there were batches for fewer steps than were asked for.
+
+    Args:
+        done: the number of steps that were made.
+        num_steps: the number that was asked for; `None` for all.
+    """
+    if done < (num_steps or 0):
+        warn(
+            f"Your input ran out of data. Expected {num_steps} steps, and there were batches for {done}: the "
+            "results are theirs. Pass fewer steps, or more data."
         )
 
 

@@ -14,6 +14,7 @@ from tfkit.src.base.brief import brief
 from tfkit.src.base.generators import generators_in_force
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none
 
@@ -305,6 +306,11 @@ def check_lengths(data: Any) -> None:
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):
         for leaf in tf.nest.flatten(part):
+            if isinstance(leaf, KerasTensor):
+                raise ValueError(
+                    f"Expected `{name}` to be data. Received: a symbolic tensor, which has no values: {leaf}."
+                    " Pass an array or a dataset; `Input` describes data when a model is made."
+                )
             if hasattr(leaf, "shape"):
                 continue
             if not hasattr(leaf, "__len__") or isinstance(leaf, (str, bytes, set, frozenset)):
@@ -342,10 +348,11 @@ def check_class_weight(class_weight: Any) -> None:
         ValueError: that shows an entry that is wrong.
     """
     expected = "Expected a dict from class indices (0, 1, ...) to numbers, as {0: 1.0, 1: 5.0}."
-    if not isinstance(class_weight, dict) or not class_weight:
+    if not isinstance(class_weight, dict):
         raise ValueError(f"Unknown `class_weight`. {expected} Received: {class_weight!r}")
     for index, weight in class_weight.items():
-        is_index = isinstance(index, (int, np.integer)) and index >= 0
+        # `np.unique` of float labels gives floats.
+        is_index = isinstance(index, (int, float, np.number)) and index >= 0 and index == int(index)
         if not is_index or not isinstance(weight, (int, float, np.number)):
             raise ValueError(
                 f"Unknown entry in `class_weight`. {expected} Received: {index!r}: {weight!r}"
@@ -363,8 +370,8 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
         classes = tf.argmax(y, axis=-1)
     else:
         column = rank is not None and rank >= 2
-        classes = tf.cast(tf.squeeze(y, -1) if column else tf.round(y), "int64")
-    last = max(class_weight)
+        classes = tf.cast(tf.round(tf.squeeze(y, -1) if column else y), "int64")
+    last = int(max(class_weight, default=0))
     table = tf.constant([float(class_weight.get(index, 1.0)) for index in range(last + 1)])
     known = classes <= last
     weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)

@@ -121,7 +121,9 @@ class Fit:
         if steps.num_steps is None:
             steps.num_steps = steps.done
         ran_out = steps.done < steps.num_steps and not self.model.stop_training
-        if ran_out or steps.num_steps == 0:
+        if not steps.num_steps:
+            warn("The data has no batches: nothing was trained. Expected at least one batch.")
+        elif ran_out:
             warn(
                 f"Your input ran out of data. Expected {steps.num_steps} steps in an epoch, and there were "
                 f"batches for {steps.done}. Use `.repeat()` on a dataset, or pass fewer `steps_per_epoch`."

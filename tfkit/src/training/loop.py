@@ -10,8 +10,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.errors import kernel_errors
+from tfkit.src.errors.frames import warn
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
-from tfkit.src.training.counts import limited_steps
+from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
 from tfkit.src.training.horizon import Horizon
@@ -180,6 +181,10 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     callbacks.on_test_begin()
     steps.reset()
     logs = steps.run(callbacks)
+    if not steps.done:
+        warn("The data has no batches: nothing was evaluated. Expected at least one batch.")
+    elif not steps.model.stop_evaluating:
+        warn_if_ran_out(steps.done, steps.num_steps)
     callbacks.on_test_end(logs)
     return logs
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
-from tfkit.src.training.counts import limited_steps
+from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
@@ -106,7 +106,8 @@ def _predict_batches(
             outputs = together.result()
         callbacks.on_predict_batch_end(done - len(group) + size - 1, {"outputs": outputs})
         if model.stop_predicting:
-            break
+            return gathered.result()
+    warn_if_ran_out(done, num_steps)
     return gathered.result()
 
 

@@ -95,7 +95,9 @@ class PredictProgram:
             results = self._step(*(take_rows(array, None, first, last) for array in arrays))
             leaves = tf.nest.flatten(results)
             return index + 1, [
-                output.write(index, leaf) for output, leaf in zip(outputs, leaves, strict=True)
+                # A number for a batch is joined to a vector of them.
+                output.write(index, leaf if leaf.shape.rank != 0 else tf.expand_dims(leaf, 0))
+                for output, leaf in zip(outputs, leaves, strict=True)
             ]
 
         _, outputs = tf.while_loop(
@@ -203,7 +205,7 @@ def _join(parts: Sequence[Any]) -> Any:
         return tf.concat(
             [tf.RaggedTensor.from_tensor(part, ragged_rank=uneven[-1] + 1) for part in parts], 0
         )
-    return np.concatenate(parts)
+    return np.concatenate([np.atleast_1d(part) for part in parts])
 
 
 def to_numpy(leaf: Any) -> Any:

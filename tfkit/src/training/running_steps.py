@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tfkit.src.base import execution, settings, watching
+import tensorflow as tf
+
+from tfkit.src.base import execution, settings, tree, watching
 from tfkit.src.base.brief import brief
 from tfkit.src.errors.frames import warn
 from tfkit.src.runtime.autograph import convert
@@ -27,7 +29,7 @@ def step_for(model: ModelSteps, mode: str) -> Step:
     if mode == "train" and not is_overridden(model, "train_step"):
         method = _warning_of_no_weights(model, method)
     if mode == "predict":
-        return Step(_governed(model, lambda data: convert(method)(data)))
+        return Step(_governed(model, lambda data: _outputs(convert(method)(data), model)))
     if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):
 
         def overridden(data: Any) -> Any:
@@ -87,6 +89,15 @@ def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[
     return noting
 
 
+def _outputs(outputs: Any, model: ModelSteps) -> Any:
+    if outputs is None:
+        raise ValueError(
+            f"`predict_step()` of {type(model).__name__} returned None. Expected tensors: end it with "
+            "`return self(x)`."
+        )
+    return outputs
+
+
 def _checked(logs: Any, step: str) -> Any:
     """Returns the logs of a user's step after checking them.
 
@@ -103,4 +114,9 @@ def _checked(logs: Any, step: str) -> Any:
             raise ValueError(
                 f"{step} returned None for the log {name!r}. Expected a tensor or a number."
             )
+        for leaf in tree.flatten(value):
+            if isinstance(leaf, (str, bytes)) or getattr(leaf, "dtype", None) == tf.string:
+                raise ValueError(
+                    f"{step} returned a text for the log {name!r}. Expected a tensor of numbers, or a number."
+                )
     return logs

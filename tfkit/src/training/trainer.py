@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.per_thread import Lock
-from tfkit.src.errors import forks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
@@ -19,6 +18,7 @@ from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.counts import (
     check_counts,
+    check_outside,
     check_positive,
     check_validation,
     limited_epochs,
@@ -267,6 +267,7 @@ class Trainer(OlderNames):
             raise ValueError(f"Arguments not recognized: {kwargs}")
         self._tfkit_check_compiled("evaluate")
         check_counts(batch_size=batch_size, steps=steps)
+        check_positive(steps=steps)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
             runs = prepared(
@@ -334,8 +335,9 @@ class Trainer(OlderNames):
         Raises:
             ValueError: if the data do not fit, or if callbacks are given together with `stream`.
         """
-        forks.check("`predict()`")
+        check_outside("predict")
         check_counts(batch_size=batch_size, steps=steps)
+        check_positive(steps=steps)
         data = make_data(x, None, None, batch_size, num_steps=steps)
         if stream:
             if callbacks is not None:
@@ -445,7 +447,7 @@ class Trainer(OlderNames):
         Returns:
             The outputs, in the form in which the model returns them.
         """
-        forks.check("`predict_on_batch()`")
+        check_outside("predict_on_batch")
         data = make_arrays(x, None, None, 2**31 - 1)
         # As in `predict`, so that both use one trace.
         data.tensors = pack_x_y_sample_weight(*data.tensors)

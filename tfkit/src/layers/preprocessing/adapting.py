@@ -16,6 +16,23 @@ _ARRAYS = (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, np.ndarray)
 
 
 def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
+    """Yields `all_batches`, of which one at least must have a row.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    has_rows = False
+    for batch in all_batches(layer, data, steps):
+        has_rows = has_rows or 0 not in batch.shape[:1]
+        yield batch
+    if not has_rows:
+        raise ValueError(
+            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot adapt to an empty iterable: "
+            "`adapt()` got no batch with a row."
+        )
+
+
+def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
     """Yields arrays and tensors: `data` itself if it is one, else its batches; labels are left out.
 
     Args:

@@ -80,6 +80,11 @@ class CategoryEncoding(Preprocessing):
                 "`count_weights` is not used when `output_mode` is not `'count'`. Received: "
                 f"count_weights={count_weights} and output_mode={self.output_mode}"
             )
+        if count_weights is not None and not inputs.shape.is_compatible_with(count_weights.shape):
+            raise ValueError(
+                "`count_weights` must have one weight for each integer. Received: count_weights of shape "
+                f"{count_weights.shape} for inputs of shape {inputs.shape}"
+            )
         if inputs.dtype == tf.string:
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) takes integers. Received: a tensor of "

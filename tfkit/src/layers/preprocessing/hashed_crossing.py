@@ -117,6 +117,11 @@ class HashedCrossing(Preprocessing):
                 "`HashedCrossing` should be called on at least two inputs. "
                 f"Received: inputs={inputs}"
             )
+        sizes = [tf.TensorShape(getattr(column, "shape", None))[:1] for column in inputs]
+        if not all(each.is_compatible_with(sizes[0]) for each in sizes):
+            raise ValueError(
+                f"All `HashedCrossing` inputs should have equal shape. Received: inputs={inputs}"
+            )
         for column in inputs:
             if isinstance(column, (tf.SparseTensor, tf.RaggedTensor)):
                 raise ValueError(

@@ -57,9 +57,12 @@ class Normalization(Preprocessing):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        if axis is None:
-            axis = ()
-        self.axis = (axis,) if is_integer(axis) else tuple(axis)
+        axes = axis if isinstance(axis, (list, tuple)) else () if axis is None else (axis,)
+        if not all(map(is_integer, axes)):
+            raise TypeError(
+                f"`axis` must be an integer, a tuple of integers or None. Received: {axis!r}"
+            )
+        self.axis = tuple(axes)
         self.invert = invert
         self.supports_masking = True
         if (mean is None) != (variance is None):
@@ -75,6 +78,8 @@ class Normalization(Preprocessing):
                 "When setting values directly, `mean` and `variance` must have the same shape. Received: "
                 f"mean of shape {shapes[0]} and variance of shape {shapes[1]}"
             )
+        if variance is not None and np.any(np.asarray(variance) < 0):
+            raise ValueError(f"`variance` must not be negative. Received: variance={variance}")
 
     def build(self, input_shape: Any) -> None:
         """Makes `mean` and `variance`, of the sizes of `axis`, and `count`; none if they are given."""
@@ -85,7 +90,7 @@ class Normalization(Preprocessing):
                 f"All `axis` values must be in the range [-ndim, ndim). Received: inputs.shape={shape}, of "
                 f"ndim={rank}, and axis={self.axis}"
             )
-        kept = sorted(axis % rank for axis in self.axis)
+        kept = sorted({axis % rank for axis in self.axis})
         for axis in kept:
             if shape[axis] is None:
                 raise ValueError(
@@ -173,11 +178,7 @@ class Normalization(Preprocessing):
             self._check_fits(array.shape)
             moments = moments or Moments(self._reduced_axes, self._kept_axes)
             moments.add(array)
-        if moments is None or not moments.count:
-            raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) cannot adapt to an empty iterable: "
-                "`adapt()` got no batch with a row."
-            )
+        assert moments is not None
         self.adapt_mean.assign(moments.mean.reshape(self._sizes))
         self.adapt_variance.assign(moments.variance.reshape(self._sizes))
 
