@@ -74,7 +74,7 @@ ROOMS = (
         "random",
         "tree",
     ),
-    *("backend", "saving", "export", "interop", "interop.keras", "wrappers", "datasets.mnist"),
+    *("backend", "saving", "export", "interop", "interop.keras", "datasets.mnist"),
     *(
         "applications",
         "applications.imagenet_utils",

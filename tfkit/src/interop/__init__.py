@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.interop import formats as formats
-    from tfkit.src.interop import keras_legacy_config as keras_legacy_config
+    from tfkit.src.interop.formats import load_weights as load_weights
+    from tfkit.src.interop.formats import save_model as save_model
+    from tfkit.src.interop.keras_legacy_config import graph_from_keras as graph_from_keras
 
 _later.offer(__name__)

@@ -38,14 +38,16 @@ def model_from_keras(document: dict[str, Any], old: bool) -> dict[str, Any]:
     return _layer(document, old)
 
 
-def is_of_keras2(config: dict[str, Any]) -> bool:
+def _is_of_keras2(config: dict[str, Any]) -> bool:
     """Whether the configuration of a functional model has its calls in the form of Keras 2, as lists."""
     nodes = [node for entry in config["layers"] for node in entry.get("inbound_nodes", ())]
     return bool(nodes) and all(isinstance(node, list) for node in nodes)
 
 
-def graph_from_keras2(config: dict[str, Any]) -> dict[str, Any]:
-    """Returns a functional model's configuration from `get_config()` of Keras 2, in tfkit's form."""
+def graph_from_keras(config: dict[str, Any]) -> dict[str, Any]:
+    """Returns a functional model's configuration from `get_config()`, of Keras 2 too, in tfkit's form."""
+    if not _is_of_keras2(config):
+        return config
     document = model_from_keras({"class_name": "Functional", "config": config}, old=True)
     converted: dict[str, Any] = keras_config.from_keras(document)["config"]
     return converted

@@ -10,11 +10,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src import (
-    export,
-    interop,
-    saving,
-)  # Their modules are imported when they are first used.
+from tfkit.src import export, interop, saving  # What they list is imported late.
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
@@ -327,7 +323,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
                 Keras has, as described in `tfkit.saving.save_model`.
         """
-        interop.formats.save_model(self, filepath, overwrite, **kwargs)
+        interop.save_model(self, filepath, overwrite, **kwargs)
 
     @shortened
     def save_weights(
@@ -349,7 +345,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             objects_to_skip: layers, with all that is inside them, and weights that the file leaves
                 out; `None` for none.
         """
-        saving.weights.save_weights(
+        saving.save_weights(
             self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
         )
 
@@ -383,7 +379,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """
         if kwargs:
             raise ValueError(f"Invalid keyword arguments: {kwargs}")
-        return interop.formats.load_weights(
+        return interop.load_weights(
             self, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
         )
 
@@ -407,14 +403,12 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX, `verify` of `"openvino"`
                 and `"torch"`.
         """
-        export.formats.export(self, filepath, format, verbose, input_signature, **kwargs)
+        export.export(self, filepath, format, verbose, input_signature, **kwargs)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Returns the members, and for `tf.saved_model.save` a signature."""
         children = super()._trackable_children(save_type, **kwargs)
-        if save_type == "checkpoint":
-            return children
-        return children | export.saved_model.default_signature(self)
+        return children if save_type == "checkpoint" else children | export.default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
         """Returns the arguments of `compile`, as data; `None` before `compile`."""
@@ -496,8 +490,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 return cls.from_config(config)
         if "input_layers" not in config:
             return super().from_config(config)
-        if interop.keras_legacy_config.is_of_keras2(config):
-            config = interop.keras_legacy_config.graph_from_keras2(config)
+        config = interop.graph_from_keras(config)
         inputs, outputs = graph_from_config(config)
         model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:

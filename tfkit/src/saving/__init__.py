@@ -7,6 +7,6 @@ from tfkit.src.base import later as _later
 if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.saving import checkpoint_file as checkpoint_file
     from tfkit.src.saving import contents as contents
-    from tfkit.src.saving import weights as weights
+    from tfkit.src.saving.weights import save_weights as save_weights
 
 _later.offer(__name__)

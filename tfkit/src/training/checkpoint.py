@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src import (
-    random,
-    saving,  # Its modules are imported when they are first used.
-)
+from tfkit.src import random, saving  # What `saving` lists is imported late.
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer

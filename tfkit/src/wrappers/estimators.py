@@ -119,7 +119,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for inputs and encoded targets.
-        warm_start: whether `fit` continues with the existing model.
+        warm_start: whether `fit` continues with the existing model. Default: `False`.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
@@ -189,7 +189,7 @@ class SKLearnRegressor(RegressorMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
-        warm_start: whether `fit` continues with the existing model.
+        warm_start: whether `fit` continues with the existing model. Default: `False`.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
@@ -217,7 +217,7 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
             `model(X, y, **model_kwargs)` that returns a compiled model for the inputs and the targets.
-        warm_start: whether `fit` continues with the existing model.
+        warm_start: whether `fit` continues with the existing model. Default: `False`.
         model_kwargs: further arguments of the function `model`.
         fit_kwargs: arguments of `Model.fit`.
 
