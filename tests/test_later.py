@@ -54,6 +54,26 @@ def test_a_program_loads_only_what_it_uses():
     assert len(loaded) < 330  # All that it loads; the package has more than 600 modules.
 
 
+def test_a_first_use_changes_no_random_number():
+    """A package that draws while it is imported would change the first model of a seed."""
+    run("""
+import random
+import numpy as np
+import tfkit as keras
+
+def draws():
+    keras.utils.set_random_seed(0)
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(3), keras.layers.Dropout(0.5)])
+    model.compile("adam", "mse")
+    model.fit(np.ones((8, 2)), np.ones((8, 3)))
+    model.summary(print_fn=lambda text: None)
+    return repr([random.random(), np.random.rand(), model.get_weights()])
+
+first, second = draws(), draws()
+assert first == second, (first, second)
+""")
+
+
 @pytest.mark.parametrize("name", UNUSED.split())
 def test_the_unused_modules_exist(name):
     assert importlib.util.find_spec(f"tfkit.src.{name}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import random
 import sys
 import threading
 from collections.abc import Callable
@@ -70,12 +71,27 @@ def listed(module_name: str) -> dict[str, Place]:
 
 def load(place: Place) -> Any:
     """Returns the object of a place, whose module is imported if it has not been."""
-    module = importlib.import_module(place.module)
+    module = _imported(place.module)
     found = getattr(module, place.name) if place.name else module
     with _preparing:
         for prepare in _preparations:
             prepare(place, found)
     return found
+
+
+def _imported(module_name: str) -> ModuleType:
+    """Imports a module, and leaves Python's random numbers as they were.
+
+    `rich` draws one while it is imported. Between a program's seed and its weights, that would change the
+    weights of its first model.
+    """
+    if module_name in sys.modules:  # Another thread may be importing it: this waits for it.
+        return importlib.import_module(module_name)
+    state = random.getstate()
+    try:
+        return importlib.import_module(module_name)
+    finally:
+        random.setstate(state)
 
 
 def when_loaded(prepare: Callable[[Place, Any], None]) -> None:
