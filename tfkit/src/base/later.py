@@ -47,7 +47,8 @@ def offer(module_name: str) -> None:
         return found
 
     def names() -> list[str]:
-        return sorted({*vars(module), *listed(module_name)} - {"TYPE_CHECKING"})
+        hidden = {"TYPE_CHECKING", "__getattr__", "__dir__"}
+        return sorted({*vars(module), *listed(module_name)} - hidden)
 
     module.__getattr__ = find  # type: ignore[method-assign]
     module.__dir__ = names  # type: ignore[method-assign]

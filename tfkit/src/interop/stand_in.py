@@ -60,8 +60,8 @@ class _StandIn(ModuleType):
                 *([tfkit.ops] if self._target is tfkit.backend else []),
             ]
             for other in others:
-                if name in vars(other):
-                    return vars(other)[name]
+                if name in dir(other):
+                    return getattr(other, name)
             if (module := _found(inner)) is not None:
                 return _StandIn(inner, module)
         missing = (
