@@ -119,7 +119,8 @@ def test_members_are_found_and_pickled():
     members = dict(inspect.getmembers(tfkit.layers, inspect.isclass))
     assert members["Dense"] is tfkit.layers.Dense
     functions = dict(inspect.getmembers(tfkit.activations, inspect.isfunction))
-    assert {"relu", "get"} <= {*functions} and not any(name.startswith("_") for name in functions)
+    assert {"relu", "get"} <= {*functions}
+    assert not any(name.startswith("_") for name in functions)
     assert pickle.loads(pickle.dumps(tfkit.layers.LSTM)) is tfkit.layers.LSTM
 
 
