@@ -11,6 +11,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tests.tolerances import assert_same_sums
+from tfkit.src.training import prediction
 from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
@@ -455,3 +457,17 @@ def test_each_fit_compiles_for_the_size_of_its_own_batches(monkeypatch):
     for size in (4, 6):
         model.fit(rows.map(lambda x, y: (x, y)).batch(size), verbose=0)
     assert list(dict.fromkeys(sizes)) == [4, 6]
+
+
+@pytest.mark.parametrize("rows", [4, 8, 10])
+def test_a_large_model_predicts_without_a_loop(rows, monkeypatch):
+    inputs = keras.Input((6,))
+    model = keras.Model(inputs, [keras.layers.Dense(2)(inputs), keras.layers.Dense(1)(inputs)])
+    in_loop = model.predict(X[:rows], batch_size=4, verbose=0)
+    monkeypatch.setattr(prediction, "_MIN_OPERATIONS_OF_LARGE", 5)
+    monkeypatch.delattr(prediction.PredictProgram, "_steps")
+    model.compile()
+    alone = model.predict(X[:rows], batch_size=4, verbose=0)
+    assert [part.shape for part in alone] == [(rows, 2), (rows, 1)]
+    for part, expected in zip(alone, in_loop, strict=True):
+        assert_same_sums(part, expected, 6)

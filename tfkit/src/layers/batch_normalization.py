@@ -184,6 +184,11 @@ class BatchNormalization(Layer):
             """Returns `value`, one number for each channel, reshaped to broadcast along `inputs`."""
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
+        def broadcast(value: Any) -> Any:
+            """Returns `value`, which broadcasts as it is if channels are last: an operation less."""
+            is_last = self.axis % inputs.shape.rank == inputs.shape.rank - 1
+            return tf.cast(value, inputs.dtype) if is_last and value is not None else along(value)
+
         use_batch = bool(training) and self.trainable
         gamma, beta = self.gamma, self.beta
         if use_batch and mask is None and not self._replicas() and not self.renorm:
@@ -197,7 +202,7 @@ class BatchNormalization(Layer):
                 if self.renorm:
                     gamma, beta = self._renormalized(mean, tf.sqrt(variance + self.epsilon))
             outputs = tf.nn.batch_normalization(
-                inputs, *map(along, (mean, variance, beta, gamma)), self.epsilon
+                inputs, *map(broadcast, (mean, variance, beta, gamma)), self.epsilon
             )
         if use_batch and not recomputation.is_second():
             self._update_all(mean, variance)

@@ -216,7 +216,10 @@ def without_empty_outputs(
     at_least_one = [1 if size == 0 else size for size in sizes]
     outputs = function(tf.ensure_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
     steps = [1, *(strides or [1] * (len(sizes) - 1))]
-    sizes_kept = tf.maximum(tf.shape(outputs) - added * [*steps, 1], 0)
+    removed = added if set(steps) == {1} else added * [*steps, 1]
+    sizes_kept = tf.shape(outputs) - removed
+    if not all(sizes[1:]):
+        sizes_kept = tf.maximum(sizes_kept, 0)
     kept = tf.slice(outputs, tf.zeros_like(shape), sizes_kept)
     known = [
         max(output - step, 0) if size == 0 and output is not None else output

@@ -14,9 +14,13 @@ from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_STEP, Plan
 from tfkit.src.training.step import Step, StepTrace, traced
 
+# From so many operations on, TensorFlow takes half a second and more to prepare a loop over the step. What a
+# loop saves, a third of a millisecond a step, is then little beside the step itself.
+_MIN_OPERATIONS_OF_LARGE = 1000
+
 
 class PredictProgram:
-    """Runs a traced `predict_step` over the rows of arrays.
+    """Runs a traced `predict_step` over the rows of arrays: in a loop, or step by step if it is large.
 
     XLA takes part under `jit_compile=True` only: it would compile again for each number of rows.
 
@@ -32,6 +36,7 @@ class PredictProgram:
         if jit_compile is not True and self._can_be_joined():
             self._run_batch = SharedProgram(trace.function)
         self._loop: Any = None
+        self._is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
@@ -69,6 +74,8 @@ class PredictProgram:
             return self.run_batch(arrays)
         if not self._can_be_joined():
             return self.run_batch([array[start:stop] for array in arrays])
+        if self._is_large and self._loop is None:
+            return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside of it.
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
@@ -125,13 +132,7 @@ class EagerPrediction:
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
-        steps = range(first_step, first_step + num_steps)
-        outputs = [self._step.run(batch) for batch in map(Pass(data).batch, steps)]
-        joined = [
-            _join([to_numpy(leaf) for leaf in leaves])
-            for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)
-        ]
-        return tf.nest.pack_sequence_as(outputs[0], joined)
+        return _step_by_step(self.run_batch, data, first_step, num_steps)
 
 
 class Gathered:
@@ -189,6 +190,19 @@ class Gathered:
         else:
             leaves = [_join(parts) for parts in zip(*self._parts, strict=True)]
         return tf.nest.pack_sequence_as(self._structure, leaves)
+
+
+def _step_by_step(
+    run_batch: Callable[[Any], Any], data: ArrayData, first_step: int, num_steps: int
+) -> Any:
+    """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
+    steps = range(first_step, first_step + num_steps)
+    outputs = [run_batch(batch) for batch in map(Pass(data).batch, steps)]
+    joined = [
+        _join([to_numpy(leaf) for leaf in leaves])
+        for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)
+    ]
+    return tf.nest.pack_sequence_as(outputs[0], joined)
 
 
 def _join(parts: Sequence[Any]) -> Any:
