@@ -15,7 +15,7 @@ from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.renormalization import checked_clipping, corrections
 from tfkit.src.runtime import replicas
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import is_described
+from tfkit.src.symbolic.tensors import described, is_described
 
 
 class BatchNormalization(Layer):
@@ -173,10 +173,8 @@ class BatchNormalization(Layer):
         """Returns the inputs, normalized."""
         inputs = as_floats(self, inputs)
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
-        if (
-            is_described()
-        ):  # A graph of a large model takes half the time if this one is not traced.
-            return tf.compat.v1.placeholder(self.compute_dtype, inputs.shape)
+        if is_described():
+            return described(inputs.shape, self.compute_dtype)
         shape = [1] * inputs.shape.rank
         shape[self.axis] = inputs.shape[self.axis]
 

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.symbolic.tensors import is_described
+
 
 class Biased(Protocol):
     """A layer with the usual arguments of a bias."""
@@ -49,5 +51,7 @@ def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
     sizes = bias.shape.as_list()
     if not sizes or sizes != x.shape.as_list()[-len(sizes) :] or 0 in sizes:
         return x + bias
+    if is_described():
+        return x
     row = tf.reshape(bias, [-1])
     return tf.reshape(tf.nn.bias_add(tf.reshape(x, [-1, row.shape[0]]), row), tf.shape(x))

@@ -16,12 +16,15 @@ from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.symbolic.tensors import described, is_described
 
 
 def _product(inputs: Any, kernel: Any) -> tf.Tensor:
     """Returns the product along the last axis of `inputs`, a tensor or a sparse tensor of rank 2."""
     if isinstance(inputs, tf.SparseTensor):
         return sparse.product(inputs, kernel)
+    if is_described() and isinstance(inputs, tf.Tensor):
+        return described([*inputs.shape[:-1], kernel.shape[-1]], inputs.dtype)
     return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
 
 

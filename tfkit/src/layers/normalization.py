@@ -14,6 +14,7 @@ from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.runtime.tensorflow_faults import plus_offset
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.symbolic.tensors import described, is_described
 
 
 def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
@@ -157,6 +158,8 @@ class LayerNormalization(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
+        if is_described() and isinstance(inputs, tf.Tensor):
+            return described(inputs.shape, self.compute_dtype)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
         centered = inputs if self.rms_scaling else inputs - mean

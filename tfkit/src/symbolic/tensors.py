@@ -279,6 +279,14 @@ def is_described() -> bool:
     return False
 
 
+def described(shape: Any, dtype: Any) -> tf.Tensor:
+    """Returns a tensor in the scratch graph of `trace`, in place of operations whose result has this form.
+
+    A layer of several operations, of which models have many, is described in a tenth of the time.
+    """
+    return tf.compat.v1.placeholder(dtype, shape)
+
+
 class _CountedGraph(tf.__internal__.FuncGraph):
     """A scratch graph for the contents of a file, which limits its size by that of the file."""
 

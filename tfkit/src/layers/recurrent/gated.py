@@ -20,7 +20,7 @@ from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.registry import constructors
 from tfkit.src.runtime import litert
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import is_described
+from tfkit.src.symbolic.tensors import described, is_described
 
 
 def of_cell(name: str) -> Any:
@@ -314,6 +314,11 @@ class GatedRNN(RNN):
             )
         if not is_unchanged(cell):
             return super().inner_loop(inputs, states, mask, training)
+        if is_described():
+            batch = inputs.shape[1]
+            final = [described([batch, *it.shape[1:]], it.dtype) for it in states]
+            steps = inputs.shape[:1] if self.return_sequences else []
+            return described([*steps, *final[0].shape], final[0].dtype), final
         with cell.entered(training):
             input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
             projected = cell.project(inputs, input_masks)
@@ -325,7 +330,6 @@ class GatedRNN(RNN):
                     states,
                     mask,
                     unroll=self.unroll,
-                    shapes_only=is_described(),
                     zero_output_for_mask=self.zero_output_for_mask,
                     all_outputs=bool(self.return_sequences),
                 )
