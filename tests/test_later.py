@@ -1,5 +1,6 @@
 """Public names are imported when they are first used, and nobody notices but by the memory."""
 
+import ast
 import importlib.util
 import inspect
 import pickle
@@ -7,6 +8,7 @@ import py_compile
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import pytest
 
@@ -72,6 +74,53 @@ def draws():
 first, second = draws(), draws()
 assert first == second, (first, second)
 """)
+
+
+# What these do when they are imported is about what they define.
+ABOUT_THEMSELVES = {"base.watching", "convert.pytorch.composites", "models.function"}
+
+
+def acts(module):
+    """Whether importing a module does more than to define names: it calls, or sets in another module."""
+    for line in ast.parse(module.read_text()).body:
+        calls = isinstance(line, ast.Expr) and isinstance(line.value, ast.Call)
+        sets = isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Attribute)
+        if sets or (calls and "later.offer(" not in ast.unparse(line)):
+            return True
+    return False
+
+
+def test_what_acts_when_it_is_imported_is_imported_first():
+    """It is in time only then: to notice a fork, to keep AutoGraph off."""
+    folder = Path(tfkit.__file__).parent / "src"
+    found = {
+        ".".join(module.relative_to(folder).with_suffix("").parts)
+        for module in folder.rglob("*.py")
+        if acts(module)
+    }
+    assert {"errors.forks", "runtime.autograph", "operators"} < found
+    loaded = run("import sys, tfkit; print(*sys.modules)").split()
+    assert {name for name in found if f"tfkit.src.{name}" not in loaded} == ABOUT_THEMSELVES
+
+
+TRACED = """
+import tensorflow as tf
+import tfkit as keras
+from tensorflow.python.autograph.impl import api
+
+@tf.function
+def traced(x):
+    return keras.ops.softmax(keras.losses.huber(x, x))
+
+traced(tf.ones((2, 3)))
+print(*(code.co_name for code in api._TRANSPILER._cache._cache))
+"""
+
+
+def test_autograph_passes_over_functions_that_are_used_first_in_a_trace(tmp_path):
+    """Their conversion takes seconds."""
+    (tmp_path / "program.py").write_text(TRACED)  # AutoGraph reads the source.
+    assert run(f"import sys; sys.path.append({str(tmp_path)!r}); import program") == "traced\n"
 
 
 @pytest.mark.parametrize("name", UNUSED.split())
@@ -192,6 +241,39 @@ threads = [threading.Thread(target=use) for _ in range(8)]
 constructor = tfkit.layers.LSTM.__init__
 print(len(found), len(set(found)), hasattr(constructor.__wrapped__, "__wrapped__"))
 """).split() == ["8", "1", "False"]
+
+
+def test_a_fork_waits_for_names_that_another_thread_loads():
+    """The lock of a module whose thread is missing in the child would never be released there."""
+    assert run("""
+import importlib.machinery, os, signal, sys, threading
+import tfkit
+from tfkit.src.base import later
+
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "slow":
+            return importlib.machinery.ModuleSpec(name, self)
+    def create_module(self, spec):
+        return None
+    def exec_module(self, module):
+        begun.set()
+        threading.Event().wait(0.3)
+        module.value = 7
+
+begun = threading.Event()
+sys.meta_path.append(Slow())
+place = later.Place("slow", "value")
+thread = threading.Thread(target=later.load, args=[place])
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # The child would wait forever.
+    os._exit(later.load(place))
+thread.join()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), later.load(place))
+""").split() == ["7", "7"]
 
 
 LISTED = """

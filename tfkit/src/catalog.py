@@ -27,10 +27,12 @@ from tfkit.src import operators as _operators  # noqa: F401, defines those of sy
 from tfkit.src.base import later
 from tfkit.src.base.later import Place
 from tfkit.src.errors import absent_names
+from tfkit.src.errors import forks as _forks  # noqa: F401, notices forks
 from tfkit.src.initializers import lookup as _lookup  # noqa: F401, registers functions of TensorFlow
 from tfkit.src.legacy import names
 from tfkit.src.registry import quantized_policies as _policies  # noqa: F401, registers them
 from tfkit.src.registry.tables import register_builtins, register_listed
+from tfkit.src.runtime import autograph as _autograph  # noqa: F401, keeps AutoGraph off tfkit's code
 from tfkit.src.runtime import program_cache as _program_cache  # noqa: F401, begins it
 from tfkit.src.symbolic.masking import carried_mask
 

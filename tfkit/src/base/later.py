@@ -8,12 +8,14 @@ source, once, and imports a name when it is first asked for. From then on it is 
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import importlib
+import os
 import random
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -27,6 +29,10 @@ class Place(NamedTuple):
 
 _preparations: list[Callable[[Place, Any], None]] = []
 _preparing = threading.RLock()
+# The threads that are loading. Its lock is held during a fork, and never while a module is imported.
+_loading: list[int] = []
+_loading_changes = threading.Condition()
+_LONGEST_WAIT = 60.0  # seconds of a fork: an import that waits for the thread that forks never ends
 
 
 def offer(module_name: str) -> None:
@@ -72,12 +78,44 @@ def listed(module_name: str) -> dict[str, Place]:
 
 def load(place: Place) -> Any:
     """Returns the object of a place, whose module is imported if it has not been."""
-    module = _imported(place.module)
-    found = getattr(module, place.name) if place.name else module
-    with _preparing:
-        for prepare in _preparations:
-            prepare(place, found)
+    with _before_forks():
+        module = _imported(place.module)
+        found = getattr(module, place.name) if place.name else module
+        with _preparing:
+            for prepare in _preparations:
+                prepare(place, found)
     return found
+
+
+@contextlib.contextmanager
+def _before_forks() -> Iterator[None]:
+    """Context manager for whose end the forks of other threads wait.
+
+    The forked process lacks this thread, but has the locks that it holds: whoever imports the same module
+    there would wait forever.
+    """
+    thread = threading.get_ident()
+    with _loading_changes:
+        _loading.append(thread)
+    try:
+        yield
+    finally:
+        with _loading_changes:
+            _loading.remove(thread)
+            _loading_changes.notify_all()
+
+
+def _wait_for_other_threads() -> None:
+    _loading_changes.acquire()
+    thread = threading.get_ident()
+    _loading_changes.wait_for(lambda: {*_loading} <= {thread}, _LONGEST_WAIT)
+
+
+os.register_at_fork(
+    before=_wait_for_other_threads,
+    after_in_parent=_loading_changes.release,
+    after_in_child=_loading_changes.release,
+)
 
 
 def _imported(module_name: str) -> ModuleType:

@@ -14,12 +14,16 @@ from typing import Any
 
 _latest_change = 0
 _change_lock = threading.Lock()
-# A forked process lacks the thread that could hold it.
-os.register_at_fork(
-    before=_change_lock.acquire,
-    after_in_parent=_change_lock.release,
-    after_in_child=_change_lock.release,
-)
+
+
+def _in_child() -> None:
+    # The thread that could hold the lock is missing. To take it before forks could keep them waiting for a
+    # module that another thread is importing, and that changes objects.
+    global _change_lock
+    _change_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_in_child)
 
 
 class _Thread(threading.local):
