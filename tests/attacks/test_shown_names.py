@@ -2,8 +2,10 @@
 
 import xml.dom.minidom
 
+import h5py
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 from tfkit.src.models.summary import html_summary
@@ -61,6 +63,26 @@ def test_progress(model, capsys, verbose):
     model.fit(x, x, verbose=verbose)
     text = capsys.readouterr().out
     assert "x1b[2J" in text
+    assert harmless(text)
+
+
+def test_exports(tmp_path, capsys):
+    archive = tfkit.export.ExportArchive()
+    archive.add_endpoint(BAD, lambda x: x, [tf.TensorSpec((None, 2))])
+    archive.write_out(tmp_path / "\x1b[2J")
+    text = capsys.readouterr().out
+    assert text.count("x1b[2J") == 2
+    assert harmless(text)
+
+
+def test_the_editor(model, tmp_path, capsys):
+    with h5py.File(tmp_path / "m.weights.h5", "w") as file:
+        file["layers/\x1b[2J/vars/0"] = np.ones(2, "float32")
+    editor = tfkit.saving.KerasFileEditor(tmp_path / "m.weights.h5")
+    editor.summary()
+    editor.compare(model)
+    text = capsys.readouterr().out
+    assert text.count("x1b[2J") > 1
     assert harmless(text)
 
 

@@ -1,11 +1,15 @@
 import io
 import re
+import sys
 import types
 
+import numpy as np
 import pytest
 
+import tfkit
 from tfkit.callbacks import CallbackList, ProgbarLogger
 from tfkit.src.base import settings
+from tfkit.src.base import terminal as terminal_output
 from tfkit.src.training import progress
 from tfkit.src.training.progress import Progbar
 
@@ -26,7 +30,9 @@ class Clock:
 
 
 def write_to(monkeypatch, stdout):
-    monkeypatch.setattr(progress, "sys", types.SimpleNamespace(stdout=stdout))
+    # Not the attribute of `sys`, which pytest sets again after the fixtures.
+    for module in (progress, terminal_output):
+        monkeypatch.setattr(module, "sys", types.SimpleNamespace(stdout=stdout))
 
 
 @pytest.fixture
@@ -217,6 +223,28 @@ def test_console_without_the_character_gets_equals_signs(monkeypatch):
     write_to(monkeypatch, io.TextIOWrapper(raw, encoding="ascii"))
     Progbar(1).update(1)
     assert raw.getvalue().startswith(b"1/1 " + b"=" * 20 + b" 0s ")
+
+
+def test_a_console_that_lacks_the_characters_of_a_name_shows_their_numbers(monkeypatch):
+    raw = io.BytesIO()
+    write_to(monkeypatch, io.TextIOWrapper(raw, encoding="ascii"))
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1, name="größe")])
+    model.compile("sgd", "mse", metrics=[tfkit.metrics.MeanSquaredError(name="größe")])
+    model.fit(np.ones((2, 2)), np.ones(2))
+    model.summary()
+    shown = raw.getvalue().decode()
+    assert "gr\\xf6\\xdfe: " in shown
+    assert "gr\\xf6\\xdfe (Dense)" in shown
+
+
+def test_a_process_may_have_no_standard_output(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    for verbose in (1, 2):
+        model.fit(np.ones((2, 2)), np.ones(2), verbose=verbose)
+    model.summary()
+    assert model.predict(np.ones((2, 2))).shape == (2, 1)
 
 
 def test_logging_can_be_sent_to_absl(log_file, monkeypatch):

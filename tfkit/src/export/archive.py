@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.terminal import say
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.captures import captured_resources, captured_variables
@@ -226,7 +227,7 @@ class ExportArchive:
             self.write_into(folder, options)
             write_provenance(folder)
         if verbose:
-            print(f"Saved artifact at '{filepath}'. Endpoints:\n\n{self.describe()}")
+            say(f"Saved artifact at '{filepath}'. Endpoints:\n\n{self.describe()}")
 
     def write_into(self, folder: Path, options: Any = None) -> None:
         """Writes the files of the SavedModel into a folder, which others may see incomplete."""

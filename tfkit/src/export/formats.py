@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.terminal import say
 from tfkit.src.borrowed.private import ConverterError
 from tfkit.src.convert.to_torch import exported_program, loaded_program
 from tfkit.src.core import tracking
@@ -272,7 +273,7 @@ def export_torch(
 
 def _say(filepath: Any, verbose: bool | None) -> None:
     if verbose is not False:
-        print(f"Saved artifact at '{filepath}'.")
+        say(f"Saved artifact at '{filepath}'.")
 
 
 _WRITERS = {

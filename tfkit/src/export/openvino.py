@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import packages
+from tfkit.src.base.terminal import say
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.programs import check
 from tfkit.src.export.saved_model import archive_of
@@ -62,7 +63,7 @@ def export_openvino(
             lower.write_bytes(weights.read_bytes())
             upper.write_bytes(xml.read_bytes())
     if verbose is not False:
-        print(f"Saved artifact at '{filepath}'.")
+        say(f"Saved artifact at '{filepath}'.")
 
 
 def _check(openvino: Any, layer: Layer, endpoint: Any, file: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
+from tfkit.src.base.terminal import say
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.interop import keras, keras_contents, keras_hdf5
 from tfkit.src.interop.keras_archive import METADATA
@@ -79,7 +80,7 @@ class KerasFileEditor:
         else:
             self._read_own(path)
         kind = "model" if path.suffix == ".keras" else "weights"
-        print(f"{'Keras' if self._is_of_keras else 'tfkit'} {kind} file '{path}'")
+        say(f"{'Keras' if self._is_of_keras else 'tfkit'} {kind} file '{path}'")
 
     def _read_keras(self, path: Path) -> None:
         with keras.open_file(path) as reader:
@@ -109,11 +110,11 @@ class KerasFileEditor:
 
     def summary(self) -> None:
         """Prints the objects with their weights."""
-        print("Weights structure")
+        say("Weights structure")
         for depth, name, item in _lines(self.weights_dict, 1):
             is_weight = not isinstance(item, dict)
             text = f": shape={item.shape}, dtype={item.dtype}" if is_weight else ""
-            print(f"{'  ' * depth}{name}{text}")
+            say(f"{'  ' * depth}{name}{text}")
 
     @shortened
     def compare(self, reference_model: ModelLike) -> dict[str, Any]:
@@ -159,8 +160,8 @@ class KerasFileEditor:
             if group not in expected
         ]
         for error in errors:
-            print(error)
-        print(f"{len(errors)} differences, {matches} weights that are alike")
+            say(error)
+        say(f"{len(errors)} differences, {matches} weights that are alike")
         status = "error" if errors else "success"
         return {"status": status, "error_count": len(errors), "match_count": matches}
 

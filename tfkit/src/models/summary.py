@@ -14,7 +14,7 @@ from rich.console import Console, JustifyMethod
 from rich.markup import escape
 from rich.table import Table
 
-from tfkit.src.base import notebooks
+from tfkit.src.base import notebooks, terminal
 from tfkit.src.base.quoting import printable
 from tfkit.src.core.layer import Layer
 from tfkit.src.models.graph_config import operation_names
@@ -52,7 +52,9 @@ def print_summary(
     totals = [f"[bold] {title}:[/bold] {size}" for title, size in _totals(model).items()]
     lines = [f'[bold]Model: "{escape(printable(model.name))}"[/bold]', table, *totals]
     if print_fn is None and not notebooks.is_here():
-        console.print(*lines, sep="\n")
+        with console.capture() as capture:
+            console.print(*lines, sep="\n")
+        terminal.write(capture.get())
         return
     console = Console(
         width=line_length,

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-from tfkit.src.base import settings
+from tfkit.src.base import settings, terminal
 from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
@@ -33,15 +33,7 @@ def print_message(message: str, line_break: bool = True) -> None:
     if not settings.is_interactive_logging_enabled():
         logging.info("%s", message)
         return
-    text = message + "\n" if line_break else message
-    try:
-        sys.stdout.write(text)
-    except UnicodeEncodeError:
-        # A console that cannot show the bar's characters gets similar ones.
-        encoding = sys.stdout.encoding or "utf-8"
-        plain = text.replace(_DONE, "=").replace(_LEFT, "-").encode(encoding, errors="ignore")
-        sys.stdout.write(plain.decode(encoding))
-    sys.stdout.flush()
+    terminal.write(message + "\n" if line_break else message)
 
 
 # --- The bar -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tfkit.src.base.quoting import printable
+from tfkit.src.base.terminal import say
 from tfkit.src.interop import formats
 
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
             importlib.import_module(module)
     model = formats.load_model(args.source)
     model.save(args.target, overwrite=args.overwrite)
-    print(f"{printable(str(args.target))}: written")
+    say(f"{args.target}: written")
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.apps.cli.files import File, open_file, sort_key
-from tfkit.src.base.quoting import printable
+from tfkit.src.base.terminal import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     with open_file(args.old) as old, open_file(args.new) as new:
         lines = [*_different_texts(old, new), *_different_arrays(old, new)]
     for line in lines or ["no difference"]:
-        print(printable(line))
+        say(line)
     return 1 if lines else 0
 
 

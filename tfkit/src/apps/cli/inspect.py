@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.apps.cli.files import Contents, open_file, sort_key
-from tfkit.src.base.quoting import printable, quoted, shown
+from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.base.terminal import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +28,12 @@ def run(args: argparse.Namespace) -> int:
     with open_file(args.file) as file:
         contents, config, compiled = file.arrays, file.config, file.compiled
     if args.config:
-        print(json.dumps(config, indent=1))
+        say(json.dumps(config, indent=1))
         return 0
     kind = "weights" if config is None else "model"
-    print(f"{printable(str(args.file))}: {kind}, {file.format}")
+    say(f"{args.file}: {kind}, {file.format}")
     for line in [*_about_config(config), *_about_compile(compiled), *_tree(contents)]:
-        print(shown(line, _LONGEST_LINE))
+        say(shown(line, _LONGEST_LINE))
     return 0
 
 

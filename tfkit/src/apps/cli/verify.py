@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from tfkit.src.apps.cli.files import open_file
-from tfkit.src.base.quoting import printable
+from tfkit.src.base.terminal import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,5 +22,5 @@ def run(args: argparse.Namespace) -> int:
     """
     with open_file(args.file) as file:
         count = file.verify()
-    print(f"{printable(str(args.file))}: whole, {count}")
+    say(f"{args.file}: whole, {count}")
     return 0

@@ -1,0 +1,31 @@
+"""Text for standard output, whatever that can show."""
+
+from __future__ import annotations
+
+import sys
+
+from tfkit.src.base.quoting import printable
+
+# What the bars of a progress bar become where there are no such characters.
+_SIMILAR = str.maketrans("━─", "=-")
+
+
+def write(text: str) -> None:
+    """Writes a text to standard output, if there is one; characters that it lacks are escaped.
+
+    A process without a console, such as one of `pythonw` or a service, has no standard output.
+    """
+    if sys.stdout is None:
+        return
+    try:
+        sys.stdout.write(text)
+    except UnicodeEncodeError:
+        encoding = sys.stdout.encoding or "utf-8"
+        plain = text.translate(_SIMILAR).encode(encoding, errors="backslashreplace")
+        sys.stdout.write(plain.decode(encoding))
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """Writes lines to standard output, with control characters escaped: names may come from a file."""
+    write("".join(f"{printable(line)}\n" for line in text.split("\n")))
