@@ -422,8 +422,13 @@ def make_link(file):
     file.symlink_to(target)
 
 
-@pytest.mark.parametrize("change", [make_writable, make_link])
-def test_a_file_that_others_may_write_to_is_passed_over(change, folder):
+def make_pipe(file):
+    file.unlink()
+    os.mkfifo(file, 0o600)
+
+
+@pytest.mark.parametrize("change", [make_writable, make_link, make_pipe])
+def test_what_is_no_file_of_the_user_alone_is_passed_over(change, folder):
     program_cache.provide(["tfkit_0"], SHAPES)
     compile_one()
     program_cache.keep()

@@ -276,6 +276,24 @@ def test_links_are_refused(copy):
         tfkit.export.load(copy)
 
 
+@pytest.mark.parametrize("place", ["saved_model.pb", "variables/variables.index", "assets/more"])
+def test_pipes_are_refused(copy, place):
+    """To read one would wait for somebody who writes to it."""
+    (copy / place).unlink(missing_ok=True)
+    os.mkfifo(copy / place)
+    with pytest.raises(LoadError, match="a pipe, or the like"):
+        tfkit.export.load(copy)
+
+
+@pytest.mark.parametrize("kept", [0, 0.5, 0.9])
+@pytest.mark.parametrize("file", ["variables.index", "variables.data-00000-of-00001"])
+def test_a_folder_that_was_not_copied_whole(copy, file, kept):
+    path = copy / "variables" / file
+    os.truncate(path, int(path.stat().st_size * kept))
+    with pytest.raises(LoadError, match=f"SavedModel '{copy}' .* damaged or missing.* Copy"):
+        tfkit.export.load(copy)
+
+
 def test_a_vocabulary_that_is_no_asset_is_refused(copy):
     """The path that the initializer captures is made a constant of the graph."""
 

@@ -16,6 +16,7 @@ from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.captures import captured_variables
 from tfkit.src.export.saved_model import ENDPOINT
 from tfkit.src.export.scan import check_saved_model
+from tfkit.src.saving.errors import LoadError
 from tfkit.src.variables.variables import adopt
 
 
@@ -43,7 +44,7 @@ class TFSMLayer(Layer):
     Output shape: That of the endpoint.
 
     Raises:
-        LoadError: if the folder holds no SavedModel, or one with such operations.
+        LoadError: if the folder holds no SavedModel, one that is damaged, or one with such operations.
         ValueError: if the endpoint does not exist.
 
     Example:
@@ -72,7 +73,7 @@ class TFSMLayer(Layer):
         folder = os.path.abspath(filepath)
         if not trusted:
             check_saved_model(folder)
-        self._loaded = tf.saved_model.load(folder)
+        self._loaded = _load(folder)
         self.filepath = folder
         self.call_endpoint = call_endpoint
         self.call_training_endpoint = call_training_endpoint
@@ -132,6 +133,19 @@ class TFSMLayer(Layer):
             f"Layer '{self.name}' comes from the SavedModel {self.filepath!r} and has no configuration. "
             "Save its weights with `save_weights()`, or export it again."
         )
+
+
+def _load(folder: str) -> Any:
+    try:
+        return tf.saved_model.load(folder)
+    except MemoryError:
+        raise
+    except Exception as error:  # TensorFlow raises errors of any kind for damage.
+        raise LoadError(
+            f"SavedModel {folder!r} cannot be loaded: a file in it is damaged or missing, or this TensorFlow "
+            f"does not know what it contains. Copy the whole folder again, or export again. "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def _argument_names(trace: Any) -> list[str]:

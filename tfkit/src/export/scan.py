@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -33,6 +34,7 @@ def check_saved_model(folder: str) -> None:
     Raises:
         LoadError: with the reason.
     """
+    _check_files(folder)
     try:
         model = parse_saved_model(folder)  # The loader reads the same file.
     except OSError as error:
@@ -55,10 +57,18 @@ def check_saved_model(folder: str) -> None:
         name = asset.filename
         if not name or os.path.isabs(name) or ".." in name.replace("\\", "/").split("/"):
             raise _refusal(folder, f"an asset outside of its folder: {name!r}")
+
+
+def _check_files(folder: str) -> None:
+    """Raises an error for what is no plain file or folder: it leads elsewhere, or never ends."""
     for root, folders, files in os.walk(folder):
         for name in folders + files:
-            if os.path.islink(os.path.join(root, name)):
-                raise _refusal(folder, f"a link: {os.path.join(root, name)!r}")
+            path = os.path.join(root, name)
+            mode = os.lstat(path).st_mode
+            if stat.S_ISLNK(mode):
+                raise _refusal(folder, f"a link: {path!r}")
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise _refusal(folder, f"a pipe, or the like: {path!r}")
 
 
 def _refusal(folder: str, what: str) -> LoadError:

@@ -63,7 +63,8 @@ def checked_folder() -> Path | None:
 
 def read_own(path: Path) -> bytes | None:
     """Returns a file's contents; `None` unless it is a plain file that only the user can write to."""
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+    # To open a pipe would wait for somebody who writes to it.
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         is_own = status.st_uid == os.geteuid() and not _is_writable_to_others(status)
         return file.read() if is_own and stat.S_ISREG(status.st_mode) else None
