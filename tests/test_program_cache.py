@@ -106,6 +106,8 @@ def test_a_folder_that_others_may_write_to(tmp_path):
         (None, "not/absolute", "/nowhere/.cache/tfkit/programs"),
         ("/mine", "/shared", "/mine/programs"),
         ("~/mine", None, "/nowhere/mine/programs"),
+        ("on", None, "/nowhere/.cache/tfkit/programs"),
+        ("True", "/shared", "/shared/tfkit/programs"),
     ],
 )
 def test_where_it_is(chosen, shared, expected, monkeypatch):
@@ -119,7 +121,7 @@ def test_where_it_is(chosen, shared, expected, monkeypatch):
     assert cache_folder._root() == Path(expected)
 
 
-@pytest.mark.parametrize("value", ["off", "OFF", "0", ""])
+@pytest.mark.parametrize("value", ["off", "OFF", "0", "", "false", "no"])
 def test_it_is_switched_off(value, monkeypatch):
     monkeypatch.setenv("TFKIT_CACHE", value)
     assert cache_folder.is_switched_off()

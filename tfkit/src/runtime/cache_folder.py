@@ -24,7 +24,8 @@ if sys.platform != "win32":
     import grp
     import pwd
 
-_OFF = ("", "0", "off")
+_OFF = ("", "0", "off", "false", "no")
+_ON = ("1", "on", "true", "yes")  # In the place that holds without it.
 _MOST = 1 << 28  # bytes on disk, of all environments
 
 
@@ -93,7 +94,7 @@ def _root() -> Path | None:
     chosen = os.environ.get("TFKIT_CACHE", "")
     shared = os.environ.get("XDG_CACHE_HOME", "")
     try:
-        if chosen.lower() not in _OFF:
+        if chosen.lower() not in (*_OFF, *_ON):
             return Path(chosen).expanduser().absolute() / "programs"
         if os.path.isabs(shared):  # The standard requires that others are ignored.
             return Path(shared) / "tfkit" / "programs"
