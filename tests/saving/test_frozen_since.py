@@ -137,3 +137,38 @@ def test_the_scales_of_8_bits_are_no_change(tmp_path):
     model.save(tmp_path / "m.h5")
     loaded = tfkit.models.load_model(tmp_path / "m.h5")
     assert int(loaded.optimizer.iterations) == 1
+
+
+@tfkit.saving.register_keras_serializable("frozen_since")
+class OwnScale(tfkit.layers.Layer):
+    def __init__(self, start):
+        super().__init__()
+        self.start = start
+        self.factor = self.add_weight(shape=(), initializer=tfkit.initializers.Constant(start))
+
+    def call(self, inputs):
+        return inputs * self.factor
+
+
+@tfkit.saving.register_keras_serializable("frozen_since")
+class OwnModel(tfkit.Model):
+    def __init__(self, start):
+        super().__init__()
+        self.scale = OwnScale(start)
+
+    def call(self, inputs):
+        return self.scale(inputs)
+
+
+@pytest.mark.parametrize("make", [OwnScale, OwnModel])
+def test_a_frozen_part_whose_constructor_takes_no_trainable_stays_frozen(make, tmp_path):
+    own = make(2.0)
+    assert "trainable" not in own.get_config()
+    own.trainable = False
+    inputs = tfkit.Input((3,))
+    model = tfkit.Model(inputs, tfkit.layers.Dense(1)(own(inputs)))
+    model.save(tmp_path / "model.keras")
+    loaded = tfkit.models.load_model(tmp_path / "model.keras")
+    for each in (loaded, tfkit.models.clone_model(model)):
+        assert not each.layers[1].trainable
+        assert len(each.trainable_weights) == 2

@@ -28,7 +28,7 @@ from tfkit.src.models.naming import local_names
 from tfkit.src.models.quantization import QuantizesLayers
 from tfkit.src.models.summary import html_summary, print_summary
 from tfkit.src.registry import tables as registry
-from tfkit.src.registry.configuration import is_ours, owner_of, require_all
+from tfkit.src.registry.configuration import accepted, is_ours, owner_of, require_all
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.symbolic import masking
@@ -471,7 +471,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             config = super().get_config()
             if type(self).get_config is Model.get_config:
                 known = self._tfkit.arguments
-                config = {key: value for key, value in config.items() if known.accepts(key)}
+                config = accepted(self, known, config)
                 require_all(self, known, config)
             return config
         return {"name": self.name, "trainable": self.trainable, **graph_to_config(graph)}

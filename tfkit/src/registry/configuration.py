@@ -57,7 +57,7 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
     if owner is not base and not is_ours(owner):
         return {**config, **_extended(layer, base)}
     if owner is base:  # This makes `cls(**config)` work.
-        config = {name: value for name, value in config.items() if recorded.accepts(name)}
+        config = accepted(layer, recorded, config)
     # tfkit's own layers keep each argument as an attribute of the same name, which is saved: it is the
     # resolved object and follows later assignments. A user's attribute may be anything.
     builtin = registry.is_builtin(type(layer))
@@ -67,6 +67,21 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
                 value = getattr(layer, name)
             _add(config, name, value, layer, builtin, required=owner is base)
     return config
+
+
+def accepted(
+    layer: Recorded, recorded: ConstructorArguments, config: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns the part of a configuration that `from_config` accepts.
+
+    That a layer is frozen is accepted in any case, unless a user's `from_config` calls the constructor.
+    """
+    freezes = not layer.trainable and is_ours(owner_of(type(layer), "from_config"))
+    return {
+        name: value
+        for name, value in config.items()
+        if recorded.accepts(name) or (freezes and name == "trainable")
+    }
 
 
 def require_all(layer: Recorded, recorded: ConstructorArguments, config: dict[str, Any]) -> None:

@@ -118,7 +118,15 @@ def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
 
 
 def made_from(cls: type, arguments: dict[str, Any]) -> Any:
-    """Returns a new object; errors of its constructor get a note about the origin of the arguments."""
+    """Returns a new object; errors of its constructor get a note about the origin of the arguments.
+
+    A layer that is frozen says so in its configuration, even if its constructor has no such argument.
+    """
+    is_frozen = arguments.get("trainable") is False
+    if is_frozen and not ConstructorArguments(cls, (), {}).accepts("trainable"):
+        made = made_from(cls, {n: value for n, value in arguments.items() if n != "trainable"})
+        made.trainable = False
+        return made
     try:
         return cls(**arguments)
     except (TypeError, ValueError) as error:
