@@ -22,6 +22,7 @@ from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
+from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
 
 # Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
@@ -214,6 +215,7 @@ class _Renaming:
         if results:
             _rename_results(copy, results)
         if in_xla:
+            self._order_updates(copy)
             self._hold_places(copy)
             self._replace_by_equals(copy)
         copy.signature.name = ""
@@ -248,14 +250,24 @@ class _Renaming:
         for index, (node, place, held) in enumerate(list(computed_places(definition))):
             node.input[place] = self._insert(held, definition, f"p{index}", node.input[place])
 
-    def _insert(self, function: Any, definition: Any, prefix: str, argument: str) -> str:
-        """Adds the nodes of a function of one argument to another one, and returns its result.
+    def _order_updates(self, definition: Any) -> None:
+        """Lets gradients wait for products that read variables, so that XLA does not copy the variables."""
+        zeros: dict[tuple[Any, ...], str] = {}
+        for index, early in enumerate(list(early_gradients(definition))):
+            key = early.dtype, early.waited
+            if key not in zeros:
+                zeros[key] = self._insert(early.zero, definition, f"z{index}", *early.waited)
+            put_after(definition, early, zeros[key], f"u{index}")
+
+    def _insert(self, function: Any, definition: Any, prefix: str, *arguments: str) -> str:
+        """Adds the nodes of a function to another one, and returns its result.
 
         XLA's search for constants passes a call, whatever is inside.
         """
         inner, library = function.function_def, _library(function)
         names = {it.name: f"{prefix}_{index}" for index, it in enumerate(inner.node_def)}
-        names[inner.signature.input_arg[0].name] = argument
+        for each, argument in zip(inner.signature.input_arg, arguments, strict=True):
+            names[each.name] = argument
         for node in inner.node_def:
             copy = definition.node_def.add()
             copy.CopyFrom(node)
