@@ -86,6 +86,28 @@ def test_no_gradients_wait_for_each_other():
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+def test_products_that_are_each_the_gradient_of_the_other_factor(monkeypatch):
+    shapes = (24, 4), (4, 40)
+    factors = [tf.Variable(tf.random.stateless_normal(shape, [5, 6])) for shape in shapes]
+
+    def function():
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum((ROWS @ (factors[0] @ factors[1])) ** 2)  # As in LoRA.
+        for gradient, factor in zip(tape.gradient(loss, factors), factors, strict=True):
+            factor.assign_sub(0.01 * gradient)
+        return loss
+
+    assert set(early(function)) == {(24, 4), (4, 40)}
+    results = []
+    for program in programs(function, monkeypatch):
+        for factor, shape in zip(factors, shapes, strict=True):
+            factor.assign(tf.random.stateless_normal(shape, [5, 6]))
+        program()
+        results.append([factor.numpy() for factor in factors])
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_without_updates_nothing_waits():
     variables = kernels()
     assert early(lambda: ROWS @ variables[0] @ variables[1]) == {}

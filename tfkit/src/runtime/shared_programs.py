@@ -253,11 +253,12 @@ class _Renaming:
     def _order_updates(self, definition: Any) -> None:
         """Lets gradients wait for products that read variables, so that XLA does not copy the variables."""
         zeros: dict[tuple[Any, ...], str] = {}
+        users = list(definition.node_def)
         for index, early in enumerate(list(early_gradients(definition))):
             key = early.dtype, early.waited
             if key not in zeros:
                 zeros[key] = self._insert(early.zero, definition, f"z{index}", *early.waited)
-            put_after(definition, early, zeros[key], f"u{index}")
+            put_after(definition, users, early, zeros[key], f"u{index}")
 
     def _insert(self, function: Any, definition: Any, prefix: str, *arguments: str) -> str:
         """Adds the nodes of a function to another one, and returns its result.

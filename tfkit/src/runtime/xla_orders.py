@@ -63,16 +63,19 @@ def early_gradients(definition: Any) -> Iterator[EarlyGradient]:
             yield EarlyGradient(graph.result(gradient), dtype, waited, _zero(dtype, *dtypes))
 
 
-def put_after(definition: Any, early: EarlyGradient, zero: str, name: str) -> None:
-    """Subtracts a zero from an early gradient, for all nodes that use it.
+def put_after(
+    definition: Any, users: list[Any], early: EarlyGradient, zero: str, name: str
+) -> None:
+    """Subtracts a zero from an early gradient.
 
     Args:
         definition: the `FunctionDef`.
+        users: the nodes for which it is subtracted: not those that the zero is computed by.
         early: the gradient.
         zero: the reference to the zero.
         name: for the new node.
     """
-    for node in definition.node_def:
+    for node in users:
         node.input[:] = [f"{name}:z:0" if it == early.result else it for it in node.input]
     # Minus zero minus zero is minus zero; the sum would be zero.
     node = definition.node_def.add(name=name, op="Sub", input=[early.result, zero])
