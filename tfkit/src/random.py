@@ -20,6 +20,7 @@ from tfkit.src.base.per_thread import is_main
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry.dtypes import is_float, is_int, standardize_dtype
 from tfkit.src.runtime import dataset_functions, philox, replicas
+from tfkit.src.runtime.known_rows import as_many_rows
 from tfkit.src.runtime.variable_values import not_constant
 from tfkit.src.symbolic.tensors import symbolic_op
 from tfkit.src.variables import copying
@@ -495,7 +496,8 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
     else:
         pattern = [sizes[i] if size is None else size for i, size in enumerate(noise_shape)]
     kept = philox.at_least(rate, pattern, _draw_int32_seed(seed), inputs.dtype.name)
-    return tf.where(kept, inputs * tf.cast(1.0 / (1.0 - rate), inputs.dtype), 0)
+    outputs = tf.where(kept, inputs * tf.cast(1.0 / (1.0 - rate), inputs.dtype), 0)
+    return as_many_rows(outputs, inputs)
 
 
 @symbolic_op

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.runtime import tensorflow_faults, xla
+from tfkit.src.runtime.known_rows import has_rows
 from tfkit.src.symbolic.tensors import is_described
 
 # If the sum of its first step has fewer terms, a convolution is slower than TensorFlow's gradient.
@@ -100,7 +101,7 @@ def _kernel_gradient(
 
     def by_convolution() -> tf.Tensor:
         some_images, some_upstream = images, upstream
-        if batch is None:
+        if batch is None and not has_rows(images):
             some_images, some_upstream = map(tensorflow_faults.at_least_one_row, (images, upstream))
         gradient = tf.nn.conv2d(
             tf.transpose(some_images, [3, 1, 2, 0]),

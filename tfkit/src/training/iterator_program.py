@@ -75,7 +75,7 @@ class IteratorProgram(LoopProgram):
         def run() -> tuple[int, Logs]:
             if self._first is None:
                 self._position.assign(0)  # For an error in the data.
-                self._first = batches.iterator(self._preparation).get_next_as_optional()
+                self._first = self._next(batches.iterator(self._preparation), tf.constant(True))
             return self._run(batches, 1)
 
         try:
@@ -138,7 +138,7 @@ class IteratorProgram(LoopProgram):
 
         zero = tf.constant(0, "int64")
         with self._at(zero):
-            first = _next(iterator, zero < num_steps, given)
+            first = self._next(iterator, zero < num_steps, given)
         done, size, _, logs = self._loop(
             lambda index, size, batch, logs: batch.has_value(),
             body,
@@ -182,7 +182,7 @@ class IteratorProgram(LoopProgram):
         # A step may have no logs, or may have them before its last update.
         whole = [*effects.operations, *tf.nest.flatten(logs)]
         with tf.control_dependencies(whole), self._at(index):
-            return _next(iterator, index < num_steps)
+            return self._next(iterator, index < num_steps)
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
         """Runs a block of batches of one size as one XLA program; a batch of another size separately."""
@@ -219,7 +219,7 @@ class IteratorProgram(LoopProgram):
                 block.write(at, tensor) for block, tensor in zip(blocks, tensors, strict=True)
             )
             with tf.control_dependencies([ahead]), self._at(index + count + 1):
-                batch = _next(iterator, index + count + 1 < num_steps)
+                batch = self._next(iterator, index + count + 1 < num_steps)
             return count + 1, batch, blocks
 
         zero = tf.constant(0, "int64")
@@ -270,6 +270,22 @@ class IteratorProgram(LoopProgram):
                 )
 
         return self._loop_over(count, run)
+
+    def _next(self, iterator: Any, wanted: tf.Tensor, given: Any = None) -> Any:
+        """Returns the next batch as an `Optional`, or a given one; empty if there is none or none is wanted.
+
+        A batch without rows is left out, if the step cannot run it.
+        """
+
+        def read() -> Any:
+            batch = tf.cond(
+                wanted,
+                iterator.get_next_as_optional,
+                lambda: tf.experimental.Optional.empty(iterator.element_spec),
+            )
+            return _skip_empty(iterator, batch) if self.trace.relies_on_rows else batch
+
+        return read() if given is None else tf.cond(given.has_value(), lambda: given, read)
 
     def _tensors(self, batch: Any) -> list[Any]:
         """Returns the tensors that the step takes, of a batch as it was read."""
@@ -335,17 +351,31 @@ class _Effects:
         self.operations = [op for op in added if op.op_def.is_stateful]
 
 
-def _next(iterator: Any, wanted: tf.Tensor, given: Any = None) -> Any:
-    """Returns the next batch as an `Optional`, empty if there is none or none is wanted; or a given batch."""
+def _skip_empty(iterator: Any, batch: Any) -> Any:
+    """Returns a batch as it was read, or the next one that has rows."""
 
-    def read() -> Any:
+    def is_empty(batch: Any) -> tf.Tensor:
         return tf.cond(
-            wanted,
-            iterator.get_next_as_optional,
-            lambda: tf.experimental.Optional.empty(iterator.element_spec),
+            batch.has_value(), lambda: tf.reduce_min(_sizes(batch)) == 0, lambda: tf.constant(False)
         )
 
-    return read() if given is None else tf.cond(given.has_value(), lambda: given, read)
+    def read(batch: Any) -> Any:
+        message = "All tensors of a batch must have as many rows as the others. Some have none."
+        check = tf.debugging.assert_equal(
+            tf.reduce_max(_sizes(batch)), tf.zeros([], "int64"), message
+        )
+        with tf.control_dependencies([check]):
+            return (iterator.get_next_as_optional(),)
+
+    return tf.while_loop(is_empty, read, (batch,), parallel_iterations=1)[0]
+
+
+def _sizes(batch: Any) -> tf.Tensor:
+    """Returns the number of rows of each tensor of a batch as it was read."""
+    value = batch.get_value()
+    tensors = tf.nest.flatten(value.batch if isinstance(value, Prepared) else value)
+    sizes = [batch_size_of([tensor]) for tensor in tensors if tensor is not None]
+    return tf.stack([tf.cast(size, "int64") for size in sizes])
 
 
 def _num_rows(batch: Any) -> tf.Tensor:

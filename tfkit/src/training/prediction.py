@@ -54,7 +54,10 @@ class PredictProgram:
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
-        return self._located(self._run_batch, *tf.nest.flatten(batch))
+        tensors = tf.nest.flatten(batch)
+        if self.trace.relies_on_rows and any(0 in it.shape[:1] for it in tensors):
+            return self._located(self.trace.run_eagerly, tensors)
+        return self._located(self._run_batch, *tensors)
 
     def _located(self, run: Callable[..., Any], *arguments: Any) -> Any:
         """Runs a call; an error of a kernel names the layer."""

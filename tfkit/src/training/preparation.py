@@ -166,6 +166,7 @@ class RestOfStep(StepTrace):
         self.finish, self.watch, self.version = whole.finish, whole.watch, whole.version
         self.programs = whole.programs
         self.graph, self.known_size = whole.graph, whole.known_size
+        self.relies_on_rows = whole.relies_on_rows
         self.preparation = preparation
         cut = preparation._cut
 

@@ -14,6 +14,7 @@ from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import default_variable_creator_v2, last_variable_creator
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
+from tfkit.src.runtime.known_rows import have_rows
 from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
 
 
@@ -53,6 +54,7 @@ class StepTrace:
         version: the version of the settings that the trace has read, for `Programs`.
         programs: the programs that run the trace, by their class.
         is_distributed: whether the replicas of a strategy run the step together.
+        relies_on_rows: whether the step is for batches of one row and more only.
     """
 
     def __init__(self, step: Step, structure: Any, known_size: int | None = None) -> None:
@@ -65,11 +67,16 @@ class StepTrace:
         self.version = -1
         self.programs: dict[type, Any] = {}
 
+        # The replicas of a strategy may get batches without rows.
+        may_rely = step.scope is contextlib.nullcontext and step.program is None
+        self.relies_on_rows = False
+
         def flat_step(*tensors: Any) -> Any:
             if known_size is not None:
                 tensors = tuple(_with_size(tensor, known_size) for tensor in tensors)
-            with self.watch:
+            with self.watch, have_rows(tensors if may_rely else ()) as known:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
+            self.relies_on_rows = self.relies_on_rows or known.were_used
             return tf.nest.map_structure(_as_tensor, results)
 
         self._begin(flat_step, step.scope)
@@ -123,6 +130,10 @@ class StepTrace:
         if not self.guarded.is_needed:
             return outputs
         return tf.cond(accepted, lambda: outputs, lambda: self(*tensors))
+
+    def run_eagerly(self, tensors: list[Any]) -> Any:
+        """Returns the results for a batch's tensors, which may have no rows."""
+        return self._flat_step(*tensors)
 
     def check_shapes(self, batch_size: int) -> None:
         """Traces the step once more, for a number of rows.

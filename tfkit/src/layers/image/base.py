@@ -14,6 +14,8 @@ from tfkit.src.core.typing import LayerOptions, NamedOptions
 from tfkit.src.ops.bounding_boxes import FORMATS, convert_format, densify
 from tfkit.src.ops.image_geometry import as_batch
 from tfkit.src.ops.shaping import static_or_dynamic_shape
+from tfkit.src.registry.tables import is_builtin
+from tfkit.src.runtime.known_rows import as_many_rows
 
 
 class NamedBoxedOptions(NamedOptions, total=False):
@@ -111,8 +113,8 @@ class ImageLayer(Layer):
         self._check_rank(images)
         drawn = self.get_random_transformation(data, training=training)
         if not isinstance(data, Mapping):
-            return self.transform_images(images, drawn, training=training)
-        outputs = dict(data, images=self.transform_images(images, drawn, training=training))
+            return self._changed(images, drawn, training)
+        outputs = dict(data, images=self._changed(images, drawn, training))
         if "labels" in data:
             outputs["labels"] = self.transform_labels(data["labels"], drawn, training=training)
         if "segmentation_masks" in data:
@@ -131,6 +133,12 @@ class ImageLayer(Layer):
                 {name: value[0] for name, value in boxes.items()} if single else boxes
             )
         return outputs
+
+    def _changed(self, images: Any, drawn: Any, training: Any) -> Any:
+        outputs = self.transform_images(images, drawn, training=training)
+        # A layer of a user's may drop images.
+        keeps_rows = images.shape.rank == 4 and is_builtin(type(self))
+        return as_many_rows(outputs, images) if keeps_rows else outputs
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
         """Draws the random numbers of a call.

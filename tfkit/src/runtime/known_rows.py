@@ -1,0 +1,184 @@
+"""Finds tensors that certainly have rows, so that no operations are spent on those that might have none.
+
+Kernels that fail for 0 rows get a dozen operations around them where the number of rows is unknown. In the
+steps of `fit`, `evaluate` and `predict` each batch has at least one row, and most operations keep the rows:
+from a tensor the way leads back through these to the batch. What is not known to keep them ends the search.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+# Their result has the rows of their first input: what works element by element, on windows, or adds borders.
+_KEEPING = frozenset(
+    (
+        "Abs",
+        "Cast",
+        "Elu",
+        "EnsureShape",
+        "Erf",
+        "Exp",
+        "Identity",
+        "LeakyRelu",
+        "Neg",
+        "Relu",
+        "Relu6",
+    )
+    + (
+        "Rsqrt",
+        "Selu",
+        "Sigmoid",
+        "Softmax",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Square",
+        "StopGradient",
+    )
+    + (
+        "Tanh",
+        "AvgPool",
+        "AvgPool3D",
+        "BiasAdd",
+        "Conv2D",
+        "Conv3D",
+        "DepthwiseConv2dNative",
+        "MaxPool",
+    )
+    + ("MaxPool3D", "MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
+)
+# Their inputs are repeated along axes of size 1 to one shape.
+_BROADCASTING = frozenset(
+    (
+        "AddN",
+        "AddV2",
+        "Maximum",
+        "Minimum",
+        "Mul",
+        "RealDiv",
+        "SelectV2",
+        "SquaredDifference",
+        "Sub",
+    )
+)
+# By type: attributes that must not be set, so that the rows are those of the first input.
+_PRODUCTS = {"BatchMatMulV2": (), "MatMul": ("transpose_a",)}
+_TRANSPOSED = frozenset(("Conv2DBackpropInput", "Conv3DBackpropInputV2"))
+_REDUCING = frozenset(("Max", "Mean", "Min", "Sum"))
+_FARTHEST = 200  # Operations on one way back.
+
+
+@dataclasses.dataclass
+class KnownRows:
+    """What is known of the tensors of a trace.
+
+    Attributes:
+        were_used: whether an operation relies on the rows of the batch.
+    """
+
+    answers: dict[str, bool]
+    were_used: bool = False
+
+
+_traces: weakref.WeakKeyDictionary[Any, KnownRows] = weakref.WeakKeyDictionary()
+
+
+@contextlib.contextmanager
+def have_rows(tensors: Iterable[Any]) -> Iterator[KnownRows]:
+    """Context manager in which tensors of the trace in progress are known to have at least one row each.
+
+    In eager mode nothing is noted.
+    """
+    if tf.executing_eagerly():
+        yield KnownRows({})
+        return
+    graph = tf.compat.v1.get_default_graph()
+    known = _traces[graph] = KnownRows(
+        {it.name: True for it in tensors if isinstance(it, tf.Tensor)}
+    )
+    try:
+        yield known
+    finally:
+        del _traces[graph]
+
+
+def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
+    """Returns a tensor, which has as many rows as another one that it was computed from."""
+    known = None if tf.executing_eagerly() else _traces.get(tf.compat.v1.get_default_graph())
+    if known is not None and _search(other, known.answers, _FARTHEST):
+        known.answers[tensor.name] = True
+    return tensor
+
+
+def has_rows(tensor: tf.Tensor) -> bool:
+    """Whether a tensor of the trace in progress has a row in each run: then the trace relies on it."""
+    if tf.executing_eagerly():
+        return False
+    known = _traces.get(tensor.graph)
+    if known is None or not _search(tensor, known.answers, _FARTHEST):
+        return False
+    known.were_used = True
+    return True
+
+
+def _search(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
+    name = tensor.name
+    if name not in answers:
+        answers[name] = farthest > 0 and _follows(tensor, answers, farthest - 1)
+    return answers[name]
+
+
+def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
+    """Whether the inputs of a tensor's operation have rows, and hence the tensor."""
+    kind, inputs = tensor.op.type, tensor.op.inputs
+    ranks = [it.shape.rank for it in inputs]
+    if not tensor.shape.rank or not inputs:
+        return False
+
+    def first_has_rows() -> bool:
+        return _search(inputs[0], answers, farthest)
+
+    if kind in _KEEPING:
+        return first_has_rows()
+    if kind == "IdentityN":
+        return _search(inputs[tensor.value_index], answers, farthest)
+    if kind in _PRODUCTS and not any(tensor.op.get_attr(name) for name in _PRODUCTS[kind]):
+        return first_has_rows()
+    if kind in _TRANSPOSED:
+        return _search(inputs[2], answers, farthest)
+    if kind in ("GatherV2", "ResourceGather"):
+        of_first = kind == "ResourceGather" or tf.get_static_value(inputs[2]) == 0
+        of_first = of_first and not tensor.op.get_attr("batch_dims")
+        return of_first and bool(ranks[1]) and _search(inputs[1], answers, farthest)
+    if kind == "FusedBatchNormV3":
+        return tensor.value_index == 0 and first_has_rows()
+    if kind in _BROADCASTING:
+        return None not in ranks and all(
+            rank < tensor.shape.rank or it.shape[0] or _search(it, answers, farthest)
+            for it, rank in zip(inputs, ranks, strict=True)
+        )
+    if kind == "ConcatV2":
+        return any(_search(it, answers, farthest) for it in inputs[:-1])
+    if kind in _REDUCING:
+        return _are_inner(tf.get_static_value(inputs[1]), ranks[0]) and first_has_rows()
+    if kind == "ExpandDims":
+        return _are_inner(tf.get_static_value(inputs[1]), tensor.shape.rank) and first_has_rows()
+    if kind == "Squeeze":
+        return _are_inner(tensor.op.get_attr("squeeze_dims"), ranks[0]) and first_has_rows()
+    if kind == "Reshape":  # As many elements before as after.
+        return bool(inputs[0].shape[1:].num_elements()) and first_has_rows()
+    return False
+
+
+def _are_inner(axes: Any, rank: int | None) -> bool:
+    """Whether axes are known, and the first is not among them."""
+    if not rank or axes is None or np.size(axes) == 0:
+        return False
+    return bool((np.ravel(axes) % rank != 0).all())
