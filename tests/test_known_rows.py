@@ -146,7 +146,7 @@ def batches(sizes):
 
 
 def test_steps_of_models_spend_nothing_on_batches_without_rows():
-    model = image_model(keras.layers.RandomFlip(), keras.layers.RandomRotation(0.1))
+    model = image_model(keras.layers.RandomRotation(0.1), keras.layers.RandomFlip())
     model.fit(X, Y, verbose=0)
     model.evaluate(X, Y, verbose=0)
     model.predict(X, verbose=0)
