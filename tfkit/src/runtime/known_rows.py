@@ -16,57 +16,19 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-# Their result has the rows of their first input: what works element by element, on windows, or adds borders.
+# Their result has the rows of their first input.
 _KEEPING = frozenset(
-    (
-        "Abs",
-        "Cast",
-        "Elu",
-        "EnsureShape",
-        "Erf",
-        "Exp",
-        "Identity",
-        "LeakyRelu",
-        "Neg",
-        "Relu",
-        "Relu6",
-    )
-    + (
-        "Rsqrt",
-        "Selu",
-        "Sigmoid",
-        "Softmax",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Square",
-        "StopGradient",
-    )
-    + (
-        "Tanh",
-        "AvgPool",
-        "AvgPool3D",
-        "BiasAdd",
-        "Conv2D",
-        "Conv3D",
-        "DepthwiseConv2dNative",
-        "MaxPool",
-    )
-    + ("MaxPool3D", "MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
+    ("Cast", "EnsureShape", "Identity", "StopGradient")
+    + ("Abs", "Erf", "Exp", "Neg", "Rsqrt", "Sqrt", "Square", "Tanh")
+    + ("Elu", "LeakyRelu", "Relu", "Relu6", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign")
+    + ("BiasAdd", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
+    + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D")
+    + ("MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
 )
 # Their inputs are repeated along axes of size 1 to one shape.
 _BROADCASTING = frozenset(
-    (
-        "AddN",
-        "AddV2",
-        "Maximum",
-        "Minimum",
-        "Mul",
-        "RealDiv",
-        "SelectV2",
-        "SquaredDifference",
-        "Sub",
-    )
+    ("AddN", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SelectV2")
+    + ("SquaredDifference", "Sub")
 )
 # By type: attributes that must not be set, so that the rows are those of the first input.
 _PRODUCTS = {"BatchMatMulV2": (), "MatMul": ("transpose_a",)}
@@ -77,9 +39,10 @@ _FARTHEST = 200  # Operations on one way back.
 
 @dataclasses.dataclass
 class KnownRows:
-    """What is known of the tensors of a trace.
+    """The tensors of a trace that are known to have rows, or not to be known.
 
     Attributes:
+        answers: by a tensor's name, whether it certainly has rows.
         were_used: whether an operation relies on the rows of the batch.
     """
 
