@@ -20,6 +20,8 @@ from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
 from typing import Any
 
+from tfkit.src.borrowed.library_pages import give_back_library_pages
+
 _LATER = re.compile(
     r"tensorflow\.(_api\.v2\.(compat\.v2\.)*profiler\.experimental|python\.keras\.models)"
 )
@@ -95,3 +97,4 @@ with _withheld("keras.src.optimizers"), _loaded_later(), _without_collections():
     import tensorflow as tensorflow
 
     _forget_sources()
+    give_back_library_pages(os.path.dirname(tensorflow.__file__))
