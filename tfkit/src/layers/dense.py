@@ -15,6 +15,7 @@ from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
+from tfkit.src.runtime.xla_halves import may_be_halved
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 
@@ -25,7 +26,10 @@ def _product(inputs: Any, kernel: Any) -> tf.Tensor:
         return sparse.product(inputs, kernel)
     if is_described() and isinstance(inputs, tf.Tensor):
         return described([*inputs.shape[:-1], kernel.shape[-1]], inputs.dtype)
-    return tf.matmul(inputs, kernel) if inputs.shape.rank == 2 else tf.tensordot(inputs, kernel, 1)
+    if inputs.shape.rank != 2:
+        return tf.tensordot(inputs, kernel, 1)
+    with may_be_halved(kernel.shape):
+        return tf.matmul(inputs, kernel)
 
 
 class Dense(Quantizable):

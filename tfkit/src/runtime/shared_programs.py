@@ -22,6 +22,7 @@ from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
 from tfkit.src.runtime.xla_equals import equal_of
+from tfkit.src.runtime.xla_halves import halves_of
 from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
 
@@ -285,7 +286,7 @@ class _Renaming:
         """Replaces operations by functions that XLA compiles faster."""
         replaced = set()
         for node in definition.node_def:
-            if equal := equal_of(node):
+            if equal := halves_of(node) or equal_of(node):
                 dtype = node.attr["T"].type
                 node.op = "PartitionedCall"
                 node.attr.clear()

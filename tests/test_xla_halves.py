@@ -1,0 +1,58 @@
+"""Products in two halves of their rows, in steps that XLA compiles: the same numbers for any rows."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfkit as keras
+from tfkit.src.runtime import xla_halves
+from tfkit.src.runtime.known_rows import have_rows
+
+
+def products(shape, in_step=True):
+    """Returns the nodes of products in a traced call of a dense layer with a kernel of a shape."""
+    dense = keras.layers.Dense(shape[1])
+    dense.build((None, shape[0]))
+
+    def call(x):
+        if not in_step:
+            return dense(x)
+        with have_rows([x]):
+            return dense(x)
+
+    function = tf.function(call, autograph=False)
+    graph = function.get_concrete_function(tf.TensorSpec([None, shape[0]])).graph.as_graph_def()
+    return [node for node in graph.node if node.op == "MatMul"]
+
+
+@pytest.mark.parametrize("num_rows", [1, 31, 38, 39, 64, 65, 99, 130])
+def test_halves_are_equal_to_the_whole(num_rows):
+    (node,) = products((256, 256))
+    halves = tf.function(xla_halves.halves_of(node), jit_compile=True, autograph=False)
+    left, right = np.random.default_rng(0).normal(size=(2, 256, 256)).astype("float32")
+    left = tf.constant(left[:num_rows])
+    given = halves(left, tf.constant(right))
+    assert given.shape == (num_rows, 256)
+    np.testing.assert_allclose(given, left @ right, rtol=1e-5, atol=256 * 1.2e-7)
+
+
+def test_only_products_of_steps_that_gain_by_it_have_halves():
+    assert xla_halves.halves_of(*products((64, 784)))
+    assert not xla_halves.halves_of(*products((784, 64)))  # Halves of the left would be copied.
+    assert not xla_halves.halves_of(*products((16, 32)))  # Too small.
+    assert not xla_halves.halves_of(*products((1024, 1024)))  # Both cores work on it.
+    assert not xla_halves.halves_of(*products((256, 256), in_step=False))
+
+
+def test_a_program_with_halves_trains_as_one_without_xla():
+    x = np.random.default_rng(1).normal(size=(160, 256)).astype("float32")
+    weights = []
+    for compiles in (True, False):
+        keras.utils.set_random_seed(0)
+        model = keras.Sequential(
+            [keras.layers.Dense(256, activation="tanh"), keras.layers.Dense(1)]
+        )
+        model.compile("sgd", "mse", jit_compile=compiles)
+        model.fit(x, x[:, :1], batch_size=64, epochs=2, shuffle=False, verbose=0)
+        weights.append(model.layers[0].kernel.numpy())
+    np.testing.assert_allclose(*weights, rtol=1e-4, atol=1e-6)
