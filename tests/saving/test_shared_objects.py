@@ -1,5 +1,6 @@
 """Objects that a model holds twice are one object again when a file is loaded."""
 
+import zipfile
 from typing import Any
 
 import h5py
@@ -56,15 +57,38 @@ def test_a_layer_that_is_passed_twice(
     assert len(loaded.weights) == (2 if is_shared else 4)
 
 
+@pytest.mark.parametrize("ending", ["h5", "keras"])
 @pytest.mark.parametrize(("is_shared", "times"), [(True, 2), (False, 0)])
-def test_a_file_numbers_what_is_shared(is_shared: bool, times: int, tmp_path: Any) -> None:
+def test_a_file_numbers_what_is_shared(
+    is_shared: bool, times: int, ending: str, tmp_path: Any
+) -> None:
     first, second = tfkit.layers.Dense(2), tfkit.layers.Dense(2)
     twice = Recorded(first, first if is_shared else second)
-    tfkit.Sequential([tfkit.Input((2,)), twice]).save(tmp_path / "model.h5")
-    with h5py.File(tmp_path / "model.h5") as file:
-        text = file["config"][()].tobytes()
+    path = tmp_path / f"model.{ending}"
+    tfkit.Sequential([tfkit.Input((2,)), twice]).save(path)
+    text = _config(path)
     assert text.count(b'"shared_object_id": 1') == times
     assert (b"shared_object_id" in text) == is_shared
+
+
+def test_a_keras_file_of_the_same_model_has_the_same_text(tmp_path: Any) -> None:
+    texts, models = set(), []
+    for i in range(2):
+        rate = tfkit.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
+        layers = [tfkit.Input((2,), name="x"), tfkit.layers.Dense(2, name="dense")]
+        models.append(tfkit.Sequential(layers, name="model"))
+        models[i].compile(tfkit.optimizers.Adam(rate, name="adam"), tfkit.losses.Huber())
+        models[i].save(tmp_path / f"{i}.keras")
+        texts.add(_config(tmp_path / f"{i}.keras"))
+    assert len(texts) == 1
+
+
+def _config(path: Any) -> bytes:
+    if path.suffix == ".keras":
+        with zipfile.ZipFile(path) as archive:
+            return archive.read("config.json")
+    with h5py.File(path) as file:
+        return file["config"][()].tobytes()
 
 
 def test_a_model_with_an_argument_that_no_file_can_hold_is_refused_when_it_is_saved(

@@ -437,6 +437,8 @@ def save_model(
         config = keras_config.to_keras(serialization.serialize_uncompiled(model))
         if compiled:
             config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
+    # Numbers, not addresses in memory: a model that is saved twice has the same text.
+    config = serialization.numbered_shared_objects(config)
     metadata = {
         "keras_version": _FORMAT_OF,
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
