@@ -37,6 +37,8 @@ KEEPING = {
     "one axis more": lambda x, other: tf.expand_dims(x, 1),
     "and less": lambda x, other: tf.squeeze(tf.expand_dims(x, 1), 1),
     "product": lambda x, other: tf.matmul(tf.reshape(x, [-1, 48]), tf.ones([48, 2])),
+    "products with the same": lambda x, other: tf.matmul(x, tf.ones([1, 4, 3, 2])),
+    "products of two": lambda x, other: tf.matmul(x, tf.abs(x), transpose_b=True),
     "entries of a table": lambda x, other: tf.gather(TABLE, tf.cast(x, "int32")),
     "noted": lambda x, other: as_many_rows(other, x),
 }
@@ -49,6 +51,10 @@ NOT_KEEPING = {
     "unknown axes": lambda x, other: tf.reduce_mean(x, tf.shape(x)[:1] * 0)[1:],
     "first axis removed": lambda x, other: tf.squeeze(tf.slice(x, [0, 0, 0, 0], [1, 4, 4, 0]), 0),
     "a form without elements": lambda x, other: tf.reshape(x[..., :0], [-1, 3]),
+    "products with another": lambda x, other: tf.matmul(x, other, transpose_b=True),
+    "products for another": lambda x, other: tf.matmul(
+        tf.reshape(x, [-1, 48]), tf.reshape(other, [-1, 48, 1])
+    ),
     "transposed product": lambda x, other: tf.matmul(x[0, 0, :, :0], x[0, 0], transpose_a=True),
     "entries for others": lambda x, other: tf.gather(TABLE, tf.cast(other, "int32")),
     "noted for another": lambda x, other: as_many_rows(x[1:], other),
@@ -90,6 +96,20 @@ def test_nothing_is_known_outside_of_a_step():
 
     trace(tf.ones([2, 2]))
     assert not has_rows(tf.ones([2, 2]))
+
+
+def test_nothing_is_known_of_a_tensor_with_a_value():
+    images = tf.ones([2, 4, 4, 3])
+    rotation = keras.layers.RandomRotation(0.1)
+
+    @tf.function(autograph=False)
+    def trace(x):
+        with have_rows([x]):
+            assert not has_rows(images)
+            assert as_many_rows(x[1:], images).shape[0] == 1
+            return x + tf.reduce_mean(rotation(images, training=True))
+
+    assert trace(tf.ones([2, 2])).shape == (2, 2)
 
 
 # --- Models ---------------------------------------------------------------------------------------------
@@ -184,3 +204,28 @@ def test_a_layer_that_may_drop_rows_keeps_what_helps_those_without():
     model.compile("sgd", lambda y, p: tf.reduce_sum(p) * 0.0 + 1.0)
     assert model.evaluate(X, Y, verbose=0) == 1.0
     assert kernels_with_help(model) == 3
+
+
+class Interruption(Exception):
+    """Ends a training."""
+
+
+def test_a_training_is_continued_after_the_batches_that_were_left_out(tmp_path):
+    def interrupt(batch, logs):
+        if batch == 2:
+            raise Interruption
+
+    interrupting = keras.callbacks.LambdaCallback(on_train_batch_end=interrupt)
+    weights = []
+    for is_interrupted in (False, True):
+        backup = keras.callbacks.BackupAndRestore(tmp_path / str(is_interrupted), save_freq=1)
+        if is_interrupted:
+            with pytest.raises(Interruption):
+                image_model().fit(
+                    batches([2, 0, 2, 3]), verbose=0, callbacks=[backup, interrupting]
+                )
+        model = image_model()
+        model.fit(batches([2, 0, 2, 3]), verbose=0, callbacks=[backup])
+        weights.append(model.get_weights())
+    for a, b in zip(*weights, strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -60,6 +60,24 @@ def test_a_short_answer_of_the_system_gives_nothing_back() -> None:
     assert not library_pages.is_as_in_file(io.BytesIO(bytes(8 * 8)), 0, 9 * mmap.PAGESIZE)
 
 
+def test_a_system_that_knows_of_no_pages_gives_nothing_back() -> None:
+    assert not library_pages.is_as_in_file(io.BytesIO(bytes(8 * 9)), 0, 9 * mmap.PAGESIZE)
+
+
+@LINUX
+def test_libraries_in_a_folder_behind_a_link_are_found(tmp_path, monkeypatch) -> None:
+    folder, link = tmp_path / "a folder ü", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder)
+    asked = []
+    monkeypatch.setattr(library_pages, "is_as_in_file", lambda *mapping: asked.append(mapping))
+    with open(folder / "library.so", "w+b") as file:
+        file.truncate(16 << 20)
+        with mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ):
+            library_pages.give_back_library_pages(str(link))
+    assert [size for _, _, size in asked] == [16 << 20]
+
+
 def test_only_large_read_only_mappings_of_files_in_the_folder_are_found() -> None:
     lines = b"""\
 7f0000000000-7f0001000000 r--p 00000000 08:01 11    /env/tensorflow/libtensorflow_cc.so.2

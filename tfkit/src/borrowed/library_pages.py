@@ -37,7 +37,8 @@ def give_back_library_pages(folder: str) -> None:
     ):
         advise = ctypes.CDLL(None).madvise
         advise.argtypes = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int
-        for start, size in read_only_mappings(maps, os.path.join(folder, "")):
+        # The system names files without symbolic links.
+        for start, size in read_only_mappings(maps, os.path.join(os.path.realpath(folder), "")):
             if is_as_in_file(pages, start, size):
                 advise(start, size, mmap.MADV_DONTNEED)
 
@@ -53,7 +54,9 @@ def read_only_mappings(maps: BinaryIO, folder: str) -> Iterator[tuple[int, int]]
 
 
 def is_as_in_file(pages: BinaryIO, start: int, size: int) -> bool:
-    """Whether the process has changed no page of a mapping of a file.
+    """Whether pages of a mapping of a file are present, and the process has changed none.
+
+    A system that does not know of the pages, as an emulator may not, says that none is present.
 
     Args:
         pages: the file `/proc/self/pagemap`, which has 64 bits for each page.
@@ -63,4 +66,5 @@ def is_as_in_file(pages: BinaryIO, start: int, size: int) -> bool:
     pages.seek(start // mmap.PAGESIZE * 8)
     flags = np.frombuffer(pages.read(size // mmap.PAGESIZE * 8), np.uint64)
     is_changed = (flags & _SWAPPED != 0) | (flags & _PRESENT != 0) & (flags & _OF_FILE == 0)
-    return flags.size == size // mmap.PAGESIZE and not is_changed.any()
+    is_known = flags.size == size // mmap.PAGESIZE and (flags & _PRESENT != 0).any()
+    return bool(is_known and not is_changed.any())

@@ -30,8 +30,6 @@ _BROADCASTING = frozenset(
     ("AddN", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SelectV2")
     + ("SquaredDifference", "Sub")
 )
-# By type: attributes that must not be set, so that the rows are those of the first input.
-_PRODUCTS = {"BatchMatMulV2": (), "MatMul": ("transpose_a",)}
 _TRANSPOSED = frozenset(("Conv2DBackpropInput", "Conv3DBackpropInputV2"))
 _REDUCING = frozenset(("Max", "Mean", "Min", "Sum"))
 _FARTHEST = 200  # Operations on one way back.
@@ -79,21 +77,24 @@ def is_step() -> bool:
 
 def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     """Returns a tensor, which has as many rows as another one that it was computed from."""
-    known = None if tf.executing_eagerly() else _traces.get(tf.compat.v1.get_default_graph())
-    if known is not None and _search(other, known.answers, _FARTHEST):
+    known = _known_of(tensor)
+    if known is not None and known is _known_of(other) and _search(other, known.answers, _FARTHEST):
         known.answers[tensor.name] = True
     return tensor
 
 
 def has_rows(tensor: tf.Tensor) -> bool:
     """Whether a tensor of the trace in progress has a row in each run: then the trace relies on it."""
-    if tf.executing_eagerly():
-        return False
-    known = _traces.get(tensor.graph)
+    known = _known_of(tensor)
     if known is None or not _search(tensor, known.answers, _FARTHEST):
         return False
     known.were_used = True
     return True
+
+
+def _known_of(tensor: tf.Tensor) -> KnownRows | None:
+    """Returns what is known in the trace of a tensor; `None` for a tensor with a value."""
+    return _traces.get(tensor.graph) if tf.is_symbolic_tensor(tensor) else None
 
 
 def _search(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
@@ -117,8 +118,8 @@ def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool
         return first_has_rows()
     if kind == "IdentityN":
         return _search(inputs[tensor.value_index], answers, farthest)
-    if kind in _PRODUCTS and not any(tensor.op.get_attr(name) for name in _PRODUCTS[kind]):
-        return first_has_rows()
+    if kind == "MatMul":
+        return not tensor.op.get_attr("transpose_a") and first_has_rows()
     if kind in _TRANSPOSED:
         return _search(inputs[2], answers, farthest)
     if kind in ("GatherV2", "ResourceGather"):
@@ -127,7 +128,8 @@ def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool
         return of_first and bool(ranks[1]) and _search(inputs[1], answers, farthest)
     if kind == "FusedBatchNormV3":
         return tensor.value_index == 0 and first_has_rows()
-    if kind in _BROADCASTING:
+    # The axes before those of matrices are repeated, too.
+    if kind in _BROADCASTING or (kind == "BatchMatMulV2" and tensor.shape.rank > 2):
         return None not in ranks and all(
             rank < tensor.shape.rank or it.shape[0] or _search(it, answers, farthest)
             for it, rank in zip(inputs, ranks, strict=True)

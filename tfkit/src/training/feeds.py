@@ -230,8 +230,11 @@ class DatasetFeed:
             if program is not before or out_of != self._out_of:
                 program.expect(out_of, self.data.known_size)
                 self._out_of = out_of
-            done, logs = program.run(self._iterator, num_steps)
-        self._taken += done
+            batches = self._iterator
+            assert batches is not None
+            left_out = batches.left_out
+            done, logs = program.run(batches, num_steps)
+        self._taken += done + batches.left_out - left_out
         self._ran_out = done < num_steps or self.left == 0
         return done, logs
 

@@ -47,6 +47,8 @@ class IteratorProgram(LoopProgram):
         # Batches of a block that were read, but have not run: for errors in the data.
         with tf.init_scope():
             self._ahead = tf.Variable(0, trainable=False, dtype="int64")
+            # Batches without rows that the program in progress has read, and not run.
+            self._left_out = tf.Variable(0, trainable=False, dtype="int64")
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
@@ -75,7 +77,9 @@ class IteratorProgram(LoopProgram):
         def run() -> tuple[int, Logs]:
             if self._first is None:
                 self._position.assign(0)  # For an error in the data.
+                self._left_out.assign(0)
                 self._first = self._next(batches.iterator(self._preparation), tf.constant(True))
+                batches.left_out += int(self._left_out)
             return self._run(batches, 1)
 
         try:
@@ -102,7 +106,9 @@ class IteratorProgram(LoopProgram):
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
         first = [no_batch if self._first is None else self._first] if takes_first else []
+        self._left_out.assign(0)
         done, size, logs = loop(iterator, *numbers, *first)
+        batches.left_out += int(self._left_out)
         self.size = int(size)
         return int(done), logs
 
@@ -283,9 +289,29 @@ class IteratorProgram(LoopProgram):
                 iterator.get_next_as_optional,
                 lambda: tf.experimental.Optional.empty(iterator.element_spec),
             )
-            return _skip_empty(iterator, batch) if self.trace.relies_on_rows else batch
+            return self._with_rows(iterator, batch) if self.trace.relies_on_rows else batch
 
         return read() if given is None else tf.cond(given.has_value(), lambda: given, read)
+
+    def _with_rows(self, iterator: Any, batch: Any) -> Any:
+        """Returns a batch as it was read, or the next one that has rows."""
+
+        def is_empty(batch: Any) -> tf.Tensor:
+            return tf.cond(
+                batch.has_value(),
+                lambda: tf.reduce_min(_sizes(batch)) == 0,
+                lambda: tf.constant(False),
+            )
+
+        def read(batch: Any) -> Any:
+            message = "All tensors of a batch must have as many rows as the others. Some have none."
+            check = tf.debugging.assert_equal(
+                tf.reduce_max(_sizes(batch)), tf.zeros([], "int64"), message
+            )
+            with tf.control_dependencies([check, self._left_out.assign_add(1)]):
+                return (iterator.get_next_as_optional(),)
+
+        return tf.while_loop(is_empty, read, (batch,), parallel_iterations=1)[0]
 
     def _tensors(self, batch: Any) -> list[Any]:
         """Returns the tensors that the step takes, of a batch as it was read."""
@@ -349,25 +375,6 @@ class _Effects:
     def __exit__(self, *error: Any) -> None:
         added = self._graph.get_operations()[self._start :]
         self.operations = [op for op in added if op.op_def.is_stateful]
-
-
-def _skip_empty(iterator: Any, batch: Any) -> Any:
-    """Returns a batch as it was read, or the next one that has rows."""
-
-    def is_empty(batch: Any) -> tf.Tensor:
-        return tf.cond(
-            batch.has_value(), lambda: tf.reduce_min(_sizes(batch)) == 0, lambda: tf.constant(False)
-        )
-
-    def read(batch: Any) -> Any:
-        message = "All tensors of a batch must have as many rows as the others. Some have none."
-        check = tf.debugging.assert_equal(
-            tf.reduce_max(_sizes(batch)), tf.zeros([], "int64"), message
-        )
-        with tf.control_dependencies([check]):
-            return (iterator.get_next_as_optional(),)
-
-    return tf.while_loop(is_empty, read, (batch,), parallel_iterations=1)[0]
 
 
 def _sizes(batch: Any) -> tf.Tensor:

@@ -78,12 +78,14 @@ class Batches:
 
     Attributes:
         prepared_by: the preparation that its elements, `Prepared`, come from; `None` if they are batches.
+        left_out: number of batches that were read, and not run, as they have no rows.
     """
 
     def __init__(self, stages: Stages, skipped: int = 0) -> None:
         self._stages, self._skipped = stages, skipped
         self._iterator: Any = None
         self.prepared_by: Preparation | None = None
+        self.left_out = 0
 
     def iterator(self, preparation: Preparation | None) -> Any:
         """Returns the iterator, which begins when this is called first."""
