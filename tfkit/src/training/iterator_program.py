@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -77,9 +78,8 @@ class IteratorProgram(LoopProgram):
         def run() -> tuple[int, Logs]:
             if self._first is None:
                 self._position.assign(0)  # For an error in the data.
-                self._left_out.assign(0)
-                self._first = self._next(batches.iterator(self._preparation), tf.constant(True))
-                batches.left_out += int(self._left_out)
+                with self._counting(batches):
+                    self._first = self._next(batches.iterator(self._preparation), tf.constant(True))
             return self._run(batches, 1)
 
         try:
@@ -106,11 +106,20 @@ class IteratorProgram(LoopProgram):
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
         first = [no_batch if self._first is None else self._first] if takes_first else []
-        self._left_out.assign(0)
-        done, size, logs = loop(iterator, *numbers, *first)
-        batches.left_out += int(self._left_out)
+        with self._counting(batches):
+            done, size, logs = loop(iterator, *numbers, *first)
         self.size = int(size)
         return int(done), logs
+
+    @contextlib.contextmanager
+    def _counting(self, batches: Batches) -> Iterator[None]:
+        """Context manager that adds the batches without rows that are read inside to those left out."""
+        if not self.trace.relies_on_rows:
+            yield
+            return
+        self._left_out.assign(0)
+        yield
+        batches.left_out += int(self._left_out)
 
     def _traced_for(self, iterator: Any, kind: str, takes_first: bool) -> tuple[Any, Any]:
         number = tf.TensorSpec([], "int64")
