@@ -69,6 +69,7 @@ ALLOWED = {
     ("src/interop/keras_unzipped.py", "extractall()"),  # Of the archive that it has just written.
     ("src/saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
     ("src/runtime/xla.py", "ctypes"),  # The same: it frees memory.
+    ("src/borrowed/library_pages.py", "ctypes"),  # The same: it gives pages of libraries back.
     ("src/training/coordinated.py", "ctypes"),  # A reference that the end of Python does not drop.
 }
 
