@@ -3,8 +3,8 @@
 Loading relocates a million addresses and registers all operations and kernels. For that the system maps
 310 MB of the libraries' files into the process, most of which no program touches again. They count as the
 process's memory until the system needs them for something else. Here the mapping of the pages is undone,
-in 20 ms: what a program uses of them is mapped again when it does,
-from the system's cache of files. Programs of tfkit have 250 MB less in memory afterwards.
+in 20 ms: what a program uses of them is mapped again when it does, from the system's cache of files.
+Programs of tfkit have 250 MB less in memory afterwards.
 """
 
 from __future__ import annotations
