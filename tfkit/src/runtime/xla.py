@@ -51,10 +51,18 @@ def own_loop() -> Iterator[None]:
     if tf.executing_eagerly():
         yield
         return
-    # Private, seen in TensorFlow 2.21. Operations next to the loop get the attribute too, without harm.
-    marks = {OWN_LOOP: attr_value_pb2.AttrValue(b=True)}
-    with tf.compat.v1.get_default_graph()._attr_scope(marks):
+    # Operations next to the loop get the attribute too, without harm.
+    with marked(OWN_LOOP, attr_value_pb2.AttrValue(b=True)):
         yield
+
+
+def marked(name: str, value: Any) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager that gives the operations of the trace in progress an attribute."""
+    # Private, seen in TensorFlow 2.21.
+    scope: contextlib.AbstractContextManager[None] = tf.compat.v1.get_default_graph()._attr_scope(
+        {name: value}
+    )
+    return scope
 
 
 def has_part(definition: Any) -> bool:

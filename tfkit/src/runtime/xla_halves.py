@@ -18,6 +18,7 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import attr_value_pb2
 from tfkit.src.runtime.known_rows import is_step
+from tfkit.src.runtime.xla import marked
 
 _MARK = "_tfkit_kernel_size"
 _FEWEST_TERMS, _MOST_TERMS = 2_500_000, 6_500_000
@@ -35,9 +36,7 @@ def may_be_halved(kernel: tf.TensorShape) -> Iterator[None]:
     if not size or not _is_fitting(kernel) or tf.executing_eagerly() or not is_step():
         yield
         return
-    # Private, seen in TensorFlow 2.21. Gradients do not get the mark.
-    marks = {_MARK: attr_value_pb2.AttrValue(i=size)}
-    with tf.compat.v1.get_default_graph()._attr_scope(marks):
+    with marked(_MARK, attr_value_pb2.AttrValue(i=size)):  # Gradients do not get the mark.
         yield
 
 
