@@ -18,6 +18,7 @@ from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
+from tfkit.src.ops import attention_products
 
 
 def _causal_mask(queries: Any, keys: Any) -> tf.Tensor:
@@ -376,6 +377,7 @@ class MultiHeadAttention(Layer):
         given = range(1, rank - 1) if self.attention_axes is None else self.attention_axes
         self._axes = tuple(axis % rank for axis in given)
         self._score_equation, self._combine_equation = _equations(rank + 1, self._axes)
+        self._has_one_axis = rank == 3 and self._axes == (1,)
         score_rank = rank + len(self._axes)
         over_keys = tuple(range(score_rank - len(self._axes), score_rank))
         self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)
@@ -432,9 +434,7 @@ class MultiHeadAttention(Layer):
             attention_mask,
         )
         scale = 1.0 / math.sqrt(self.key_dim)
-        scores = tf.einsum(
-            self._score_equation, self.key_dense(key), self.query_dense(query) * scale
-        )
+        scores = self._scores(self.query_dense(query) * scale, self.key_dense(key))
         if mask is not None:
             for _ in range(scores.shape.rank - mask.shape.rank):
                 mask = tf.expand_dims(mask, -2 * len(self._axes) - 1)
@@ -443,15 +443,24 @@ class MultiHeadAttention(Layer):
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
                 scores, mask = tf.where(mask, scores, lowest), None
         weights = self._softmax(scores, mask=mask)
-        outputs = tf.einsum(
-            self._combine_equation,
-            self._dropout(weights, training=training),
-            self.value_dense(value),
-        )
+        weights_used = self._dropout(weights, training=training)
+        outputs = self._means(weights_used, self.value_dense(value))
         if self.gate_dense is not None:
             outputs *= self.gate_dense(query)
         outputs = self.output_dense(outputs)
         return (outputs, weights) if return_attention_scores else outputs
+
+    def _scores(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+        """Returns the products of queries and keys, `(batch, ..., heads, T, S)`."""
+        if self._has_one_axis:
+            return attention_products.scores(queries, keys)
+        return tf.einsum(self._score_equation, keys, queries)
+
+    def _means(self, weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+        """Returns the means of values with these weights, `(batch, T, ..., heads, dim)`."""
+        if self._has_one_axis:
+            return attention_products.weighted_means(weights, values)
+        return tf.einsum(self._combine_equation, weights, values)
 
 
 def visible_steps(

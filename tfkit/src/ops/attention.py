@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.ops import attention_products
 from tfkit.src.ops.promotion import promote_tensors, to_dtype, to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -79,7 +80,7 @@ def dot_product_attention(
         )
     if None not in (heads, key_heads) and heads > key_heads:
         key, value = (tf.repeat(x, heads // key_heads, axis=2) for x in (key, value))
-    logits = to_float32(tf.einsum("btnh,bsnh->bnts", query, key))
+    logits = to_float32(attention_products.scores(query, key))
     size = tf.cast(tf.shape(key)[-1], logits.dtype)
     logits *= tf.math.rsqrt(size) if scale is None else to_dtype(scale, logits.dtype)
     if bias is not None:
@@ -95,4 +96,4 @@ def dot_product_attention(
     if allowed is not None:
         logits = tf.where(allowed, logits, tf.cast(-0.7 * 3.38953e38, logits.dtype))
     weights = tf.cast(tf.nn.softmax(logits), dtype)
-    return tf.einsum("bnts,bsnh->btnh", weights, value)
+    return attention_products.weighted_means(weights, value)
