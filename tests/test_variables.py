@@ -1,6 +1,7 @@
 """Variables: made by one set of rules, and lent values that they give back whatever happens."""
 
 import contextlib
+import copy
 import operator
 
 import keras as oracle
@@ -570,3 +571,39 @@ def test_a_variable_of_ones_own_in_a_layer_is_set_with_the_others():
         keras.StatelessScope([(layer.steps, [1.0, 2.0])]),
     ):
         pass
+
+
+def test_gradients_of_values_are_those_of_variables():
+    layer = keras.layers.Dense(2)
+    layer.build((None, 3))
+    with tf.GradientTape(watch_accessed_variables=False) as tape:
+        tape.watch([weight.value for weight in layer.trainable_weights])
+        loss = tf.reduce_sum(layer(tf.ones((1, 3))) ** 2)
+    gradients = tape.gradient(loss, [weight.value for weight in layer.trainable_weights])
+    outputs = layer(tf.ones((1, 3)))
+    np.testing.assert_allclose(gradients[0], tf.tile(2 * outputs, [3, 1]), rtol=1e-6)
+    np.testing.assert_allclose(gradients[1], 2 * outputs[0], rtol=1e-6)
+
+
+def test_a_value_is_a_variable_of_tensorflow_but_no_weight_of_the_layer_that_holds_it(tmp_path):
+    class Borrowing(keras.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = keras.layers.Dense(2)
+
+        def build(self, shape):
+            self.dense.build(shape)
+            self.kernel, self.rest = self.dense.kernel.value, [self.dense.bias.value]
+
+        def call(self, x):
+            return x @ self.kernel + self.rest[0]
+
+    layer = Borrowing()
+    outputs = layer(tf.ones((1, 3)))
+    assert isinstance(layer.kernel, tf.Variable)
+    assert keras.ops.is_tensor(layer.kernel)
+    assert list(map(id, layer.weights)) == list(map(id, layer.dense.weights))
+    np.testing.assert_array_equal(layer.dense(tf.ones((1, 3))), outputs)
+    assert len(list(layer.kernel)) == 3
+    assert copy.copy(layer.kernel).ref() == layer.dense.kernel.ref()
+    tf.train.Checkpoint(kernel=layer.kernel).save(tmp_path / "checkpoint")

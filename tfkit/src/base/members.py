@@ -23,9 +23,15 @@ PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
 
 
+class View:
+    """The base of what stands for a variable without being its owner's member, such as its `value`."""
+
+    __slots__ = ()
+
+
 def holds_members(value: Any) -> bool:
     """Whether `value` is a type that is searched for members, or a member itself."""
-    return (
+    return not isinstance(value, View) and (
         isinstance(value, (tf.Module, tf.Variable, *_WITHOUT_KEYS))
         or nests.is_nested(value)
         or _is_dataclass(value)
@@ -48,10 +54,10 @@ def walk(
         made: when a member was made, as a number: the order of a set's.
         inside: the containers that are being walked, against cycles.
     """
-    if is_member(value):
+    if is_member(value) and not isinstance(value, View):
         yield path, value
         return
-    if id(value) in inside:
+    if id(value) in inside or isinstance(value, View):
         return
     items: Iterator[tuple[Any, Any]]
     if nests.is_nested(value):

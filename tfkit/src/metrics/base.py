@@ -9,6 +9,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings, watching
+from tfkit.src.base.members import View
 from tfkit.src.base.names import auto_name
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.initializers import lookup as initializers
@@ -242,4 +243,4 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 def _is_variable(value: Any) -> bool:
-    return isinstance(value, tf.Variable)
+    return isinstance(value, tf.Variable) and not isinstance(value, View)

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
+from tfkit.src.base.members import View
 from tfkit.src.variables.stateless import stored_dtype
 from tfkit.src.variables.variables import make_variable
 
@@ -64,7 +65,7 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     saved: dict[int, SavedVariable] = {}
 
     def replaced(value: Any) -> Any:
-        if isinstance(value, tf.Variable):
+        if isinstance(value, tf.Variable) and not isinstance(value, View):
             return saved.setdefault(id(value), SavedVariable(value))
         return _mapped(replaced, value)
 

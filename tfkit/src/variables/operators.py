@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.members import View
 from tfkit.src.ops import arithmetic, elementwise, products
 from tfkit.src.ops.promotion import promote, to_float
 
@@ -153,7 +154,7 @@ for _name in (*_PROMOTING, *_LOGIC):
     setattr(Operators, _name, _operator(_name))
 
 
-class Value:
+class Value(View):
     """The value of a variable, read on use: a tensor in operations, with the variable's methods.
 
     Calling it gives the tensor that the variable holds now: `variable.value()`, as TensorFlow has it.
@@ -169,6 +170,11 @@ class Value:
     def __init__(self, variable: Any) -> None:
         self._variable = variable
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The type of the variable: tapes, checkpoints and `isinstance` take its value as a `tf.Variable`."""
+        return type(self._variable)
+
     def __call__(self) -> tf.Tensor:
         """Returns the present value, as a tensor."""
         return self._variable._read()
@@ -181,6 +187,12 @@ class Value:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._variable, name)
+
+    def __copy__(self) -> Value:
+        return Value(self._variable)
+
+    def __iter__(self) -> Any:
+        return iter(self._variable)
 
     def __repr__(self) -> str:
         return repr(self._variable)
