@@ -235,3 +235,22 @@ def test_an_attention_mask_with_its_axes_exchanged_is_refused():
         ValueError, match=r"last axes, \(3, 5\)\. Received: attention_mask of shape \(2, 5, 3\)"
     ):
         layer(query, value, attention_mask=tf.ones((2, 5, 3), "bool"))
+
+
+@pytest.mark.parametrize("heads", [1, 4])
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("MultiHeadAttention", (4, 2)), ("GroupQueryAttention", (3, 4, 2))]
+)
+def test_a_mask_of_each_head_goes_with_padding_and_causal_masks(name, sizes, heads):
+    layer = getattr(layers, name)(*sizes)
+    rng = np.random.default_rng(0)
+    query = rng.normal(size=(4, 5, 8)).astype("float32")  # As many samples as heads.
+    padding = np.arange(5) < np.array([5, 3, 4, 2])[:, None]
+    mask = rng.random((4, heads, 5, 5)) < 0.8
+    mask[..., 0] = True
+    every = mask & padding[:, None, None, :] & np.tril(np.ones((5, 5), bool))
+    expected = layer(query, query, attention_mask=every)
+    actual = layer(query, query, attention_mask=mask, value_mask=padding, use_causal_mask=True)
+    np.testing.assert_array_equal(actual, expected)
+    scores = layer(query, query, attention_mask=every, return_attention_scores=True)[1]
+    assert np.all(scores.numpy()[~np.broadcast_to(every, scores.shape)] == 0)

@@ -504,6 +504,8 @@ def visible_steps(
                 f"{tuple(steps)}. Received: attention_mask of shape {tuple(attention_mask.shape)}, query of "
                 f"shape {tuple(query.shape)}, value of shape {tuple(value.shape)}"
             )
+        if query.shape.rank == 3 and attention_mask.shape.rank == 4:  # One for each head.
+            parts = [tf.expand_dims(part, 1) for part in parts]
         parts.insert(0, attention_mask)
     visible = None
     for part in parts:

@@ -219,8 +219,11 @@ class GroupQueryAttention(Layer):
         queries = _with_axes(queries, 2, 1, groups)
         scores = tf.einsum("bsgh,btgrh->bgrts", self._key_dense(key), queries)
         if visible is not None:
-            visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
-            visible = visible[:, tf.newaxis, tf.newaxis]
+            if visible.shape.rank == 4:  # One of all heads, or of each.
+                visible = _with_axes(visible, 1, 1, groups if visible.shape[1] != 1 else (1, 1))
+            else:
+                visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
+                visible = visible[:, tf.newaxis, tf.newaxis]
             if not (self.dropout or return_attention_scores):
                 # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
                 lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
