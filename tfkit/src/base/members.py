@@ -24,7 +24,7 @@ _WITHOUT_KEYS = (set, frozenset, deque)
 
 
 class View:
-    """The base of what stands for a variable without being its owner's member, such as its `value`."""
+    """The base of objects that give access to a variable, such as its `value`, and are no members."""
 
     __slots__ = ()
 
