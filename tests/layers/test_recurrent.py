@@ -10,16 +10,16 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.src.layers.recurrent import gru, lstm, options
+from tfkit.src.layers.recurrent import gru, loops, lstm, options
 
 X = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
 MASK = np.array([[0, 0, 1, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
 STATE = np.random.default_rng(2).normal(size=(3, 4)).astype("float32")
 
 
-def pair(name, **options):
-    """A layer of 4 units and Keras's, with the same weights."""
-    layer, oracle = getattr(layers, name)(4, **options), getattr(keras.layers, name)(4, **options)
+def pair(name, units=4, **options):
+    """A layer and Keras's, with the same weights."""
+    layer, oracle = (getattr(each, name)(units, **options) for each in (layers, keras.layers))
     layer.build(X.shape)
     oracle.build(X.shape)
     draws = np.random.default_rng(1)
@@ -79,6 +79,35 @@ def test_dropout_draws_as_keras_does_and_the_same_in_all_steps(name, options):
     seeds = layer.cell.seed_generator.state.numpy()
     layer(X)  # Unlike in Keras, a call that drops nothing draws nothing.
     np.testing.assert_array_equal(layer.cell.seed_generator.state, seeds)
+
+
+@pytest.mark.parametrize("units", [1, 5])
+@pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
+def test_kernels_that_are_multiplied_in_halves_give_what_keras_gives(name, units, monkeypatch):
+    monkeypatch.setattr(loops, "_FORWARD", 0)
+    monkeypatch.setattr(loops, "_BACKWARD", 0)
+    layer, oracle = pair(name, units=units, return_sequences=True, return_state=True)
+    for mask in (None, MASK):
+        actual, expected = (
+            outputs_and_gradients(each, mask=mask, training=True) for each in (layer, oracle)
+        )
+        assert_all_close(actual, expected)
+
+
+def products_in_loops(function, *arguments):
+    """How many products the loops of a function make in each step."""
+    definition = function.get_concrete_function(*arguments).graph.as_graph_def()
+    bodies = [each for each in definition.library.function if "while_body" in each.signature.name]
+    return [sum(node.op == "MatMul" for node in each.node_def) for each in bodies]
+
+
+def test_large_kernels_are_multiplied_in_halves_while_training():
+    spec = tf.TensorSpec((None, 5, 3))
+    for units, in_training in ((64, [2]), (8, [1])):
+        layer = layers.LSTM(units)
+        assert products_in_loops(tf.function(lambda x, each=layer: each(x)), spec) == [1]
+        training = tf.function(lambda x, each=layer: each(x, training=True))
+        assert products_in_loops(training, spec) == in_training
 
 
 def test_any_number_of_steps_in_a_traced_and_in_a_compiled_program():

@@ -19,6 +19,7 @@ from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.registry import constructors
 from tfkit.src.runtime import litert
+from tfkit.src.runtime.known_rows import is_step
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 
@@ -173,13 +174,20 @@ class GatedCell(Cell):
         """Computes one step from projected inputs: the output and the next states."""
         recurrent = self.project_state(states[0], masks)
         projections = [projected + recurrent] if self.additive else [projected, recurrent]
-        states, _ = self.gates(projections, states)
+        gates = [gate for each in projections for gate in tf.split(each, self.gate_count, axis=-1)]
+        states, _ = self.gates(gates, states)
         return states[0], states
 
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the next states, the output first; and `num_kept` tensors that `gates_gradient` needs."""
+        """Returns the next states, the output first; and `num_kept` tensors that `gates_gradient` needs.
+
+        Args:
+            projections: one tensor for each gate, the sums of the projections of inputs and state; unless
+                `additive`, those of the inputs and then those of the state.
+            states: the states before the step.
+        """
         raise NotImplementedError
 
     def gates_gradient(
@@ -341,6 +349,8 @@ class GatedRNN(RNN):
                 cell.recurrent_bias,
                 mask,
                 all_outputs=bool(self.return_sequences),
+                in_halves=bool(training)
+                or is_step(),  # Calls and exports are often of single rows.
             )
             return self._masked(outputs, mask), final
 

@@ -113,8 +113,7 @@ class GRUCell(GatedCell):
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the next state, which is the output; and the gates, the candidate and the state's part."""
-        inputs = tf.split(projections[0], 3, axis=-1)
-        recurrent = tf.split(projections[1], 3, axis=-1)
+        inputs, recurrent = projections[:3], projections[3:]
         update = self.recurrent_activation(inputs[0] + recurrent[0])
         reset = self.recurrent_activation(inputs[1] + recurrent[1])
         candidate = self.activation(inputs[2] + reset * recurrent[2])

@@ -94,9 +94,8 @@ class LSTMCell(GatedCell):
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the output and the memory; and the gates, the candidate and the activated memory."""
-        parts = tf.split(projections[0], 4, axis=-1)
-        entry, forget, exit = (self.recurrent_activation(parts[index]) for index in (0, 1, 3))
-        candidate = self.activation(parts[2])
+        entry, forget, exit = (self.recurrent_activation(projections[index]) for index in (0, 1, 3))
+        candidate = self.activation(projections[2])
         memory = forget * states[1] + entry * candidate
         shown = self.activation(memory)
         return [exit * shown, memory], [entry, forget, candidate, exit, shown]
