@@ -25,6 +25,7 @@ from tfkit.src.runtime.xla_equals import equal_of
 from tfkit.src.runtime.xla_halves import halves_of
 from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
+from tfkit.src.runtime.xla_transposes import transposed_of
 
 # Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
 _LABELS = (
@@ -286,7 +287,7 @@ class _Renaming:
         """Replaces operations by functions that XLA compiles faster."""
         replaced = set()
         for node in definition.node_def:
-            if equal := halves_of(node) or equal_of(node):
+            if equal := halves_of(node) or transposed_of(node) or equal_of(node):
                 dtype = node.attr["T"].type
                 node.op = "PartitionedCall"
                 node.attr.clear()
