@@ -343,6 +343,8 @@ def _split(tensor: Any, sizes: list[int]) -> list[tf.Tensor]:
     """Returns parts of the last axis, in the proportion of `sizes`."""
     if len(sizes) == 1:
         return [tensor]
+    if len(set(sizes)) == 1:  # A simpler operation.
+        return tf.split(tensor, len(sizes), axis=-1)
     one = tensor.shape[-1] // sum(sizes)
     return tf.split(tensor, [size * one for size in sizes], axis=-1)
 
