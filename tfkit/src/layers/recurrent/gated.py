@@ -341,7 +341,6 @@ class GatedRNN(RNN):
                     zero_output_for_mask=self.zero_output_for_mask,
                     all_outputs=bool(self.return_sequences),
                 )
-            in_halves = bool(training) or is_step()  # Calls and exports are often of single rows.
             outputs, final = run_gates(
                 cell,
                 projected,
@@ -350,7 +349,7 @@ class GatedRNN(RNN):
                 cell.recurrent_bias,
                 mask,
                 all_outputs=bool(self.return_sequences),
-                in_halves=in_halves,
+                in_halves=is_step(),  # Calls, exports and conversions keep one product.
             )
             return self._masked(outputs, mask), final
 
