@@ -3,7 +3,7 @@
 The gradient of a kernel is a product with a transposed left factor, and Eigen, with which XLA multiplies on a
 CPU, reads the columns of a wide left factor slowly. A kernel with four times as many rows as columns has its
 wide factor on the right in the transposed product: for 512 x 128 that takes two thirds of the time, for
-512 x 10 a sixth. XLA's simplifications would turn it back, so an optimization barrier stands in between.
+512 x 10 a sixth. XLA's simplifications would turn it back, so there is an optimization barrier in between.
 """
 
 from __future__ import annotations
