@@ -198,7 +198,7 @@ def s13_many_names(file, folder):
 
 @attack
 def s13_deep_groups(file, folder):
-    file.create_group("weights/" + "/".join("a" * 300))
+    file.create_group("weights/" + "/".join("a" * 600))
 
 
 # --- S6: objects, and attributes that are none --------------------

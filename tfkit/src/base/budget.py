@@ -44,7 +44,7 @@ def limited(
         ValueError: for a configuration that describes more than is ever read.
     """
     stored = _LARGEST if stored is None else stored
-    operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _objects(config)
+    operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _traces(config)
     token = _left.set(
         {
             "stored": stored,
@@ -148,23 +148,24 @@ def check_calls(count: int) -> None:
         )
 
 
-def _objects(config: Any) -> int:
-    """Returns how many objects a configuration describes, including its layers."""
-    count = layers = 0
-    pending = [config]
+def _traces(config: Any) -> int:
+    """Returns how often the objects of a configuration are traced: a layer once for each model around it."""
+    traces = layers = 0
+    pending = [(config, 0)]
     while pending:
-        item = pending.pop()
+        item, models = pending.pop()
         if isinstance(item, dict):
-            count += 1
-            for key, value in item.items():
-                if isinstance(value, (dict, list, tuple)):
-                    layers += len(value) if key in ("layers", "cells") else 0
-                    pending.append(value)
-        elif isinstance(item, (list, tuple)):
-            pending.extend(it for it in item if isinstance(it, (dict, list, tuple)))
+            traces += max(models, 1)
+            models += isinstance(item.get("layers"), (list, tuple))
+            for key in ("layers", "cells"):
+                layers += len(item[key]) if isinstance(item.get(key), (dict, list, tuple)) else 0
+        elif not isinstance(item, (list, tuple)):
+            continue
+        inside = item.values() if isinstance(item, dict) else item
+        pending += [(each, models) for each in inside if isinstance(each, (dict, list, tuple))]
     if excess := limits.LAYERS.excess(layers):
         raise ValueError(f"The configuration describes {excess}. It is refused.")
-    return count
+    return traces
 
 
 def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = "stored") -> None:

@@ -51,7 +51,9 @@ VALUES = Limit(
 )
 DIGITS = Limit(100, "digits", "Arithmetic is quadratic in them; a seed has 40 at most.")
 DEPTH = Limit(
-    200, "levels", "Groups in groups, whose paths are as long as they are deep; models have 20."
+    500,
+    "levels",
+    "Groups in groups, whose paths are as long as they are deep; models have 20, Python's stack ends at 330.",
 )
 
 # --- Names ------------------------------------------------------------------------------------------------

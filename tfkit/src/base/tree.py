@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.brief import brief
+from tfkit.src.base.depth import bounded
 
 
 class MAP_TO_NONE:
@@ -44,6 +45,7 @@ def is_nested(structure: Any) -> bool:
     return nests.is_nested(structure) and not isinstance(structure, (range, MappingView))
 
 
+@bounded
 def flatten(structure: Any) -> list[Any]:
     """Returns the leaves of a nest, in order.
 
@@ -73,6 +75,7 @@ def _leaves(structure: Any) -> Iterator[Any]:
         yield structure
 
 
+@bounded
 def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     """Returns the leaves of a nest, each with the keys and indices that lead to it.
 
@@ -96,6 +99,7 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
     ]
 
 
+@bounded
 def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
     """Returns a nest of the same form with a function applied to its leaves.
 
@@ -137,6 +141,7 @@ def _mapped(func: Callable[..., Any], structures: Any, none_is_leaf: bool) -> An
     return _with_children(first, [_mapped(func, column, none_is_leaf) for column in columns])
 
 
+@bounded
 def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *structures: Any) -> Any:
     """Returns a nest of the form of a shallow one, with a function applied at its leaves.
 
@@ -176,6 +181,7 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
     return _with_children(shallow_structure, mapped)
 
 
+@bounded
 def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
     """Returns a nest of a given form with the leaves of a list: the inverse of `flatten`.
 
@@ -207,6 +213,7 @@ def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
     return _mapped(lambda _: next(leaves), [structure], none_is_leaf=True)
 
 
+@bounded
 def assert_same_structure(a: Any, b: Any) -> None:
     """Raises `ValueError` unless two nests have one form.
 
@@ -250,6 +257,7 @@ def _difference(a: Any, b: Any, path: str = "") -> str:
     return next(filter(None, parts), "")
 
 
+@bounded
 def assert_same_paths(a: Any, b: Any) -> None:
     """Raises `ValueError` unless the leaves of two nests have equal paths.
 
@@ -274,6 +282,7 @@ def assert_same_paths(a: Any, b: Any) -> None:
         )
 
 
+@bounded
 def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) -> Any:
     """Returns a nest in which each nest and leaf is replaced by the result of a function.
 
@@ -299,6 +308,7 @@ def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) 
     return None if result is MAP_TO_NONE else result
 
 
+@bounded
 def lists_to_tuples(structure: Any) -> Any:
     """Returns a nest with tuples in place of lists.
 
@@ -315,6 +325,7 @@ def lists_to_tuples(structure: Any) -> Any:
     return traverse(lambda x: tuple(x) if isinstance(x, list) else None, structure, top_down=False)
 
 
+@bounded
 def map_shape_structure(func: Callable[[Any], Any], structure: Any) -> Any:
     """Returns a nest with a function applied to each shape in it.
 

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.core import tracking
+from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.base import Loss
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
@@ -31,6 +32,7 @@ class Copied:
 
     _tfkit: LayerState
 
+    @shortened
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns what `pickle` and `copy` need: the layer's configuration and its variables' values."""
         return from_state, (state_of(self._tfkit.layer),)

@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src import constraints, regularizers
 from tfkit.src.base import adapted_parts, budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.depth import bounded
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
 from tfkit.src.core import attributes, building, output_specs, tracking, weights
@@ -438,6 +439,7 @@ class Layer(Copied, Quantization, Stateful):
 
     # --- Configuration ------------------------------------------------------------------------------
 
+    @bounded
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments as data, recorded when the layer was made.
 

@@ -14,6 +14,7 @@ import tensorflow as tf
 
 from tfkit.src.base import watching
 from tfkit.src.base.calls import Part, calls
+from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
 from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
@@ -81,7 +82,7 @@ class LayerState(watching.Called):
     @property
     def title(self) -> str:
         """The path and the class of the layer, for messages: `'encoder/dense' (of type Dense)`."""
-        return f"'{self.path}' (of type {type(self.layer).__name__})"
+        return f"'{shown(self.path)}' (of type {type(self.layer).__name__})"
 
     def check_initialized(self) -> None:
         """Raises an error if the layer's class has not called the constructor of `Layer`.

@@ -156,10 +156,11 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
     """Returns the path, the variable, and whether training changes it, for variables at and below `layer`."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
     visited: set[int] = set()
-
-    def collect(layer: Tracked, prefix: str, trainable: bool) -> None:
+    pending = [(layer, prefix, True)]
+    while pending:
+        layer, prefix, trainable = pending.pop()
         if id(layer) in visited:
-            return
+            continue
         visited.add(id(layer))
         trainable = trainable and layer.trainable
         inside = layer._tfkit_members()
@@ -174,11 +175,8 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         for path, member in inside if seeds else ():
             if isinstance(member, SeedGenerator):
                 found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
-        for path, member in inside:
-            if hasattr(member, "_tfkit"):
-                collect(member, f"{prefix}{path}/", trainable)
-
-    collect(layer, prefix, True)
+        below = [(path, member) for path, member in inside if hasattr(member, "_tfkit")]
+        pending += [(member, f"{prefix}{path}/", trainable) for path, member in reversed(below)]
     return list(found.values())
 
 

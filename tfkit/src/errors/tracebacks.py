@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
-from tfkit.src.base import settings
+from tfkit.src.base import depth, settings
 from tfkit.src.base.quoting import printable
 from tfkit.src.errors import kernel_errors
 from tfkit.src.errors.frames import as_written, is_dependency, is_library, is_tfkit
@@ -73,6 +73,8 @@ def shorten(error: BaseException) -> None:
     while each is not None and id(each) not in seen:
         seen.add(id(each))
         entries = list(_entries(each.__traceback__))
+        if isinstance(each, RecursionError):
+            depth.explain(each)
         if entries and is_library(entries[-1].filename):
             _escape(each)
         shown = [*entries, *_where_made(each)]

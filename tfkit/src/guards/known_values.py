@@ -46,7 +46,7 @@ class KnownValues:
     def __init__(self, graph: Any) -> None:
         self._graph = graph
         self._known: dict[Any, np.ndarray | None] = {}
-        self._of_shapes: dict[Any, bool] = {}
+        self._of_shapes: set[str] = set()
         self._sizes = Sizes(lambda tensor: self._value(tensor, _DEPTH))
 
     def settle(self, check: Check, node: Any) -> bool:
@@ -97,18 +97,19 @@ class KnownValues:
             return None
 
     def _is_of_shapes(self, operation: tf.Operation) -> bool:
-        if operation.type in SHAPES or operation.type == "Const":
-            return True
-        if operation.name not in self._of_shapes:
-            # Set until the value is known; there is no cycle.
-            self._of_shapes[operation.name] = False
-            self._of_shapes[operation.name] = (
-                bool(operation.inputs)
-                and kind_of(operation.type) != "unguarded"
-                and not operation.op_def.is_stateful
-                and all(self._is_of_shapes(tensor.op) for tensor in operation.inputs)
-            )
-        return self._of_shapes[operation.name]
+        pending, seen = [operation], set()
+        while pending:
+            each = pending.pop()
+            if each.type in SHAPES or each.type == "Const":
+                continue
+            if each.name in seen or each.name in self._of_shapes:
+                continue
+            if not each.inputs or kind_of(each.type) == "unguarded" or each.op_def.is_stateful:
+                return False
+            seen.add(each.name)
+            pending += [tensor.op for tensor in each.inputs]
+        self._of_shapes |= seen
+        return True
 
     def _value(self, tensor: tf.Tensor, depth: int) -> np.ndarray | None:
         if tensor.dtype in (tf.resource, tf.variant, tf.string) or not depth:

@@ -7,7 +7,7 @@ products have as many. Here an unknown size is a name, and equal names mean equa
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,7 @@ class Sizes:
     def __init__(self, value_of: Callable[[tf.Tensor], np.ndarray | None]) -> None:
         self._value_of = value_of
         self._shapes: dict[Any, Shape] = {}
+        self._operations: Iterator[Any] | None = None
 
     def of(self, tensor: tf.Tensor) -> Shape | None:
         """Returns the size of each axis; `None` if the rank is not known."""
@@ -115,15 +116,25 @@ class Sizes:
         if rank is None or tensor.shape.is_fully_defined():
             return None if rank is None else tuple(tensor.shape)
         key = tensor.ref()
-        if key not in self._shapes:
-            # Set until the sizes are known: a graph of one function has no cycle, but it may be deep.
-            self._shapes[key] = tuple((key, axis) for axis in range(rank))
-            found = self._found(tensor)
-            if found is None or len(found) != rank:
-                found = self._shapes[key]
-            known = zip(found, tensor.shape, strict=True)
-            self._shapes[key] = tuple(name if size is None else size for name, size in known)
+        if self._operations is None:
+            self._operations = iter(tensor.graph.get_operations())
+        while key not in self._shapes:
+            # A graph lists an operation after those that it reads. In this order each rule finds the sizes of
+            # its inputs; one inside the other, they would exceed Python's stack in a model of 120 layers.
+            operation = next(self._operations, tensor.op)
+            for each in operation.outputs:
+                if each.shape.rank is not None and not each.shape.is_fully_defined():
+                    self._shapes[each.ref()] = self._named(each)
         return self._shapes[key]
+
+    def _named(self, tensor: tf.Tensor) -> Shape:
+        names = tuple((tensor.ref(), axis) for axis in range(tensor.shape.rank))
+        self._shapes[tensor.ref()] = names  # For a loop, whose inputs may follow it.
+        found = self._found(tensor)
+        if found is None or len(found) != len(names):
+            found = names
+        known = zip(found, tensor.shape, strict=True)
+        return tuple(name if size is None else size for name, size in known)
 
     def values_of(self, tensor: tf.Tensor) -> Shape | None:
         """Returns the numbers of a scalar or vector that is made of sizes; `None` if they are not known."""

@@ -497,6 +497,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             model._trainable = False  # The layers have their own `trainable` flags.
         return model
 
+    @shortened
     def to_json(self, **kwargs: Any) -> str:
         """Returns the configuration as JSON; keyword arguments are passed to `json.dumps`."""
         return json.dumps(serialize_keras_object(self), **kwargs)

@@ -86,7 +86,12 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
 
 
 def _check_names(path: str) -> None:
-    longest = max(len(name.encode()) for name in path.split("/"))
+    names = path.split("/")
+    if excess := limits.DEPTH.excess(len(names)):
+        raise ValueError(
+            f"The path of a variable has {excess} again: {path[:100]!r}... Use fewer layers in each other."
+        )
+    longest = max(len(name.encode()) for name in names)
     if longest > limits.NAME.most:
         raise ValueError(
             f"A name in the path of a variable has {longest:,} bytes: {path[:100]!r}... Expected at most "

@@ -66,6 +66,7 @@ class Trainer(OlderNames):
     # Held while the metrics are in use: threads that train or evaluate one model take turns.
     _tfkit_in_turn: Lock
 
+    @shortened
     def __reduce__(self) -> tuple[Any, ...]:
         """Returns what `pickle` and `copy` need: configuration, variables, and training settings."""
         return copies.from_state, (copies.state_of(self),)
