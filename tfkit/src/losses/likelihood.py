@@ -37,17 +37,18 @@ def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
 
 
 def smooth_labels(
-    y_true: tf.Tensor, label_smoothing: float, num_classes: int | None = None
+    y_true: tf.Tensor, label_smoothing: float, num_classes: int | None = None, axis: int = -1
 ) -> tf.Tensor:
     """Returns labels moved by `label_smoothing` (0 to 1) of the way towards uniform ones.
 
     Args:
         y_true: labels, of any float dtype.
         label_smoothing: 0 for the labels as they are.
-        num_classes: number of classes, the size of the last axis unless given.
+        num_classes: number of classes, the size of `axis` unless given.
+        axis: the axis of the classes.
     """
     if not label_smoothing:
         return y_true
     if num_classes is None:
-        num_classes = tf.shape(y_true)[-1]
+        num_classes = tf.shape(y_true)[axis]
     return y_true * (1.0 - label_smoothing) + label_smoothing / tf.cast(num_classes, y_true.dtype)
