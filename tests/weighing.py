@@ -1,7 +1,7 @@
 """Data, weights and masks for all metrics and losses, and what a weighted result must be.
 
-A sample of weight 2 is the sample twice, and a sample of weight 0, or a masked one, is not there at all. So the
-truth is the same metric or loss, without weights, of repeated rows: no formula is written a second time.
+A sample of weight 2 is the sample twice, and a sample of weight 0, or a masked one, is not there at all. So
+the truth is the same metric or loss, without weights, of repeated rows: no formula is written a second time.
 """
 
 import numpy as np

@@ -342,6 +342,8 @@ def test_ragged_boxes_are_filled_up():
         ("RandomRotation", {"factor": 1.5}),
         ("RandomRotation", {"factor": (1, 2, 3)}),
         ("RandomZoom", {"height_factor": "a"}),
+        ("RandomZoom", {"height_factor": -1.0}),  # Of which nothing would be seen.
+        ("RandomZoom", {"height_factor": 0.1, "width_factor": (-1, 0.5)}),
         ("RandomContrast", {"factor": -0.1}),
         ("RandomBrightness", {"factor": 0.1, "value_range": 3}),
         ("RandomPosterization", {"factor": 9}),

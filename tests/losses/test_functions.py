@@ -188,7 +188,7 @@ def test_classes_equal_keras_in_every_reduction(function, cls, options, data, re
     unreduced = theirs.call(tf.constant(y_true, "float32"), tf.constant(y_pred))
     weights = np.linspace(0.0, 2.0, unreduced.shape[0] if unreduced.shape.rank else 1)
     weights = weights.astype("float32").reshape([-1] + [1] * (unreduced.shape.rank - 1))
-    # For losses of steps, Keras 3.15.1 divides by the sum of the samples' weights, once and not for each step.
+    # For losses of steps, Keras 3.15.1 divides by the sum of the samples' weights, not by that of the steps'.
     of_each = np.broadcast_to(weights, unreduced.shape) if unreduced.shape.rank else weights
     close(ours(y_true, y_pred, weights), theirs(y_true, y_pred, of_each))
 

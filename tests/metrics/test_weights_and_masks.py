@@ -1,7 +1,7 @@
 """All metrics under every shape of weights and masks, in all ways to use them.
 
-Keras 3.15.1 is not the oracle here: it gives other values for many of these cases, which `docs/coming-from-keras.md`
-lists. The truth is the metric itself of repeated rows.
+Keras 3.15.1 is not the oracle here: it gives other values for many of these cases, which
+`docs/coming-from-keras.md` lists. The truth is the metric itself of repeated rows.
 """
 
 import inspect

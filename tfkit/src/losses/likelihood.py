@@ -31,6 +31,14 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
     return logits, True
 
 
+def normalized(probabilities: tf.Tensor, axis: int) -> tf.Tensor:
+    """Returns probabilities divided by their sum over `axis`; zeros where all of them are 0.
+
+    A model gives such zeros for masked steps, and 0 divided by 0 would be NaN in the loss of the others, too.
+    """
+    return tf.math.divide_no_nan(probabilities, tf.reduce_sum(probabilities, axis, keepdims=True))
+
+
 def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
     """Returns probabilities clipped away from 0 and 1, so that logarithms are finite."""
     return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())

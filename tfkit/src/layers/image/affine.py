@@ -136,10 +136,11 @@ class RandomZoom(WarpingLayer):
         )
         self.height_factor = height_factor
         self.width_factor = width_factor
-        self._height_range = factors.symmetric(self, height_factor=height_factor)
-        self._width_range = (
-            None if width_factor is None else factors.symmetric(self, width_factor=width_factor)
-        )
+        # At -1 nothing of the image would be seen.
+        self._height_range = factors.symmetric(self, above=True, height_factor=height_factor)
+        self._width_range = None
+        if width_factor is not None:
+            self._width_range = factors.symmetric(self, above=True, width_factor=width_factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the visible fractions of the height and of the width."""
