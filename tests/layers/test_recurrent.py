@@ -76,7 +76,9 @@ def test_the_last_output_is_that_of_the_last_step_that_counts(name, unroll):
     assert not MASK[:, -1].any()
     layer, oracle = pair(name, unroll=unroll)
     zeros, of_keras = pair(name, unroll=unroll, zero_output_for_mask=True)
-    assert_all_close(outputs_and_gradients(zeros, mask=MASK), outputs_and_gradients(layer, mask=MASK))
+    assert_all_close(
+        outputs_and_gradients(zeros, mask=MASK), outputs_and_gradients(layer, mask=MASK)
+    )
     assert not np.any(of_keras(X, mask=tf.constant(MASK)))
     assert np.any(oracle(X, mask=tf.constant(MASK)))
 
