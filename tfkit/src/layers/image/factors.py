@@ -63,9 +63,10 @@ def _check(
     bounds = [value] if is_number(value) else value if is_pair(value) else []
     holds = [least < bound <= most or (bound == least and not above) for bound in bounds]
     if not holds or not all(holds):
+        start = "(" if above else "["
         raise ValueError(
             f"The `{name}` argument should be a number (or a list of two numbers) in the range "
-            f"{'(' if above else '['}{least:g}, {most:g}]. Received: {name}={value!r} for layer {type(layer).__name__}"
+            f"{start}{least:g}, {most:g}]. Received: {name}={value!r} for layer {type(layer).__name__}"
         )
 
 
