@@ -16,8 +16,8 @@ def without_missing_labels(y_true: Any, sample_weight: Any, mask: Any) -> Any:
 
     A weight of 0 says that a sample does not count, and a missing label is the most common reason for it.
     But 0 times NaN is NaN, in the loss and in its gradient; the gradient is finite only if the loss is
-    computed of a finite label. Missing labels that count stay as they are, and so do predictions: what a
-    model has computed as NaN is to be seen.
+    computed of a finite label. Missing labels that count stay as they are, and so do predictions: a model
+    whose output is NaN has a gradient of NaN, which a finite loss would hide.
 
     Args:
         y_true: targets. Those that are not an array or tensor of floats have no missing values.
