@@ -138,6 +138,12 @@ def test_missing_labels_of_weight_zero(name, form):
         np.testing.assert_allclose(part, expected, rtol=1e-5, atol=1e-6)
 
 
+def test_missing_labels_in_lists():
+    missing, predictions = [[float("nan")], [1.0]], [[0.0], [0.0]]
+    assert float(losses.MeanSquaredError()(missing, predictions, [0, 1])) == 0.5
+    assert float(losses.MeanSquaredError(reduction="sum")(missing, predictions, [[0], [1]])) == 1.0
+
+
 @pytest.mark.parametrize("weights", [None, [1.0, 1.0], [1.0, 0.0]])
 def test_missing_labels_that_count_and_missing_predictions_are_seen(weights):
     """What a model has computed as NaN has a gradient of NaN, whatever its weight: the loss must say so."""

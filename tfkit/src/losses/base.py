@@ -85,8 +85,8 @@ class Loss(watching.Watched):
         try:
             self._tfkit_changes.note()
             in_mask = get_mask(y_pred)
-            y_true = without_missing_labels(y_true, sample_weight, in_mask)
             y_true, y_pred = self._tfkit_convert(y_true), self._tfkit_convert(y_pred)
+            y_true = without_missing_labels(y_true, sample_weight, in_mask)
             if in_mask is not None:
                 # For losses that compare entries with each other, and leave out the masked ones.
                 set_mask(y_pred, in_mask)

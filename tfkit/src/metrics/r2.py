@@ -26,7 +26,7 @@ class R2Score(Metric):
             `"variance_weighted_average"` for their mean weighted by the variance of the targets.
             Default: `"uniform_average"`.
         num_regressors: number of independent variables, for which the score is adjusted; 0 for no
-            adjustment. Default: `0`.
+            adjustment. There are as many samples as the sum of their weights. Default: `0`.
         name: name of the metric in logs and progress bars; `None` for one that is made from the
             class's name. Default: `"r2_score"`.
         dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
