@@ -39,6 +39,7 @@ TABLE = {
 }
 # Rows of these are compared with each other, or are sequences: tests of their own, below.
 OF_MANY_ROWS = {"Circle", "CTC"}
+UNFIT = "`sample_weight` (must have one weight for each value|has more axes than there are values)"
 NAMES = sorted(TABLE)
 REDUCTIONS = ["sum", "sum_over_batch_size", "mean_with_sample_weight", "none"]
 ROWS = {name: weighing.pair(TABLE[name][1], weighing.ROWS) for name in NAMES}
@@ -227,5 +228,5 @@ def test_weights_of_sequences_in_ctc(weights, reduction):
 
 @pytest.mark.parametrize("weights", [np.ones(5), np.ones((6, 4)), np.ones((6, 3, 2))])
 def test_weights_that_do_not_fit_are_refused(weights):
-    with pytest.raises(ValueError, match=r"`sample_weight` must have one weight for each value"):
+    with pytest.raises(ValueError, match=UNFIT):
         losses.MeanSquaredError()(*STEPS["MeanSquaredError"], weights)
