@@ -34,7 +34,6 @@ WITH_BOXES = [
     ("RandomFlip", {"mode": "horizontal", "seed": 1}),
     ("RandomPerspective", {"factor": (1.0, 1.0), "scale": 0.4, "seed": 5}),
     ("RandomRotation", {"factor": 0.2, "seed": 5}),
-    ("RandomShear", {"x_factor": 0.2, "y_factor": 0.3, "seed": 5}),
     ("RandomTranslation", {"height_factor": 0.2, "width_factor": 0.3, "seed": 5}),
     ("RandomZoom", {"height_factor": 0.2, "width_factor": 0.3, "seed": 5}),
     ("RandAugment", {"seed": 7, "num_ops": 3}),
@@ -95,6 +94,22 @@ def test_boxes_lie_around_what_they_lay_around(layer):
     rows, columns = np.nonzero(outputs["images"][0, :, :, 0].numpy() > 50)
     found = columns.min(), rows.min(), columns.max() + 1, rows.max() + 1
     np.testing.assert_allclose((left, top, right, bottom), found, atol=1e-3)
+
+
+@pytest.mark.parametrize("factors", [(0.5, 0.0), (0.0, 0.3), (0.3, 0.2)])
+def test_sheared_boxes_lie_around_what_they_lay_around(factors):
+    """Keras 3.15.1 shears boxes in parts of the sides, and along x and then y: they miss their contents."""
+    image = np.zeros((1, 60, 120, 1), "float32")
+    image[0, 20:30, 50:80] = 100
+    x, y = factors
+    layer = layers.RandomShear(
+        (x, x), (y, y), seed=2, fill_mode="constant", bounding_box_format="xyxy"
+    )
+    boxes = {"boxes": np.array([[[50, 20, 80, 30]]], "float32"), "labels": np.array([[1]])}
+    outputs = layer({"images": image, "bounding_boxes": boxes})
+    rows, columns = np.nonzero(outputs["images"][0, :, :, 0].numpy() > 50)
+    found = columns.min(), rows.min(), columns.max() + 1, rows.max() + 1
+    np.testing.assert_allclose(outputs["bounding_boxes"]["boxes"][0, 0], found, atol=1.0)
 
 
 def test_one_draw_can_be_used_for_all_images():
@@ -342,6 +357,8 @@ def test_ragged_boxes_are_filled_up():
         ("RandomRotation", {"factor": 1.5}),
         ("RandomRotation", {"factor": (1, 2, 3)}),
         ("RandomZoom", {"height_factor": "a"}),
+        ("RandomZoom", {"height_factor": -1.0}),  # Of which nothing would be seen.
+        ("RandomZoom", {"height_factor": 0.1, "width_factor": (-1, 0.5)}),
         ("RandomContrast", {"factor": -0.1}),
         ("RandomBrightness", {"factor": 0.1, "value_range": 3}),
         ("RandomPosterization", {"factor": 9}),

@@ -69,6 +69,20 @@ def test_masks_and_first_states_are_used_as_in_keras(name, options):
         )
 
 
+@pytest.mark.parametrize("unroll", [False, True])
+@pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
+def test_the_last_output_is_that_of_the_last_step_that_counts(name, unroll):
+    """As Keras documents `zero_output_for_mask`; Keras 3.15.1 gives 0 where the last step is masked."""
+    assert not MASK[:, -1].any()
+    layer, oracle = pair(name, unroll=unroll)
+    zeros, of_keras = pair(name, unroll=unroll, zero_output_for_mask=True)
+    assert_all_close(
+        outputs_and_gradients(zeros, mask=MASK), outputs_and_gradients(layer, mask=MASK)
+    )
+    assert not np.any(of_keras(X, mask=tf.constant(MASK)))
+    assert np.any(oracle(X, mask=tf.constant(MASK)))
+
+
 @pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
 @pytest.mark.parametrize(
     "options", [{"dropout": 0.4}, {"dropout": 0.4, "recurrent_dropout": 0.3}], ids=len

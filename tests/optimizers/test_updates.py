@@ -41,7 +41,9 @@ OPTIONS = [
     ("Lamb", {"learning_rate": 0.1, "weight_decay": 0.1}),
     ("Adafactor", {}),
     ("Adafactor", {"learning_rate": 0.9, "clip_threshold": 0.5}),
-    ("Adafactor", {"learning_rate": 0.9, "relative_step": False, "beta_2_decay": -0.5}),
+    ("Adafactor", {"learning_rate": 0.9, "beta_2_decay": -0.5}),
+    # Below 1 / sqrt(10), since Keras 3.15.1 limits the rate by 1 / sqrt(t) in any case.
+    ("Adafactor", {"learning_rate": 0.3, "relative_step": False}),
     ("Muon", {}),
     ("Muon", {"learning_rate": 0.1, "nesterov": False, "rms_rate": None, "ns_steps": 3}),
     ("Muon", {"learning_rate": 0.1, "exclude_layers": ["dense"], "adam_lr_ratio": 0.5}),
@@ -179,3 +181,15 @@ def test_part_of_muon_that_a_subclass_overrides():
         [tf.constant([[1.0, -1.0], [2.0, -3.0]])], [w]
     )
     assert w.numpy().tolist() == [[0.5, 2.5], [2.5, 4.5]]
+
+
+@pytest.mark.parametrize(("relative_step", "rates"), [(True, [0.9, 0.5**0.5]), (False, [0.9, 0.9])])
+def test_the_rate_of_adafactor_is_limited_only_if_it_is_relative(relative_step, rates):
+    """In Keras 3.15.1 it is limited in any case, and `relative_step` does nothing."""
+    variable = tf.Variable(1.0)
+    optimizer = optimizers.Adafactor(0.9, relative_step=relative_step)
+    expected = 1.0
+    for rate in rates:  # With gradients of 1, a step is the rate times the variable.
+        optimizer.apply([tf.constant(1.0)], [variable])
+        expected *= 1 - rate
+        np.testing.assert_allclose(variable, expected, rtol=1e-4)

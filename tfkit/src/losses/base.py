@@ -9,10 +9,15 @@ import tensorflow as tf
 from tfkit.src.base import tree, watching
 from tfkit.src.base.names import auto_name
 from tfkit.src.errors.tracebacks import shorten
-from tfkit.src.losses.reduction import reduce_weighted_values, standardize_reduction
+from tfkit.src.losses.missing import without_missing_labels
+from tfkit.src.losses.reduction import (
+    mask_along,
+    reduce_weighted_values,
+    standardize_reduction,
+)
 from tfkit.src.losses.tensors import as_tensor
 from tfkit.src.registry.dtypes import standardize_dtype
-from tfkit.src.symbolic.masking import get_mask
+from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
 class Loss(watching.Watched):
@@ -81,6 +86,10 @@ class Loss(watching.Watched):
             self._tfkit_changes.note()
             in_mask = get_mask(y_pred)
             y_true, y_pred = self._tfkit_convert(y_true), self._tfkit_convert(y_pred)
+            y_true = without_missing_labels(y_true, sample_weight, in_mask)
+            if in_mask is not None:
+                # For losses that compare entries with each other, and leave out the masked ones.
+                set_mask(y_pred, in_mask)
             losses = self.call(y_true, y_pred)
             if losses is None:
                 raise ValueError(
@@ -89,7 +98,7 @@ class Loss(watching.Watched):
                 )
             out_mask = get_mask(losses)
             if in_mask is not None and out_mask is not None:
-                mask = in_mask & out_mask
+                mask = mask_along(in_mask, losses) & mask_along(out_mask, losses)
             else:
                 mask = out_mask if in_mask is None else in_mask
             return reduce_weighted_values(losses, sample_weight, mask, self.reduction, self.dtype)

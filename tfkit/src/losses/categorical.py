@@ -7,7 +7,12 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
-from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_labels
+from tfkit.src.losses.likelihood import (
+    clip_probabilities,
+    find_logits,
+    normalized,
+    smooth_labels,
+)
 from tfkit.src.losses.tensors import as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
@@ -39,8 +44,8 @@ def _check_one_hot(y_true: Any, y_pred: Any) -> None:
         )
 
 
-def _warn_of_single_class(y_pred: tf.Tensor) -> None:
-    if y_pred.shape[-1] == 1:
+def _warn_of_single_class(y_pred: tf.Tensor, axis: int) -> None:
+    if y_pred.shape.rank is not None and y_pred.shape[axis] == 1:
         warn(
             "A categorical loss got predictions of one class only, of shape "
             f"{y_pred.shape}. For two classes use `binary_crossentropy`.",
@@ -81,12 +86,12 @@ def categorical_crossentropy(
     _check_one_hot(y_true, y_pred)
     y_true, y_pred = as_tensors(y_true, y_pred)
     check_same_shape(y_true, y_pred)
-    _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing)
+    _warn_of_single_class(y_pred, axis)
+    y_true = smooth_labels(y_true, label_smoothing, axis=axis)
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(y_true, y_pred, axis=axis)
-    p = clip_probabilities(y_pred / tf.reduce_sum(y_pred, axis, keepdims=True))
+    p = clip_probabilities(normalized(y_pred, axis))
     return -tf.reduce_sum(y_true * tf.math.log(p), axis)
 
 
@@ -128,10 +133,10 @@ def categorical_focal_crossentropy(
     """
     _check_axis(axis)
     y_true, y_pred = as_tensors(y_true, y_pred)
-    _warn_of_single_class(y_pred)
-    y_true = smooth_labels(y_true, label_smoothing)
+    _warn_of_single_class(y_pred, axis)
+    y_true = smooth_labels(y_true, label_smoothing, axis=axis)
     p = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
-    p = clip_probabilities(p / tf.reduce_sum(p, axis, keepdims=True))
+    p = clip_probabilities(normalized(p, axis))
     return -tf.reduce_sum(alpha * (1.0 - p) ** gamma * y_true * tf.math.log(p), axis)
 
 

@@ -31,23 +31,32 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
     return logits, True
 
 
+def normalized(probabilities: tf.Tensor, axis: int) -> tf.Tensor:
+    """Returns probabilities divided by their sum over `axis`; zeros where all of them are 0.
+
+    A model gives such zeros for masked steps, and 0 divided by 0 would be NaN in the loss of the others, too.
+    """
+    return tf.math.divide_no_nan(probabilities, tf.reduce_sum(probabilities, axis, keepdims=True))
+
+
 def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
     """Returns probabilities clipped away from 0 and 1, so that logarithms are finite."""
     return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())
 
 
 def smooth_labels(
-    y_true: tf.Tensor, label_smoothing: float, num_classes: int | None = None
+    y_true: tf.Tensor, label_smoothing: float, num_classes: int | None = None, axis: int = -1
 ) -> tf.Tensor:
     """Returns labels moved by `label_smoothing` (0 to 1) of the way towards uniform ones.
 
     Args:
         y_true: labels, of any float dtype.
         label_smoothing: 0 for the labels as they are.
-        num_classes: number of classes, the size of the last axis unless given.
+        num_classes: number of classes, the size of `axis` unless given.
+        axis: the axis of the classes.
     """
     if not label_smoothing:
         return y_true
     if num_classes is None:
-        num_classes = tf.shape(y_true)[-1]
+        num_classes = tf.shape(y_true)[axis]
     return y_true * (1.0 - label_smoothing) + label_smoothing / tf.cast(num_classes, y_true.dtype)

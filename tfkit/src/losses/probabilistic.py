@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -61,7 +62,8 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
 
     Args:
         y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.
-        y_pred: logits, `(batch, steps, classes)`.
+        y_pred: logits, `(batch, steps, classes)`. Steps that the mask they carry leaves out do not
+            count: the loss is that of the sequence without them.
 
     Returns:
         Losses of shape `(batch,)`.
@@ -76,6 +78,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         >>> ctc([[1]], tf.zeros((1, 2, 2))).numpy().round(4)
         array([0.2877], dtype=float32)
     """
+    mask = get_mask(y_pred)
     y_true, y_pred = tf.cast(y_true, "int32"), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 3:
         raise ValueError(
@@ -85,11 +88,20 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         )
     dtype = "float64" if y_pred.dtype == "float64" else "float32"
     batch_size, num_steps = tf.unstack(tf.shape(y_pred)[:2])
+    if mask is None:
+        num_steps = tf.fill([batch_size], num_steps)
+    else:
+        mask = tf.broadcast_to(tf.cast(mask, "bool"), tf.shape(y_pred)[:2])
+        # The steps that count are moved to the front, in their order.
+        step = tf.range(num_steps)
+        order = tf.argsort(tf.where(mask, step, step + num_steps), axis=-1)
+        y_pred = tf.gather(y_pred, order, batch_dims=1)
+        num_steps = tf.reduce_sum(tf.cast(mask, "int32"), -1)
     losses = tf.nn.ctc_loss(
         labels=y_true,
         logits=tf.cast(y_pred, "float32"),
         label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),
-        logit_length=tf.fill([batch_size], num_steps),
+        logit_length=num_steps,
         logits_time_major=False,
         blank_index=0,
     )

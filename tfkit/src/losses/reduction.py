@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.losses.tensors import as_tensor, squeeze_or_expand_to_same_rank
+from tfkit.src.losses.tensors import as_tensor, squeeze_or_expand_to_same_rank, weights_along
 from tfkit.src.runtime import replicas
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight", "none", None)
@@ -38,7 +38,9 @@ def reduce_weighted_values(
     Args:
         values: one loss per sample, or per sample and step.
         sample_weight: weights of the same shape, or of its first axes.
-        mask: true where a value counts. Means go over the values that count.
+        mask: true where a value counts. Means go over the values that count. Where it has further axes,
+            such as that of steps for one loss per sample, a value counts if any of its entries does: the
+            loss itself has left out the others.
         reduction: `"sum"`; `"sum_over_batch_size"` or `"mean"`, the sum over the number of values;
             `"mean_with_sample_weight"`, the sum over the sum of weights; `"none"` or `None`.
         dtype: float type to compute in; that of `values` where it is `None`.
@@ -51,44 +53,42 @@ def reduce_weighted_values(
         values = tf.convert_to_tensor(values)
     else:
         values = as_tensor(values, dtype, "what the loss function returned,")
-    weights = sample_weight
-    if weights is not None:
-        weights = as_tensor(weights, values.dtype, "`sample_weight`")
+    weights, included = None, None
     if mask is not None:
-        included = as_tensor(tf.cast(mask, "bool"), values.dtype)
+        included = tf.cast(mask_along(mask, values), values.dtype)
+    if sample_weight is not None:
+        weights = as_tensor(sample_weight, values.dtype, "`sample_weight`")
+        values, weights = squeeze_or_expand_to_same_rank(values, weights)
+        if values.shape.rank:  # A loss that is one number for a batch is weighed by each weight.
+            weights = weights_along(weights, values)
+    if included is not None:
+        included = weights_along(included, values, "mask")
         if reduction in _MEANS:
             # The mean divides by the number of all values; scaled like this, it is that of the unmasked ones.
             total = tf.cast(tf.size(included), values.dtype)
             num_included = replicas.weighted(replicas.total(tf.reduce_sum(included)))
             included *= tf.math.divide_no_nan(total, num_included)
-        weights = included if weights is None else _times(included, weights)
+        weights = included if weights is None else included * weights
     if weights is not None:
-        values = _times(values, weights)
+        values = values * weights
+        if reduction == "mean_with_sample_weight":
+            # A weight of a sample counts once for each of its values, as in the sum above the line.
+            weights = tf.broadcast_to(weights, tf.shape(values))
     return _reduce(values, weights, reduction)
 
 
-def _times(values: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Returns the product; weights with fewer axes belong to the first axes of `values`."""
-    values, weights = squeeze_or_expand_to_same_rank(values, weights)
-    rank, missing = values.shape.rank, 0
-    if rank and weights.shape.rank is not None:
-        missing = rank - weights.shape.rank
-        if missing < 0:
-            raise ValueError(
-                "`sample_weight` has more axes than there are losses to weigh. "
-                f"Received: sample_weight of shape {weights.shape}, losses of shape {values.shape}."
-            )
-    if missing and values.shape[: weights.shape.rank].is_compatible_with(weights.shape):
-        # NumPy would match the last axes, which is wrong, and silent if batch and steps have the same size.
-        weights = tf.reshape(weights, tf.concat([tf.shape(weights), [1] * missing], 0))
-    try:
-        tf.broadcast_static_shape(values.shape, weights.shape)
-    except ValueError:
-        raise ValueError(
-            "`sample_weight` must have one weight for each loss, or for each sample. "
-            f"Received: sample_weight of shape {weights.shape}, losses of shape {values.shape}."
-        ) from None
-    return values * weights
+def mask_along(mask: Any, values: tf.Tensor) -> tf.Tensor:
+    """Returns whether each entry of `values` counts, in a form that broadcasts to it.
+
+    Args:
+        mask: true where an entry of the predictions counts.
+        values: what was computed from them: it has the first axes of the mask, or all of them.
+    """
+    mask = tf.cast(mask, "bool")
+    rank, given = values.shape.rank, mask.shape.rank
+    if rank is not None and given is not None and given > rank:
+        mask = tf.reduce_any(mask, axis=list(range(rank, given)))
+    return weights_along(mask, values, "mask")
 
 
 def _reduce(values: tf.Tensor, weights: tf.Tensor | None, reduction: str | None) -> tf.Tensor:

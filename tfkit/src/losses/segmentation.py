@@ -8,11 +8,24 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.losses.reduction import mask_along
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
 Axes = int | Sequence[int] | None
+
+
+def _unmasked(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns both as tensors; the mask of predictions makes both 0, which no sum of overlaps counts."""
+    mask = get_mask(y_pred)
+    y_true, y_pred = as_tensors(y_true, y_pred)
+    if mask is None:
+        return y_true, y_pred
+    included = mask_along(mask, y_pred)
+    nothing = tf.zeros([], y_pred.dtype)
+    return tf.where(included, y_true, nothing), tf.where(included, y_pred, nothing)
 
 
 @symbolic_op
@@ -35,7 +48,7 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
         >>> round(float(dice([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
         0.3333
     """
-    y_true, y_pred = as_tensors(y_true, y_pred)
+    y_true, y_pred = _unmasked(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
     sizes = tf.reduce_sum(y_true, axis) + tf.reduce_sum(y_pred, axis)
     return 1 - 2.0 * overlap / (sizes + settings.epsilon())
@@ -45,7 +58,7 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
 def tversky(
     y_true: Any, y_pred: Any, alpha: float = 0.5, beta: float = 0.5, axis: Axes = None
 ) -> tf.Tensor:
-    """Returns the Tversky loss: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """Returns the Tversky loss: `1 - overlap / (overlap + alpha * invented + beta * missed)`.
 
     `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
     `invented = sum((1 - y_true) * y_pred)`.
@@ -53,8 +66,8 @@ def tversky(
     Args:
         y_true: masks, with values from 0 to 1.
         y_pred: predictions, of the same shape.
-        alpha: weight of missed elements. Default: `0.5`.
-        beta: weight of falsely predicted elements. Default: `0.5`.
+        alpha: weight of falsely predicted elements, the false positives. Default: `0.5`.
+        beta: weight of missed elements, the false negatives. Default: `0.5`.
         axis: axis or axes to sum over; `None` for all.
 
     Returns:
@@ -65,14 +78,14 @@ def tversky(
             deep networks", 2017.
 
     Example:
-        >>> round(float(tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], alpha=1.0)), 4)
+        >>> round(float(tversky([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]], beta=1.0)), 4)
         0.5
     """
-    y_true, y_pred = as_tensors(y_true, y_pred)
+    y_true, y_pred = _unmasked(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
     missed = tf.reduce_sum(y_true * (1 - y_pred), axis)
     invented = tf.reduce_sum((1 - y_true) * y_pred, axis)
-    return 1 - overlap / (overlap + alpha * missed + beta * invented + settings.epsilon())
+    return 1 - overlap / (overlap + alpha * invented + beta * missed + settings.epsilon())
 
 
 class Dice(FunctionLoss):
@@ -120,15 +133,15 @@ class Dice(FunctionLoss):
 
 
 class Tversky(FunctionLoss):
-    """The Tversky loss of overlap: `1 - overlap / (overlap + alpha * missed + beta * invented)`.
+    """The Tversky loss of overlap: `1 - overlap / (overlap + alpha * invented + beta * missed)`.
 
     `overlap = sum(y_true * y_pred)`, `missed = sum(y_true * (1 - y_pred))`,
     `invented = sum((1 - y_true) * y_pred)`; and `tfkit.config.epsilon()` is added to the
     denominator. With `alpha = beta = 0.5` it is `Dice`.
 
     Args:
-        alpha: weight of missed elements. Default: `0.5`.
-        beta: weight of falsely predicted elements. Default: `0.5`.
+        alpha: weight of falsely predicted elements, the false positives. Default: `0.5`.
+        beta: weight of missed elements, the false negatives. Default: `0.5`.
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
@@ -153,7 +166,7 @@ class Tversky(FunctionLoss):
             deep networks", 2017.
 
     Example:
-        >>> round(float(Tversky(alpha=1.0)([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
+        >>> round(float(Tversky(beta=1.0)([[1.0, 1.0, 0.0]], [[1.0, 0.0, 0.0]])), 4)
         0.5
     """
 

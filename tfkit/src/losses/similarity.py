@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.losses.wrapper import FunctionLoss
-from tfkit.src.symbolic.masking import set_mask
+from tfkit.src.symbolic.masking import get_mask, set_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -57,6 +57,11 @@ def circle(
     if remove_diagonal:
         is_self = tf.eye(tf.size(labels), tf.size(ref_labels), dtype="int32")
         is_positive &= is_self == 0
+    mask = get_mask(y_pred) if ref_embeddings is None else None
+    if mask is not None:  # A masked embedding is not a reference, either.
+        mask = tf.reshape(tf.cast(mask, "bool"), [1, -1])
+        is_positive &= mask
+        is_negative &= mask
     positive = -gamma * (margin + d) * (margin - d)
     negative = gamma * tf.maximum(1 + margin - d, 0.0) * (1 - margin - d)
     losses = tf.math.softplus(

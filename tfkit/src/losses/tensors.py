@@ -88,6 +88,46 @@ def squeeze_or_expand_to_same_rank(
     return a, b
 
 
+def weights_along(weights: tf.Tensor, values: tf.Tensor, name: str = "sample_weight") -> tf.Tensor:
+    """Returns `weights` as a tensor that broadcasts to `values`; its axes are the first ones of `values`.
+
+    NumPy would match the last axes, which is wrong, and silent where a batch has as many rows as
+    steps or classes.
+
+    Args:
+        weights: weights or a mask, with the shape of the first axes of `values`; sizes of 1 and further
+            axes of size 1 are accepted, and so is one weight for all.
+        values: what is weighed.
+        name: what `weights` is, for messages.
+
+    Raises:
+        ValueError: for shapes that are known and do not fit.
+    """
+    rank, given = values.shape.rank, weights.shape
+    if rank is None or given.rank is None:
+        return weights
+    extra = list(range(rank, given.rank))
+    if any(given[axis] not in (1, None) for axis in extra):
+        raise ValueError(
+            f"`{name}` has more axes than there are values to weigh. Received: values of shape "
+            f"{values.shape}, weights of shape {given}. Let the function return a value for each sample, "
+            "without a mean over them, or use it where there are no weights."
+        )
+    if extra:
+        weights = tf.squeeze(weights, extra)
+    elif given.rank < rank:
+        ones = [1] * (rank - given.rank)
+        weights = tf.reshape(weights, tf.concat([tf.shape(weights), ones], 0))
+        weights.set_shape([*given, *ones])
+    sizes = zip(weights.shape, values.shape, strict=True)
+    if all(size in (None, 1, other) or other is None for size, other in sizes):
+        return weights
+    raise ValueError(
+        f"`{name}` must have one weight for each value, or for each sample. "
+        f"Received: {name} of shape {given}, values of shape {values.shape}."
+    )
+
+
 def _check_broadcast(y_true: tf.Tensor, y_pred: tf.Tensor) -> None:
     try:
         tf.broadcast_static_shape(y_true.shape, y_pred.shape)

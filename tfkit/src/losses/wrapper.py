@@ -10,6 +10,7 @@ from tfkit.src.base.brief import brief
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.registry import serialization
+from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
 class LossFunctionWrapper(Loss):
@@ -70,7 +71,9 @@ class LossFunctionWrapper(Loss):
             for pair in zip(tree.flatten(y_true), tree.flatten(y_pred), strict=True)
         ]
         y_true = tree.pack_sequence_as(y_true, [a for a, _ in pairs])
+        mask = get_mask(y_pred)
         y_pred = tree.pack_sequence_as(y_pred, [b for _, b in pairs])
+        set_mask(y_pred, mask)
         return self.fn(y_true, y_pred, **self._arguments())
 
     def _arguments(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from tfkit.src.metrics.confusion import (
     confusion_counts,
     even_thresholds,
 )
+from tfkit.src.symbolic.masking import get_mask, set_mask
 
 _CURVES = ("ROC", "PR", "PRGAIN")
 _SUMMATION_METHODS = ("interpolation", "majoring", "minoring")
@@ -141,7 +142,9 @@ class AUC(Metric):
         if not self._built:
             self._build(y_pred.shape)
         if self._from_logits:
+            mask = get_mask(y_pred)
             y_pred = tf.sigmoid(y_pred)
+            set_mask(y_pred, mask)
         counts = confusion_counts(
             y_true,
             y_pred,

@@ -13,8 +13,10 @@ from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.reduction import entry_weights
 from tfkit.src.registry import constructors
 from tfkit.src.runtime.shared_programs import differing_in_xla
+from tfkit.src.symbolic.masking import get_mask
 
 Thresholds = Sequence[float] | np.ndarray
 
@@ -58,17 +60,14 @@ def confusion_counts(
         ValueError: for shapes that do not go together.
     """
     dtype = settings.floatx()
+    mask = get_mask(y_pred)
     y_pred, y_true = squeeze_or_expand_to_same_rank(tf.cast(y_pred, dtype), tf.cast(y_true, dtype))
     if not y_pred.shape.is_compatible_with(y_true.shape):
         raise ValueError(
             "Targets and predictions must have one shape. "
             f"Received: y_true.shape={y_true.shape}, y_pred.shape={y_pred.shape}"
         )
-    if sample_weight is not None:
-        sample_weight = tf.expand_dims(tf.cast(sample_weight, dtype), -1)
-        _, sample_weight = squeeze_or_expand_to_same_rank(
-            y_true, sample_weight, expand_rank_1=False
-        )
+    weights = entry_weights(sample_weight, mask, y_pred, dtype)
     if top_k is not None:
         y_pred = _keep_top_k(y_pred, top_k)
     if class_id is not None:
@@ -79,10 +78,12 @@ def confusion_counts(
             )
         y_true = y_true[..., class_id, tf.newaxis]
         y_pred = y_pred[..., class_id, tf.newaxis]
+        if weights is not None and weights.shape[-1] != 1:
+            weights = weights[..., class_id, tf.newaxis]
 
     positive = tf.cast(tf.cast(y_true, tf.bool), dtype)
     labels = tf.stack([positive, 1 - positive], axis=-1)
-    for weight in (sample_weight, label_weights):
+    for weight in (weights, label_weights):
         if weight is not None:
             weight = tf.broadcast_to(tf.cast(weight, dtype), tf.shape(y_pred))
             labels = labels * weight[..., tf.newaxis]

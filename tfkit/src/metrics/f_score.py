@@ -9,6 +9,8 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.reduction import entry_weights, weighted
+from tfkit.src.symbolic.masking import get_mask
 
 _AVERAGES = (None, "micro", "macro", "weighted")
 
@@ -31,7 +33,8 @@ class FBetaScore(Metric):
     Call arguments:
         y_true: targets 0 and 1, `(batch, classes)`.
         y_pred: predictions, `(batch, classes)`.
-        sample_weight: weights of the samples, `(batch,)`; `None` for 1.
+        sample_weight: weights of the samples, `(batch,)`, or of their classes, `(batch, classes)`;
+            `None` for 1.
 
     Output shape: A scalar; with `average=None`, `(classes,)`.
 
@@ -98,6 +101,7 @@ class FBetaScore(Metric):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
+        mask = get_mask(y_pred)
         y_true, y_pred = tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
         if not self._built:
             self._build(y_true.shape, y_pred.shape)
@@ -108,11 +112,11 @@ class FBetaScore(Metric):
         else:
             chosen = y_pred > self.threshold
         chosen = tf.cast(chosen, self.dtype)
-        weights = 1 if sample_weight is None else tf.cast(sample_weight, self.dtype)[:, tf.newaxis]
+        weights = entry_weights(sample_weight, mask, y_true, self.dtype)
         axis = None if self.average == "micro" else 0
 
         def weighted_sum(decisions: Any) -> Any:
-            return tf.reduce_sum(decisions * weights, axis=axis)
+            return tf.reduce_sum(weighted(decisions, weights), axis=axis)
 
         self.true_positives.assign_add(weighted_sum(chosen * y_true))
         self.false_positives.assign_add(weighted_sum(chosen * (1 - y_true)))
@@ -159,7 +163,8 @@ class F1Score(FBetaScore):
     Call arguments:
         y_true: targets 0 and 1, `(batch, classes)`.
         y_pred: predictions, `(batch, classes)`.
-        sample_weight: weights of the samples, `(batch,)`; `None` for 1.
+        sample_weight: weights of the samples, `(batch,)`, or of their classes, `(batch, classes)`;
+            `None` for 1.
 
     Output shape: A scalar; with `average=None`, `(classes,)`.
 

@@ -11,7 +11,9 @@ from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.reduction import entry_weights
 from tfkit.src.registry.dtypes import is_int
+from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
 class IoU(Metric):
@@ -82,23 +84,26 @@ class IoU(Metric):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the entries of a batch by target class and predicted class."""
+        mask = get_mask(y_pred)
         if not self.sparse_y_true:
             y_true = tf.argmax(y_true, axis=self.axis)
         if not self.sparse_y_pred:
             y_pred = tf.argmax(y_pred, axis=self.axis)
-        y_true = tf.reshape(tf.cast(y_true, tf.int64), [-1])
-        y_pred = tf.reshape(tf.cast(y_pred, tf.int64), [-1])
-        weights = tf.convert_to_tensor(1 if sample_weight is None else sample_weight)
-        if weights.dtype.is_floating and is_int(self.dtype):
-            warn(
-                f"Weights of dtype {weights.dtype.name} are rounded towards zero, because "
-                f"{self.name} counts in {self.dtype}. Pass integer weights, or make the metric "
-                'with `dtype="float32"`.'
-            )
-        weights = tf.cast(weights, self.dtype)
-        if weights.shape.rank > 1:
-            weights = tf.reshape(weights, [-1])
-        weights = tf.broadcast_to(weights, tf.shape(y_true))
+        if sample_weight is not None:
+            sample_weight = tf.convert_to_tensor(sample_weight)
+            if sample_weight.dtype.is_floating and is_int(self.dtype):
+                warn(
+                    f"Weights of dtype {sample_weight.dtype.name} are rounded towards zero, because "
+                    f"{self.name} counts in {self.dtype}. Pass integer weights, or make the metric "
+                    'with `dtype="float32"`.'
+                )
+        y_true, y_pred = tf.cast(y_true, tf.int64), tf.cast(y_pred, tf.int64)
+        # Targets and predictions may differ by an axis of size 1: the weights are of the targets' entries.
+        weights = entry_weights(sample_weight, mask, y_true, self.dtype)
+        if weights is None:
+            weights = tf.ones([1], self.dtype)
+        weights = tf.reshape(tf.broadcast_to(weights, tf.shape(y_true)), [-1])
+        y_true, y_pred = tf.reshape(y_true, [-1]), tf.reshape(y_pred, [-1])
 
         size = self.num_classes
         counts = (y_true >= 0) & (y_true < size) & (y_pred >= 0) & (y_pred < size)
@@ -172,7 +177,9 @@ class BinaryIoU(IoU):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the entries of a batch by target class and predicted class."""
+        mask = get_mask(y_pred)
         y_pred = tf.cast(y_pred, tf.float32) >= self.threshold
+        set_mask(y_pred, mask)
         super().update_state(y_true, y_pred, sample_weight)
 
     def get_config(self) -> dict[str, Any]:

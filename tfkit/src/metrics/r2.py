@@ -10,6 +10,8 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.reduction import entry_weights, weighted
+from tfkit.src.symbolic.masking import get_mask
 
 _AGGREGATIONS = (None, "uniform_average", "variance_weighted_average")
 
@@ -24,7 +26,7 @@ class R2Score(Metric):
             `"variance_weighted_average"` for their mean weighted by the variance of the targets.
             Default: `"uniform_average"`.
         num_regressors: number of independent variables, for which the score is adjusted; 0 for no
-            adjustment. Default: `0`.
+            adjustment. There are as many samples as the sum of their weights. Default: `0`.
         name: name of the metric in logs and progress bars; `None` for one that is made from the
             class's name. Default: `"r2_score"`.
         dtype: float dtype to compute in; `None` for `tfkit.config.floatx()`.
@@ -86,24 +88,26 @@ class R2Score(Metric):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds the weighted sums of a batch."""
+        mask = get_mask(y_pred)
         y_true, y_pred = squeeze_or_expand_to_same_rank(
             tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
         )
         if not self._built:
             self._build(y_true.shape, y_pred.shape)
-        weights = tf.cast(1 if sample_weight is None else sample_weight, self.dtype)
-        if weights.shape.rank == 1:
-            weights = tf.expand_dims(weights, 1)
-        weights = tf.broadcast_to(weights, tf.shape(y_true))
-        residual = tf.square(y_true - y_pred)
+        weights = entry_weights(sample_weight, mask, y_true, self.dtype)
+        counts = (
+            tf.ones_like(y_true) if weights is None else tf.broadcast_to(weights, tf.shape(y_true))
+        )
         for variable, terms in (
-            (self.sum, y_true * weights),
-            (self.squared_sum, y_true * y_true * weights),
-            (self.total_mse, residual * weights),
-            (self.count, weights),
+            (self.sum, weighted(y_true, weights)),
+            (self.squared_sum, weighted(y_true * y_true, weights)),
+            (self.total_mse, weighted(tf.square(y_true - y_pred), weights)),
+            (self.count, counts),
         ):
             variable.assign_add(tf.cast(tf.reduce_sum(terms, axis=0), variable.dtype))
-        self.num_samples.assign_add(tf.cast(tf.size(y_true), self.num_samples.dtype))
+        # A sample is a row, whatever the number of outputs, and counts as often as its weight says.
+        num_samples = tf.reduce_sum(tf.reduce_mean(counts, axis=1))
+        self.num_samples.assign_add(tf.cast(num_samples, self.num_samples.dtype))
 
     def result(self) -> Any:
         """Returns the score so far: one for each output with `class_aggregation=None`, else a scalar."""

@@ -9,7 +9,9 @@ import tensorflow as tf
 
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.base import Loss
-from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.src.losses.missing import without_missing_labels
+from tfkit.src.losses.reduction import mask_along
+from tfkit.src.losses.tensors import as_tensor, weights_along
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry import serialization
 from tfkit.src.registry.tables import kind_of
@@ -17,20 +19,35 @@ from tfkit.src.runtime import replicas
 from tfkit.src.symbolic import masking
 
 
-def mask_weights(sample_weight: Any, mask: Any, dtype: str) -> Any:
-    """Returns sample weights with the masked entries set to zero; `None` if there are neither."""
-    if mask is None:
-        return sample_weight
-    mask = tf.cast(mask, dtype)
-    if sample_weight is None:
-        return mask
-    mask, sample_weight = squeeze_or_expand_to_same_rank(mask, tf.cast(sample_weight, dtype))
-    missing = (mask.shape.rank or 0) - (sample_weight.shape.rank or 0)
-    if missing > 0:  # There are weights of samples, and a mask of their steps.
-        sample_weight = tf.reshape(
-            sample_weight, tf.concat([tf.shape(sample_weight), [1] * missing], 0)
-        )
-    return sample_weight * mask
+def entry_weights(sample_weight: Any, mask: Any, values: Any, dtype: Any) -> Any:
+    """Returns the weights of the entries of `values`, 0 where they are masked; `None` if there are neither.
+
+    All metrics take their weights from here, so that weights of each shape mean the same in all of them.
+
+    Args:
+        sample_weight: weights of samples, or of entries, or one for all; `None` for 1.
+        mask: true where an entry counts; `None` if all do.
+        values: what is weighed. The axes of weights and mask are its first ones.
+        dtype: dtype of the weights.
+
+    Returns:
+        A tensor with the rank of `values` that broadcasts to it, or `None`.
+
+    Raises:
+        ValueError: for weights of a shape that does not fit `values`.
+    """
+    weights = None
+    if sample_weight is not None:
+        weights = weights_along(as_tensor(sample_weight, dtype, "`sample_weight`"), values)
+    if mask is not None:
+        included = tf.cast(mask_along(mask, values), dtype)
+        weights = included if weights is None else weights * included
+    return weights
+
+
+def weighted(values: Any, weights: Any) -> Any:
+    """Returns the product, in which a weight of 0 leaves out NaN and infinite values, too."""
+    return values if weights is None else tf.math.multiply_no_nan(values, weights)
 
 
 def reduce_to_samples(
@@ -40,7 +57,7 @@ def reduce_to_samples(
 
     Args:
         values: shape `(batch, ...)`.
-        sample_weight: `None` or weights that broadcast to `values` once ranks are matched.
+        sample_weight: weights of the samples or of the values, or `None`.
         reduce: `tf.reduce_mean` or `tf.reduce_sum`, applied to all axes but the first.
         dtype: dtype of the results.
 
@@ -49,28 +66,15 @@ def reduce_to_samples(
     """
     mask = masking.get_mask(values)
     values = tf.cast(values, dtype)
-    if sample_weight is not None:
-        sample_weight = mask_weights(tf.cast(sample_weight, dtype), mask, dtype)
-        values, sample_weight = squeeze_or_expand_to_same_rank(values, sample_weight)
-        weight_rank = sample_weight.shape.rank
-        if values.shape.rank < weight_rank and sample_weight.shape.num_elements() != 1:
-            raise ValueError(
-                "Each weight of a metric belongs to one value. Received: values of shape "
-                f"{tuple(values.shape)}, weights of shape {tuple(sample_weight.shape)}. Let the metric's "
-                "function return a value for each sample, without a mean over them, or pass it as one of "
-                "`metrics`, which get no weights."
-            )
-        if values.shape.rank > weight_rank:
-            values = reduce(values, axis=list(range(weight_rank, values.shape.rank)))
-        sample_weight = tf.broadcast_to(sample_weight, tf.shape(values))
-        # A replica of a strategy may have no rows, and a mean over them that is NaN.
-        times = tf.multiply if replicas.rows() is None else tf.math.multiply_no_nan
-        values = times(values, sample_weight)
-        if weight_rank > 1:
-            sample_weight = reduce(sample_weight, axis=list(range(1, weight_rank)))
+    weights = entry_weights(sample_weight, mask, values, dtype)
+    if weights is not None:
+        weights = tf.broadcast_to(weights, tf.shape(values))
+        values = weighted(values, weights)
+        if values.shape.rank > 1:
+            weights = reduce(weights, axis=list(range(1, values.shape.rank)))
     if values.shape.rank > 1:
         values = reduce(values, axis=list(range(1, values.shape.rank)))
-    return values, sample_weight
+    return values, weights
 
 
 class Sum(Metric):
@@ -195,12 +199,13 @@ class MeanMetricWrapper(Mean):
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
         """Adds the values of the function for a batch."""
-        values = self._fn(y_true, y_pred, **self._arguments())
         mask = masking.get_mask(y_pred)
-        if mask is not None and len(values.shape) < len(mask.shape):
-            mask = None  # The function has taken the mean over the masked axes itself.
-        weights = mask_weights(sample_weight, mask, self.dtype)
-        super().update_state(values, sample_weight=weights)
+        y_true = without_missing_labels(y_true, sample_weight, mask)
+        values = self._fn(y_true, y_pred, **self._arguments())
+        # A mean that the function has taken of the whole batch has no masked entries.
+        if mask is not None and len(values.shape):
+            sample_weight = entry_weights(sample_weight, mask, values, self.dtype)
+        super().update_state(values, sample_weight=sample_weight)
 
     def _arguments(self) -> dict[str, Any]:
         """Returns the further arguments of the function."""

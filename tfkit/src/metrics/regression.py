@@ -16,7 +16,8 @@ from tfkit.src.losses.regression import (
     mean_squared_logarithmic_error,
 )
 from tfkit.src.losses.tensors import as_tensors_of_same_rank, squeeze_or_expand_to_same_rank
-from tfkit.src.metrics.reduction import FunctionMetric, Mean
+from tfkit.src.metrics.reduction import FunctionMetric, Mean, entry_weights
+from tfkit.src.symbolic.masking import get_mask
 
 
 class MeanSquaredError(FunctionMetric):
@@ -77,10 +78,13 @@ class RootMeanSquaredError(Mean):
         self, y_true: Any, y_pred: Any, sample_weight: Any = None
     ) -> None:
         """Adds the squared errors of a batch."""
+        mask = get_mask(y_pred)
         y_true, y_pred = squeeze_or_expand_to_same_rank(
             tf.cast(y_true, self.dtype), tf.cast(y_pred, self.dtype)
         )
-        super().update_state(tf.square(y_pred - y_true), sample_weight=sample_weight)
+        squares = tf.square(y_pred - y_true)
+        weights = entry_weights(sample_weight, mask, squares, self.dtype)
+        super().update_state(squares, sample_weight=weights)
 
     def result(self) -> Any:
         """Returns the error so far."""

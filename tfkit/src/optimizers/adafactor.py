@@ -55,8 +55,8 @@ class Adafactor(Optimizer):
         epsilon_2: least size of a variable to which steps are in proportion. Default: `0.001`.
         clip_threshold: greatest root mean square of a step before it is multiplied by the learning
             rate. Default: `1.0`.
-        relative_step: without effect, as in Keras: the learning rate is limited to `1 / sqrt(t)` in
-            update `t` either way. Default: `True`.
+        relative_step: whether the learning rate is limited to `1 / sqrt(t)` in update `t`. Default:
+            `True`.
         **options: options of every optimizer, which `Optimizer` describes: weight decay, clipping,
             moving averages, loss scaling, gradient accumulation, the name.
 
@@ -121,8 +121,7 @@ class Adafactor(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
-        # Keras limits the rate by `1 / sqrt(t)` here whether `relative_step` or not.
-        rho = tf.minimum(alpha, 1 / tf.sqrt(t))
+        rho = tf.minimum(alpha, 1 / tf.sqrt(t)) if self.relative_step else alpha
         beta_2 = 1 - tf.pow(t, tf.cast(self.beta_2_decay, t.dtype))
         g2 = dense(square(g)) + self.epsilon_1
         if variable.shape.rank < 2:

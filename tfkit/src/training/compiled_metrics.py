@@ -93,8 +93,14 @@ class CompiledMetrics(Metric):
         return {entry.name: entry.metric.result() for entry in self._entries or []}
 
     def reset_state(self) -> None:
-        """Resets the metrics to their initial state."""
-        for metric in self.metrics:
+        """Resets the metrics to their initial state, also those that no batch has matched to outputs yet.
+
+        Before the first batch they may have counts of another model, of a former `compile`, or of calls.
+        """
+        given = [
+            one for one in tf.nest.flatten(list(self._given.values())) if isinstance(one, Metric)
+        ]
+        for metric in {id(metric): metric for metric in [*given, *self.metrics]}.values():
             metric.reset_state()
 
     def _wanted(self) -> list[bool]:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit.src.base.brief import brief
 from tfkit.src.base.generators import generators_in_force
 from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.losses.tensors import weights_along
 from tfkit.src.runtime.arrays import as_tensor
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training import random_states
@@ -365,6 +366,13 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
     if tf.nest.is_nested(y):
         raise ValueError("`class_weight` is only supported for Models with a single output.")
     y = tf.convert_to_tensor(y)
+    if y.dtype == tf.string:
+        raise ValueError(
+            "`class_weight` weighs targets by the index of their class. Received: targets of dtype string. "
+            "Turn labels into indices first, as `layers.StringLookup` does."
+        )
+    if y.dtype.is_bool:
+        y = tf.cast(y, "int32")
     rank = y.shape.rank
     if rank is not None and rank >= 2 and y.shape[-1] != 1:
         classes = tf.argmax(y, axis=-1)
@@ -373,10 +381,14 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
         classes = tf.cast(tf.round(tf.squeeze(y, -1) if column else y), "int64")
     last = int(max(class_weight, default=0))
     table = tf.constant([float(class_weight.get(index, 1.0)) for index in range(last + 1)])
-    known = classes <= last
+    known = (classes >= 0) & (classes <= last)
     weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)
     if sample_weight is not None:
-        weights = weights * tf.cast(sample_weight, weights.dtype)
+        given = tf.cast(sample_weight, weights.dtype)
+        # The axes of both are the first ones of the losses: samples, or samples and steps.
+        if (given.shape.rank or 0) > (weights.shape.rank or 0):
+            weights = weights_along(weights, given, "class_weight")
+        weights = weights * weights_along(given, weights)
     return x, y, weights
 
 

@@ -136,10 +136,11 @@ class RandomZoom(WarpingLayer):
         )
         self.height_factor = height_factor
         self.width_factor = width_factor
-        self._height_range = factors.symmetric(self, height_factor=height_factor)
-        self._width_range = (
-            None if width_factor is None else factors.symmetric(self, width_factor=width_factor)
-        )
+        # At -1 nothing of the image would be seen.
+        self._height_range = factors.symmetric(self, above=True, height_factor=height_factor)
+        self._width_range = None
+        if width_factor is not None:
+            self._width_range = factors.symmetric(self, above=True, width_factor=width_factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the visible fractions of the height and of the width."""
@@ -237,9 +238,6 @@ class RandomTranslation(WarpingLayer):
 class RandomShear(WarpingLayer):
     """While training, shears each image by random factors.
 
-    Boxes are sheared in parts of the height and the width, as in Keras: for images that are not square this
-    is not quite where their contents are.
-
     Args:
         x_factor: range of the shift to the side as a part of the distance from the upper edge: a pair of
             numbers from -1 to 1, or one number `f` for `(-f, f)`. It is drawn to both sides.
@@ -315,9 +313,10 @@ class RandomShear(WarpingLayer):
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the smallest boxes around the sheared ones."""
         size, _ = self.sizes(drawn)
-        height, width = (tf.cast(side, tf.float32) for side in size)
         factor = tf.cast(drawn["shear_factor"], tf.float32)
-        x, y = -factor[:, 0] * width / height, -factor[:, 1] * height / width
-        boxes_along_x = map_corners(boxes["boxes"], affine_maps(lean_x=x))
-        sheared = map_corners(boxes_along_x, affine_maps(lean_y=y))
+        x, y = factor[:, 0], factor[:, 1]
+        # The inverse of the map from where a pixel is shown to where it was.
+        scale = 1 / (1 - x * y)
+        inverse = affine_maps(scale, -x * scale, 0.0, -y * scale, scale)
+        sheared = map_corners(boxes["boxes"], inverse)
         return clip_to_image_size({**boxes, "boxes": sheared}, *size)

@@ -20,16 +20,19 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(is_number, value))
 
 
-def symmetric(layer: Layer, least: float = -1.0, **argument: Any) -> tuple[Any, Any]:
+def symmetric(
+    layer: Layer, least: float = -1.0, above: bool = False, **argument: Any
+) -> tuple[Any, Any]:
     """Returns the range of an argument between -1 and 1; a single number is used with both signs.
 
     Args:
         layer: the layer, for the message.
         least: the least value that is allowed. Default: `-1.0`.
+        above: whether what is passed must be above `least`. Default: `False`.
         **argument: the argument, by its name.
     """
     ((name, value),) = argument.items()
-    _check(layer, name, value, least, 1.0)
+    _check(layer, name, value, least, 1.0, above)
     if is_number(value):
         return -abs(value), abs(value)
     return min(value), max(value)
@@ -54,14 +57,16 @@ def positive(
     return min(value), max(value)
 
 
-def _check(layer: Layer, name: str, value: Any, least: float, most: float) -> None:
-    holds = (is_number(value) and least <= value <= most) or (
-        is_pair(value) and least <= min(value) and max(value) <= most
-    )
-    if not holds:
+def _check(
+    layer: Layer, name: str, value: Any, least: float, most: float, above: bool = False
+) -> None:
+    bounds = [value] if is_number(value) else value if is_pair(value) else []
+    holds = [least < bound <= most or (bound == least and not above) for bound in bounds]
+    if not holds or not all(holds):
+        start = "(" if above else "["
         raise ValueError(
             f"The `{name}` argument should be a number (or a list of two numbers) in the range "
-            f"[{least:g}, {most:g}]. Received: {name}={value!r} for layer {type(layer).__name__}"
+            f"{start}{least:g}, {most:g}]. Received: {name}={value!r} for layer {type(layer).__name__}"
         )
 
 

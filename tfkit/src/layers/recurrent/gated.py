@@ -338,7 +338,7 @@ class GatedRNN(RNN):
                     states,
                     mask,
                     unroll=self.unroll,
-                    zero_output_for_mask=self.zero_output_for_mask,
+                    zero_output_for_mask=self.zero_output_for_mask and bool(self.return_sequences),
                     all_outputs=bool(self.return_sequences),
                 )
             outputs, final = run_gates(
@@ -362,7 +362,8 @@ class GatedRNN(RNN):
         if mask is None:
             return outputs
         shown = mask
-        if not self.zero_output_for_mask:  # Zero before the first unmasked step.
+        if not (self.zero_output_for_mask and self.return_sequences):
+            # Zero before the first unmasked step.
             shown = tf.cumsum(tf.cast(mask, tf.int32)) > 0
         if not self.return_sequences:
             shown = shown[-1]

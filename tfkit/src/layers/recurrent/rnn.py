@@ -44,8 +44,9 @@ class RNN(Layer):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         unroll: whether each step is written into the program, instead of a loop; for short
             sequences of a known length. Default: `False`.
-        zero_output_for_mask: whether the output is zero where the mask is `False`, and not that of
-            the step before. Default: `False`.
+        zero_output_for_mask: whether the output of a step is zero where the mask is `False`, and not
+            that of the step before; for `return_sequences=True` only: the last output is always that
+            of the last step that counts. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
             whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
             (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
@@ -267,7 +268,8 @@ class RNN(Layer):
             unroll=self.unroll,
             # A user's cell may do different things in each step.
             shapes_only=is_described() and all(map(is_unchanged, _cells(self.cell))),
-            zero_output_for_mask=self.zero_output_for_mask,
+            # The last output is that of the last step that counts: there is no masked step in it.
+            zero_output_for_mask=self.zero_output_for_mask and bool(self.return_sequences),
             all_outputs=bool(self.return_sequences),
         )
 
