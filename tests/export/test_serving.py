@@ -177,13 +177,16 @@ def test_the_next_number_and_old_versions_pruned(dense, tmp_path):
     for number in (2, 9, 10):
         fake_version(folder, number)
     (folder / "notes").mkdir()
+    (folder / "7").write_text("a file of the user's")
+    (folder / "2024" / "photos").mkdir(parents=True)
     (folder / ".tfkit.dead.tmp").mkdir()
     (folder / ".tfkit.alive.tmp").mkdir()
     alive = os.open(folder / ".tfkit.alive.tmp", os.O_RDONLY)
     fcntl.flock(alive, fcntl.LOCK_EX)
-    published = tfkit.export.to_serving(dense, tmp_path, name="dense", keep=2)
+    published = tfkit.export.to_serving(dense, tmp_path, name="dense", version=11, keep=2)
     assert published.name == "11"
-    assert sorted(os.listdir(folder)) == [".tfkit.alive.tmp", "10", "11", "notes"]
+    kept = [".tfkit.alive.tmp", "10", "11", "2024", "7", "notes"]
+    assert sorted(os.listdir(folder)) == kept
     os.close(alive)
     with c_api.SavedModel(published) as model:
         assert set(model.signatures) == {"serve", "serving_default"}

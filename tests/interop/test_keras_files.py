@@ -531,3 +531,29 @@ def test_weights_of_the_model_that_was_saved_fit_the_one_that_is_loaded(kind, tm
     theirs = keras.models.load_model(file)
     theirs.save(file)  # Keras keeps the names, and not who has given them.
     assert len(tfkit.models.load_model(file).get_weights()) == len(model.get_weights())
+
+
+@tfkit.saving.register_keras_serializable("tests")
+class Together(tfkit.layers.Layer):
+    """A layer of two arguments without a `build` of its own."""
+
+    def __init__(self, inner=None, **kwargs):
+        super().__init__(**kwargs)
+        self.inner = inner
+
+    def call(self, logits, values):
+        return logits + values if self.inner is None else self.inner(logits) + values
+
+
+@pytest.mark.parametrize("inner", [None, "dense"])
+def test_a_layer_of_two_arguments_without_build(inner, tmp_path):
+    x, y = tfkit.Input((3,)), tfkit.Input((3,))
+    layer = Together(inner and tfkit.layers.Dense(3))
+    model = tfkit.Model([x, y], layer(logits=x, values=y))
+    model.save(tmp_path / "m.keras")
+    loaded = tfkit.models.load_model(tmp_path / "m.keras")
+    data = [np.arange(6, dtype="float32").reshape(2, 3), np.ones((2, 3), "float32")]
+    np.testing.assert_array_equal(loaded(data).numpy(), model(data).numpy())
+    again = Together(inner and tfkit.layers.Dense(3))
+    again.build_from_config({"shapes_dict": {"logits_shape": [None, 3], "values_shape": [None, 3]}})
+    assert len(again.weights) == len(model.weights)

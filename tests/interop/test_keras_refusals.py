@@ -174,3 +174,77 @@ def test_storage_that_keras_does_not_write(members, tmp_path):
         model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(2)])
         with pytest.raises(LoadError, match=r"w\.h5"):
             model.load_weights(tmp_path / "w.h5")
+
+
+@pytest.fixture(scope="module")
+def graph(tmp_path_factory):
+    """What is in an archive of Keras that holds a functional model."""
+    path = tmp_path_factory.mktemp("g") / "m.keras"
+    inputs = keras.Input((4,), name="x")
+    hidden = keras.layers.Dense(2, name="a", kernel_regularizer="l2")(inputs)
+    keras.Model(inputs, keras.layers.Dense(2, name="b")(hidden)).save(path)
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _history(config, position, value):
+    argument = config["config"]["layers"][2]["inbound_nodes"][0]["args"][0]
+    argument["config"]["keras_history"][position] = value
+
+
+def _output(config, position, value):
+    outputs = config["config"]["output_layers"]
+    (outputs if isinstance(outputs[0], str) else outputs[0])[position] = value
+
+
+def _same_name(config):
+    config["config"]["layers"][2] |= {"name": "a"}
+    config["config"]["layers"][2]["config"]["name"] = "a"
+
+
+def _other_kind(config):
+    zeros = {"module": "keras.initializers", "class_name": "Zeros", "config": {}}
+    config["config"]["layers"][1]["config"]["kernel_regularizer"] = zeros
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *((lambda c, p=p, v=v: _history(c, p, v), "both from 0") for p in (1, 2) for v in (-1, True, 0.0)),
+        *((lambda c, p=p, v=v: _output(c, p, v), "both from 0|expected|No such") for p in (1, 2)
+          for v in (-1, False)),
+        (_same_name, "two layers 'a'"),
+        (_other_kind, r"Expected an object of tfkit\.regularizers.*one of tfkit\.initializers"),
+    ],
+)  # fmt: skip
+def test_graphs_that_keras_does_not_write(change, message, graph, tmp_path):
+    with pytest.raises(LoadError, match=message):
+        load_model(packed(tmp_path / "m.keras", changed(graph, change)))
+
+
+KINDS = {
+    "initializers": tfkit.initializers.Zeros(),
+    "regularizers": tfkit.regularizers.L2(0.1),
+    "constraints": tfkit.constraints.NonNeg(),
+    "optimizers": tfkit.optimizers.SGD(),
+    "losses": tfkit.losses.MeanSquaredError(),
+    "metrics": tfkit.metrics.Mean(),
+}
+
+
+@pytest.mark.parametrize("given", KINDS)
+@pytest.mark.parametrize("expected", ["initializers", "regularizers", "constraints", "activations"])
+def test_an_object_of_another_kind_is_refused(expected, given):
+    get = getattr(tfkit, expected).get
+    if expected == given:
+        assert get(KINDS[given]) is KINDS[given]
+        return
+    for identifier in (KINDS[given], type(KINDS[given])):
+        with pytest.raises(ValueError, match=f"one of tfkit.{given}"):
+            get(identifier)
+
+
+def test_a_layer_and_a_function_are_activations_and_penalties():
+    relu = tfkit.layers.ReLU()
+    assert tfkit.activations.get(relu) is relu
+    assert tfkit.regularizers.get(abs) is abs

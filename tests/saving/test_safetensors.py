@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
+from tfkit.saving import LoadError
 from tfkit.src.base import limits
 
 BFLOAT16 = tf.bfloat16.as_numpy_dtype
@@ -267,3 +269,25 @@ class TestWithTheLibrary:
         model = tfkit.Sequential([tfkit.Input((3,)), layers.Dense(2, name="d")])
         assert model.load_weights(tmp_path / "t.safetensors").loaded == ["d/kernel", "d/bias"]
         assert_equal(model.get_weights(), [*arrays.values()])
+
+
+EMPTY = {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["/" * count for count in range(1, 2_000)],
+        ["." * count + "a" for count in range(2_000)],
+        [f"a{index}" for index in range(50_000)],
+        [f"{'a.' * 15}{index}" for index in range(20_000)],
+    ],
+    ids=["slashes", "dots", "many", "steps"],
+)
+def test_names_that_cost_work_are_refused_at_once(names, model, tmp_path):
+    path = write(tmp_path / "m.safetensors", dict.fromkeys(names, EMPTY))
+    start = time.process_time()
+    with pytest.raises(LoadError) as error:
+        model.load_weights(path)
+    assert time.process_time() - start < 4.0  # As in tests/attacks/test_limits.py.
+    assert len(str(error.value)) < 3_000

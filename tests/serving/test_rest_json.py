@@ -223,15 +223,14 @@ def test_answers_that_json_cannot_hold(outputs, message):
 
 
 def test_examples_have_features_of_three_kinds_and_the_context():
-    serialized = rest_json.examples(
-        {
-            "context": {"query": "pizza"},
-            "examples": [
-                {"names": ["a", bytes_value(b"\xff")], "ratings": [8.0, float("inf")], "age": 20},
-                {"names": "b", "mixed": [1, True, False], "none": []},
-            ],
-        }
-    )
+    body = {
+        "context": {"query": "pizza"},
+        "examples": [
+            {"names": ["a", bytes_value(b"\xff")], "ratings": [8.0, float("inf")], "age": 20},
+            {"names": "b", "mixed": [1, True, False], "none": []},
+        ],
+    }
+    serialized = rest_json.examples(rest_json.parse(json.dumps(body).encode()))
     first, second = [tf.train.Example.FromString(each).features.feature for each in serialized]
     assert first["names"].bytes_list.value == [b"a", b"\xff"]
     assert first["ratings"].float_list.value == [8.0, np.inf]
@@ -264,3 +263,18 @@ def test_answers_of_classify_and_regress():
     scores = np.array([[0.5, 0.25]], "float32")
     assert rest_json.classification(NAMES[None], scores) == {"results": [[["a", 0.5], ["b", 0.25]]]}
     assert rest_json.regression(np.array([0.1], "float32")) == {"results": [0.1]}
+
+
+@pytest.mark.parametrize("number", ["1e400", "-1e400", "123456789e999999999"])
+def test_a_number_beyond_every_float_is_no_infinity(number):
+    body = f'{{"instances": [[1, {number}]]}}'.encode()
+    with pytest.raises(RequestError, match="too large for float32"):
+        rest_json.predict_inputs(rest_json.parse(body), {"x": "float32"})
+    with pytest.raises(RequestError, match="too large for float32"):
+        rest_json.examples(rest_json.parse(f'{{"examples": [{{"x": {number}}}]}}'.encode()))
+
+
+def test_infinity_is_read_where_the_request_says_so():
+    request = rest_json.parse(b'{"instances": [[Infinity, -Infinity, NaN, 1.5]]}')
+    inputs, _ = rest_json.predict_inputs(request, {"x": "float64"})
+    np.testing.assert_array_equal(inputs["x"], [[np.inf, -np.inf, np.nan, 1.5]])

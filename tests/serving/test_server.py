@@ -1,7 +1,10 @@
 """The server: REST and gRPC give what the model gives, and errors that say what is wrong."""
 
+import asyncio
 import base64
 import http.client
+import json
+import socket
 
 import grpc
 import numpy as np
@@ -21,6 +24,7 @@ from tensorflow_serving.apis import (
 )
 
 from tests.serving.conftest import LABELS, X
+from tfkit.src.apps.serving.server import Options, running
 
 EXAMPLES = {"examples": [{"x": row} for row in X.tolist()]}
 
@@ -304,3 +308,23 @@ def test_other_paths_are_malformed_too(client):
         assert answer.status == 400
         assert b"Malformed request" in answer.read()
     connection.close()
+
+
+def test_clients_that_are_connected_when_the_server_ends_are_answered(base):
+    body = json.dumps({"instances": X.tolist()}).encode()
+    head = (
+        f"POST /v1/models/small:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+
+    async def serve():
+        async with running(Options(base, port=0, grpc_port=0)) as server:
+            # Without an `await`: the system connects them, and the server has accepted none.
+            clients = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
+            for client in clients:
+                client.sendall(head.encode() + body)
+            return clients
+
+    for client in asyncio.run(serve()):
+        with client:
+            client.settimeout(10)
+            assert client.recv(1000).startswith(b"HTTP/1.1 200")

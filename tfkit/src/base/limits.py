@@ -68,7 +68,7 @@ COMPARED = Limit(
 )
 PAIRS = Limit(10_000, "pairs of names", "The search for similar names takes a second for so many.")
 SHOWN = Limit(200, "characters", "A message stays readable, whatever a file holds.")
-LINES = Limit(100, "lines", "The same for tables of what does not fit.")
+LINES = Limit(20, "lines", "The same for tables of what does not fit.")
 
 # --- Contents of a configuration --------------------------------------------------------------------------
 

@@ -222,8 +222,15 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}
     if len(named) == 1:  # The key is `input_shape`, whatever the parameter of `build` is called.
         layer.build(*named.values())
-    else:
+    elif layer._tfkit_overrides("build"):
         layer.build(**named)
+    elif not all(below.built for below in tracking.all_layers(layer)[1:]):
+        dtype = layer.input_dtype
+        inputs = {
+            name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
+            for name, shape in named.items()
+        }
+        traced(layer, (), inputs)
 
 
 def unbuilt_copy(layer: Layer) -> Layer:

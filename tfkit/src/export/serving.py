@@ -186,8 +186,12 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
 
 
 def _prune(folder: Path, keep: int, published: Path) -> None:
-    """Removes all but the newest versions, never the one that was just published."""
-    versions = versions_in(folder)
+    """Removes all but the newest versions, never the one that was just published.
+
+    What has the name of a version and holds no model was not written here, and is kept.
+    """
+    found = versions_in(folder).items()
+    versions = {number: path for number, path in found if (path / "saved_model.pb").is_file()}
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:
             with temporary_folder(folder) as temporary, contextlib.suppress(FileNotFoundError):

@@ -102,6 +102,10 @@ def graph_from_config(
     pending: list[tuple[str, int, dict[str, Any]]] = []
     for entry in config["layers"]:
         name = entry["name"]
+        if name in operations:
+            raise ValueError(
+                f"The configuration of a functional model has two layers {quoted(name)}."
+            )
         operations[name] = (layers or {}).get(name) or serialization.deserialize_keras_object(entry)
         if isinstance(operations[name], Layer):
             operations[name]._tfkit_auto_named = entry.get("auto_named", False)
@@ -116,7 +120,7 @@ def graph_from_config(
         outputs[name, index] = [t for t in tf.nest.flatten(result) if isinstance(t, KerasTensor)]
 
     def tensor(reference: Any) -> KerasTensor:
-        name, index, position = reference
+        name, index, position = _checked(reference)
         return outputs[name, index][position]
 
     return _map_references(config["input_layers"], tensor), _map_references(
@@ -164,6 +168,17 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
         )
 
 
+def _checked(reference: Any) -> tuple[str, int, int]:
+    """Returns the name of a layer, the index of its call, and the index of the call's output."""
+    name, *indices = reference
+    if len(indices) != 2 or not all(type(index) is int and index >= 0 for index in indices):
+        raise ValueError(
+            "A tensor in the configuration of a functional model must be the name of a layer, the index of a "
+            f"call, and the index of an output, both from 0. Received: {quoted(reference)}"
+        )
+    return name, *indices
+
+
 def _references(value: Any) -> Iterator[tuple[str, int]]:
     """Yields the calls whose outputs are arguments of a call."""
     pending = [value]
@@ -171,7 +186,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
         item = pending.pop()
         if isinstance(item, dict):
             if item.get("class_name") == "__keras_tensor__":
-                name, index, _ = item["config"]["keras_history"]
+                name, index, _ = _checked(item["config"]["keras_history"])
                 yield name, index
             elif "class_name" not in item:
                 pending.extend(item.values())
@@ -194,7 +209,7 @@ def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
 def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> Any:
     if isinstance(value, dict):
         if value.get("class_name") == "__keras_tensor__":
-            name, index, position = value["config"]["keras_history"]
+            name, index, position = _checked(value["config"]["keras_history"])
             return outputs[name, index][position]
         if "class_name" in value:
             return serialization.deserialize_keras_object(value)

@@ -187,7 +187,20 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
             f"or an object. Received: {quoted(identifier)}"
         )
+    kinds = {registry.kind_of(base) for base in type(found).__mro__}
+    if others := (kinds & _EXCHANGED) - {kind}:
+        raise ValueError(
+            f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
+            f"tfkit.{others.pop()}. Pass it as the argument of that name."
+        )
     return found
+
+
+# Kinds of objects that can all be called, and are of no use in place of each other.
+_EXCHANGED = frozenset(
+    ("initializers", "regularizers", "constraints", "losses", "metrics", "optimizers")
+    + ("optimizers.schedules", "quantizers", "dtype_policies", "random")
+)
 
 
 class UnusableConfigError(TypeError, ValueError):

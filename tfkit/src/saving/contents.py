@@ -233,9 +233,10 @@ def moved_by_properties(model: ModelLike, stored: Iterable[str]) -> dict[str, st
     """
     layers = dict(tracking.named_layers(model._tfkit.layer))
     paths = {id(layer): path for path, layer in layers.items()}
+    deepest = max(path.count("/") for path in layers) + 1
     moved: dict[str, str] = {}
     for path in stored:
-        steps = path.split("/")
+        steps = path.split("/", deepest + 1)  # A path of a file may be any number of steps deeper.
         depth = next(n for n in range(len(steps) - 1, -1, -1) if "/".join(steps[:n]) in layers)
         owner, beginning = layers["/".join(steps[:depth])], "/".join(steps[: depth + 1])
         if beginning not in moved and _is_own_property(type(owner), steps[depth]):

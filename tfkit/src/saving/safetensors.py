@@ -34,7 +34,8 @@ _CODES = {
     "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64",
 }  # fmt: skip
-_DTYPES = {code: tf.as_dtype(name).as_numpy_dtype for name, code in _CODES.items()}
+_NAMES = {code: name for name, code in _CODES.items()}
+_DTYPES = {code: np.dtype(tf.as_dtype(name).as_numpy_dtype) for name, code in _CODES.items()}
 
 
 # --- Writing ----------------------------------------------------------------------------------------------
@@ -197,6 +198,8 @@ class Reader:
         entries = {}
         for name, item in header.items():
             path = name.replace(separator, "/") if separator else name
+            if path.count("/") >= limits.DEPTH.most:
+                self._refuse(name, f"has more than {limits.DEPTH.most} steps")
             if path in entries:
                 self._refuse(name, "has the same path as another array")
             entries[path] = self._entry(name, item)
@@ -223,7 +226,7 @@ class Reader:
             self._refuse(name, f"has the shape {quoted(shape)}")
         if not _are_sizes(offsets) or len(offsets) != 2:
             self._refuse(name, f"has the offsets {quoted(offsets)}")
-        size = math.prod(shape) * np.dtype(_DTYPES[code]).itemsize
+        size = math.prod(shape) * _DTYPES[code].itemsize
         if offsets[1] - offsets[0] != size:
             self._refuse(name, f"has a shape of other than {quoted(offsets[1] - offsets[0])} bytes")
         return tuple(shape), code, offsets[0], offsets[1]
@@ -250,10 +253,7 @@ class Reader:
         """Returns shape and dtype of each array by path. There is one group, of weights."""
         if group_name != contents.WEIGHTS:
             return {}
-        return {
-            path: (shape, np.dtype(_DTYPES[code]).name)
-            for path, (shape, code, _, _) in self._entries.items()
-        }
+        return {path: (shape, _NAMES[code]) for path, (shape, code, _, _) in self._entries.items()}
 
     def check(self, group_name: str, path: str) -> None:
         """Compares the checksum of one array, if the file has one, as those of tfkit have."""
@@ -275,7 +275,7 @@ class Reader:
     def value(self, group_name: str, path: str) -> np.ndarray:
         """Returns the values of one array."""
         shape, code, begin, end = self._entries[path]
-        value = aligned_empty(shape, np.dtype(_DTYPES[code]))
+        value = aligned_empty(shape, _DTYPES[code])
         memory = value.reshape(-1).view(np.uint8).data
         done = 0
         while done < end - begin:

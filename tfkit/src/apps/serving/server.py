@@ -112,6 +112,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         stack.push_async_callback(runner.cleanup)
         site = web.TCPSite(runner, options.host, options.port)
         await site.start()
+        stack.push_async_callback(_stop_listening, site)
 
         server = grpc_server(service, calls, Health(store), options.max_body, options.read_timeout)
         grpc_port = _bind(server, options.host, options.grpc_port)
@@ -130,6 +131,19 @@ def _bind(server: Any, host: str, port: int) -> int:
     except RuntimeError as error:
         raise OSError(f"Cannot listen at {address} for gRPC: {error}") from None
     return int(bound)
+
+
+async def _stop_listening(site: Any) -> None:
+    """Ends listening for REST, after the connections that the system has made are accepted and read.
+
+    Closing resets the connections that are not yet accepted, and those whose request is not yet read.
+    """
+    await asyncio.sleep(_GRACE)
+    await site.stop()
+    await asyncio.sleep(_GRACE)
+
+
+_GRACE = 0.1  # Seconds; the event loop accepts and reads what is there in a thousandth of that.
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

@@ -39,18 +39,21 @@ DTYPES = frozenset(
 )  # those of `tfkit.src.export.json_dtypes`, which a test compares
 _BYTES_SUFFIX = "_bytes"
 _MAX_DEPTH = 100  # of lists in lists
-_ACCEPTED: dict[str, set[type]] = {"b": {bool}, "f": {int, float}}  # by kind of dtype; others: int
 _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hold
 
 
+class _Constant(float):
+    """`NaN`, `Infinity` or `-Infinity`, as the request has it; a plain infinity is a number like 1e400."""
+
+
 def parse(body: bytes) -> dict[str, Any]:
-    """Returns the JSON object of a request. `NaN`, `Infinity` and `-Infinity` are numbers, as in TF Serving.
+    """Returns the JSON object of a request. `NaN`, `Infinity` and `-Infinity` are values, as in TF Serving.
 
     Raises:
         RequestError: for anything else than a JSON object.
     """
     try:
-        request = json.loads(body)
+        request = json.loads(body, parse_constant=_Constant)
     except (ValueError, RecursionError) as error:
         raise invalid(f"JSON Parse error: {error}") from None
     if not isinstance(request, dict):
@@ -146,6 +149,9 @@ def _named(value: Any, dtypes: Dtypes, what: Callable[[], str]) -> dict[str, Any
 
 # --- Tensors ----------------------------------------------------------------------------------------
 
+# By kind of dtype; others accept integers.
+_ACCEPTED: dict[str, set[type]] = {"b": {bool}, "f": {int, float, _Constant}}
+
 
 def tensor(name: str, value: Any, dtype: str) -> np.ndarray:
     """Returns a number, string, truth value, or nested lists of them as an array.
@@ -218,6 +224,12 @@ def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
     is_float = dtype.kind == "f"
     # `min` and `max` are wrong with NaN.
     finite = [value for value in values if abs(value) < math.inf] if is_float else values
+    if len(finite) < len(values) and any(
+        type(value) is float and math.isinf(value) for value in values
+    ):
+        raise invalid(
+            f"Input {name!r}: a number is too large for {dtype.name}. Write Infinity if it is meant."
+        )
     limits = np.finfo(dtype) if is_float else np.iinfo(dtype)
     number = float if is_float else int
     smallest, largest = number(limits.min), number(limits.max)
@@ -317,7 +329,7 @@ def _feature(name: str, values: Sequence[Any]) -> bytes:
             wrong = smallest if smallest < -(2**63) else largest
             raise invalid(f"Feature {name!r}: {_start(wrong)} does not fit int64.")
         return examples_wire.int64_list(values)
-    if kinds == {float}:
+    if kinds <= {float, _Constant}:
         return examples_wire.float_list(tensor(name, list(values), "float32"))
     if all(isinstance(value, str) or _is_base64(value) for value in values):
         return examples_wire.bytes_list([_as_bytes(name, value) for value in values])
