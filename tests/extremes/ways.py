@@ -40,7 +40,10 @@ def _with_gradients(case: Case, tensors: Any) -> dict[str, Any]:
         result = tf.convert_to_tensor(case.call(*tensors))
     found = {"value": result}
     if result.dtype.is_floating:
-        for what, dy in (("gradient", tf.ones_like(result)), ("no gradient", tf.zeros_like(result))):
+        for what, dy in (
+            ("gradient", tf.ones_like(result)),
+            ("no gradient", tf.zeros_like(result)),
+        ):
             gradients = tape.gradient(result, tensors, dy, unconnected_gradients="zero")
             found |= {f"{what} {i}": g for i, g in enumerate(gradients)}
     return found
@@ -53,7 +56,9 @@ def _as_arrays(found: dict[str, Any]) -> dict[str, np.ndarray]:
     }
 
 
-def _together(cases: list[Case], tensors: Any, way: str, errors: dict[tuple[str, str], str]) -> dict[str, Any]:
+def _together(
+    cases: list[Case], tensors: Any, way: str, errors: dict[tuple[str, str], str]
+) -> dict[str, Any]:
     """Returns the results of one program of all cases; of two with half of them each where it fails."""
 
     def body(*tensors: Any) -> Any:
@@ -104,7 +109,7 @@ def run(
                 inputs = zip(served.structured_input_signature[1], tensors, strict=True)
                 leaves = served(**dict(inputs))
             results = tf.nest.pack_sequence_as(
-                {name: dict.fromkeys(x) for name, x in found["eager"].items() },
+                {name: dict.fromkeys(x) for name, x in found["eager"].items()},
                 [leaves[str(i)] for i in range(len(leaves))],
             )
         else:
@@ -145,9 +150,7 @@ def truths(case: Case, arrays: list[np.ndarray], dtype: str) -> list[np.ndarray]
     tiny = limits(dtype)[1]
     flushed = [np.where(np.abs(a) < tiny, np.copysign(0.0, a), a) for a in arrays]
     with np.errstate(all="ignore"):
-        return [
-            rounded(np.asarray(case.truth(*given)), dtype) for given in (arrays, flushed)
-        ]
+        return [rounded(np.asarray(case.truth(*given)), dtype) for given in (arrays, flushed)]
 
 
 def slopes(case: Case, arrays: list[np.ndarray], index: int, dtype: str) -> list[np.ndarray]:
@@ -194,27 +197,37 @@ def check(kind: str, dtype: str, names: Any = None, ways: Any = WAYS) -> Iterato
                     continue
                 got = found[way][case.name][what]
                 apart = differs(got, reference, dtype, tolerance)
-                yield from _report(case, kind, dtype, what, f"{way} beside eager", arrays, apart, got, reference)
+                yield from _report(
+                    case, kind, dtype, what, f"{way} beside eager", arrays, apart, got, reference
+                )
                 if what == "value" and case.truth is not None:
                     plain, flushed = expected[what]
-                    wrong = differs(got, plain, dtype, tolerance) & differs(got, flushed, dtype, tolerance)
+                    wrong = differs(got, plain, dtype, tolerance) & differs(
+                        got, flushed, dtype, tolerance
+                    )
                     yield from _report(case, kind, dtype, what, way, arrays, wrong, got, plain)
                 elif what in expected:
                     left, right = expected[what]
-                    known = np.isfinite(left) & np.isfinite(right) & np.isfinite(expected["value"][0])
+                    known = (
+                        np.isfinite(left) & np.isfinite(right) & np.isfinite(expected["value"][0])
+                    )
                     with np.errstate(all="ignore"):
                         low, high = np.minimum(left, right), np.maximum(left, right)
                         between = (got >= low) & (got <= high)
                     size = 1e-3 if dtype in ("float32", "float64") else 0.3
                     wrong = known & ~between
-                    wrong &= differs(got, left, dtype, tolerance, size) & differs(got, right, dtype, tolerance, size)
+                    wrong &= differs(got, left, dtype, tolerance, size) & differs(
+                        got, right, dtype, tolerance, size
+                    )
                     yield from _report(case, kind, dtype, what, way, arrays, wrong, got, left)
                 elif what.startswith("no gradient"):
                     wrong = got != 0
                     for a in arrays:
                         sick = ~np.isfinite(a)
                         wrong &= ~(sick.any(-1, keepdims=True) if kind == "rows" else sick)
-                    yield from _report(case, kind, dtype, what, way, arrays, wrong, got, np.zeros_like(got))
+                    yield from _report(
+                        case, kind, dtype, what, way, arrays, wrong, got, np.zeros_like(got)
+                    )
 
 
 def _report(
@@ -226,9 +239,13 @@ def _report(
         for place in np.argwhere(wrong):
             place = tuple(place)
             if kind == "rows":
-                values = tuple(arrays[0][place[0]].tolist()) if wrong.shape[0] == len(arrays[0]) else ()
+                values = (
+                    tuple(arrays[0][place[0]].tolist()) if wrong.shape[0] == len(arrays[0]) else ()
+                )
             else:
                 values = tuple(float(a[place]) for a in arrays)
             if str(values) not in seen:
                 seen.add(str(values))
-                yield Finding(case.name, kind, dtype, what, way, values, got[place], expected[place])
+                yield Finding(
+                    case.name, kind, dtype, what, way, values, got[place], expected[place]
+                )

@@ -494,8 +494,16 @@ def sinc(x: Any) -> tf.Tensor:
         array([ 1.    ,  0.6366, -0.2122], dtype=float32)
     """
     x = to_float(x)
-    angle = x * tf.constant(math.pi, x.dtype)
-    return tf.where(x == 0, tf.ones_like(x), tf.sin(angle) / angle)
+    pi = tf.constant(math.pi, x.dtype)
+    if x.dtype.is_complex:
+        return tf.where(x == 0, tf.ones_like(x), tf.sin(pi * x) / (pi * x))
+    # Around 0 a parabola is exact; the quotient has no gradient at 0. At infinity the limit is 0.
+    near, far = tf.abs(x) < 1e-4, tf.math.is_inf(x)
+    regular = tf.where(near | far, tf.ones_like(x), x)
+    turns = regular - 2 * tf.round(regular / 2)  # Exact; pi times a large number is not.
+    quotient = tf.sin(pi * turns) / pi / regular
+    parabola = 1 - tf.square(pi * tf.where(near, x, tf.zeros_like(x))) / 6
+    return tf.where(near, parabola, tf.where(far, tf.zeros_like(x), quotient))
 
 
 def _to_wide_float(x: Any) -> Any:
@@ -834,9 +842,24 @@ def round(x: Any, decimals: int = 0) -> tf.Tensor:
         return tf.round(x)
     if x.dtype.is_integer and decimals > 0:
         return x
-    scaled = to_float(x)
-    factor = tf.constant(10.0**decimals, scaled.dtype)
-    return tf.cast(tf.round(scaled * factor) / factor, x.dtype)
+    if x.dtype.is_integer:
+        return _rounded_to(x, 10**-decimals)
+    factor = tf.constant(10.0**decimals, x.dtype)
+    scaled = x * factor
+    # A number that is so large that its product is infinite has no decimals.
+    return tf.where(tf.math.is_inf(scaled), x, tf.round(scaled) / factor)
+
+
+def _rounded_to(x: tf.Tensor, unit: int) -> tf.Tensor:
+    """Returns integers rounded to multiples of `unit`, from the middle to even multiples."""
+    wide = x if x.dtype == tf.uint64 else tf.cast(x, tf.int64)
+    if unit > wide.dtype.max:
+        return tf.zeros_like(x)
+    below = tf.math.floordiv(wide, unit)
+    rest = wide - below * unit
+    odd = tf.equal(tf.math.floormod(below, 2), 1)
+    up = (rest > unit - rest) | (tf.equal(rest, unit - rest) & odd)
+    return tf.cast((below + tf.cast(up, wide.dtype)) * unit, x.dtype)
 
 
 @symbolic_op
