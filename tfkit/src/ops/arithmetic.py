@@ -514,9 +514,22 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
     if not x2.dtype.is_integer and not is_described():
         raise TypeError(f"The exponent `x2` must be an integer. Received: x2.dtype={x2.dtype.name}")
     dtype = common_dtype(x1.dtype, x2.dtype, float)
-    x1 = tf.cast(x1, dtype)
-    scaled = x1 * tf.pow(tf.constant(2.0, dtype), tf.cast(x2, dtype))
-    return tf.where(tf.math.is_inf(x1) | (x1 == 0), x1, scaled)
+    wide = tf.float64 if dtype == tf.float64 else tf.float32
+    integers, offset, digits = _EXPONENTS[wide]
+    # Three factors: the power alone can be infinite or 0 where the product is neither.
+    rest = tf.clip_by_value(tf.cast(x2, tf.int64), -2 * offset - digits, 2 * offset + digits)
+    scaled = tf.cast(x1, wide)
+    for share in (3, 2, 1):
+        part = rest // share
+        rest -= part
+        bits = tf.bitwise.left_shift(tf.cast(part + offset, integers), tf.cast(digits, integers))
+        # A condition between the factors keeps graph optimizers from multiplying these first.
+        scaled = tf.where(tf.math.is_inf(scaled), scaled, scaled * tf.bitcast(bits, wide))
+    return tf.cast(scaled, dtype)
+
+
+# The integer of the same size, the exponent of 1, and the number of bits after the exponent.
+_EXPONENTS = {tf.float32: (tf.int32, 127, 23), tf.float64: (tf.int64, 1023, 52)}
 
 
 @symbolic_op

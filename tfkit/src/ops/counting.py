@@ -100,8 +100,9 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     low, high = (tf.reduce_min(x), tf.reduce_max(x)) if range is None else range
     low, high = to_dtype(low, x.dtype), to_dtype(high, x.dtype)
     # The bounds of no elements are those of an empty interval, which stands for [0, 1].
-    low, high = tf.where(low > high, 0.0, low), tf.where(low > high, 1.0, high)
-    half = tf.where(tf.equal(low, high), tf.constant(0.5, x.dtype), 0.0)
+    zero, half, one = (tf.constant(number, x.dtype) for number in (0.0, 0.5, 1.0))
+    low, high = tf.where(low > high, zero, low), tf.where(low > high, one, high)
+    half = tf.where(tf.equal(low, high), half, zero)
     edges = tf.linspace(low - half, high + half, bins + 1)
     edges = tf.where(tf.math.is_finite(low + high), edges, tf.constant(math.nan, x.dtype))
     # Every element has a bin, and counts if it is inside: all sizes are known to a compiler.

@@ -84,7 +84,10 @@ def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
         squares = tf.square(wide if x.dtype.is_complex else to_float32(x))
         result = root_of_sum(tf.reduce_sum(squares, axes, keepdims))
     elif ord < 0:
-        result = tf.reduce_sum(wide**ord, axes, keepdims) ** (1.0 / ord)
+        is_zero = tf.equal(wide, 0)
+        total = tf.reduce_sum(tf.where(is_zero, tf.ones_like(wide), wide) ** ord, axes, keepdims)
+        has_zero = tf.reduce_any(is_zero, axes, keepdims)
+        result = tf.where(has_zero, tf.zeros_like(total), total ** (1.0 / ord))
     else:
         result = _power(tf.reduce_sum(_power(wide, ord), axes, keepdims), 1.0 / ord)
     return tf.cast(result, size.dtype)

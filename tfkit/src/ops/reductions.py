@@ -505,7 +505,21 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
         >>> ops.cumprod([[1, 2], [3, 4]]).numpy().tolist()
         [1, 2, 6, 24]
     """
-    return _running(x, axis, dtype, tf.math.cumprod)
+    return _running(x, axis, dtype, _running_product)
+
+
+def _running_product(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """Returns running products; TensorFlow's gradient divides by the elements, and is 0 at zeros."""
+    products = tf.math.cumprod(x, axis)
+    if not x.dtype.is_floating:
+        return products
+    # From the first zero on, all products are that zero times the product of the others.
+    number = tf.cumsum(tf.cast(tf.equal(x, 0), tf.int32), axis)
+    first = tf.equal(x, 0) & tf.equal(number, 1)
+    zero = tf.reduce_sum(tf.where(first, x, tf.zeros_like(x)), axis, keepdims=True)
+    others = tf.math.cumprod(tf.where(first, tf.ones_like(x), x), axis)
+    after = tf.where(tf.math.is_finite(others), others * zero, tf.stop_gradient(products))
+    return tf.where(number > 0, after, others)
 
 
 @symbolic_op

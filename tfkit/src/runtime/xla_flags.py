@@ -1,8 +1,8 @@
-"""Tells XLA to keep NaN in maxima and minima, before it reads its flags.
+"""The flag with which XLA keeps NaN in maxima and minima, set before XLA reads its flags.
 
 XLA for CPUs computes maxima by one comparison unless a flag forbids it: `maximum(0, NaN)` is 0 then, and
-reductions and pooling lose NaN as well. TensorFlow's kernels return NaN. XLA reads its flags when it compiles for
-the first time, and ends a process that passes one that it does not know.
+reductions and pooling lose NaN as well. TensorFlow's kernels return NaN. XLA reads its flags when it compiles
+for the first time, and ends a process that passes one that it does not know.
 """
 
 from __future__ import annotations
