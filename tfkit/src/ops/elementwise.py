@@ -570,7 +570,10 @@ def i0(x: Any) -> tf.Tensor:
         >>> ops.i0([0.0, 1.0, -1.0]).numpy().round(4)
         array([1.    , 1.2661, 1.2661], dtype=float32)
     """
-    return tf.math.bessel_i0(_to_wide_float(x))
+    x = _to_wide_float(x)
+    if x.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(tf.math.bessel_i0(tf.cast(x, tf.float32)), x.dtype)
+    return tf.math.bessel_i0(x)
 
 
 @symbolic_op
