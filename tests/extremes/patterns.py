@@ -1,4 +1,7 @@
-"""All calls of the tests' tables with one number replaced: ops, losses and layers, in all ways and beside Keras."""
+"""All calls of the tests' tables with one number replaced, in all ways and beside Keras.
+
+`PYTHONPATH=. python -m tests.extremes.patterns`: ops, losses and layers.
+"""
 
 import argparse
 import collections
@@ -8,20 +11,19 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
+import keras
+import numpy as np
+import tensorflow as tf
 
-import tfkit  # noqa: E402
-from tests.conformance.table import CASES as LAYERS  # noqa: E402
-from tests.extremes.ways import differs  # noqa: E402
-from tests.losses.test_functions import CASES as LOSSES  # noqa: E402
-from tests.ops.cases import CASES as OPS  # noqa: E402
+import tfkit
+from tests.conformance.table import CASES as LAYERS
+from tests.extremes.ways import differs
+from tests.losses.test_functions import CASES as LOSSES
+from tests.ops.cases import CASES as OPS
 
 # Results that do not depend on the values of floats, or are not unique.
 LEFT_OUT = {"view", "eig", "eigh", "svd", "qr", "empty", "empty_like", "shape", "size"}

@@ -96,7 +96,7 @@ def _tanh_gelu(x):
 
 
 def _sinc(x):
-    return np.where(np.isinf(x), 0.0, np.sinc(x))
+    return np.where(np.abs(x) > 1e300, 0.0, np.sinc(x))
 
 
 def _soft_shrink(x, threshold=0.5):
@@ -222,16 +222,32 @@ def unary(dtype: str) -> list[Case]:
     found = [Case(name, getattr(ops, name), truth) for name, truth in UNARY_TRUTHS.items()]
     given: list[tuple[str, Any, Any]] = [
         ("nan_to_num", ops.nan_to_num, _nan_to_num(dtype)),
-        ("gelu exact", lambda x: ops.gelu(x, approximate=False), lambda x: _times(x, scipy.special.ndtr(x))),
+        (
+            "gelu exact",
+            lambda x: ops.gelu(x, approximate=False),
+            lambda x: _times(x, scipy.special.ndtr(x)),
+        ),
         ("elu 0.5", lambda x: ops.elu(x, 0.5), lambda x: _elu(x, 0.5)),
-        ("celu 0.5", lambda x: ops.celu(x, 0.5), lambda x: np.where(x > 0, x, 0.5 * np.expm1(np.minimum(x, 0) / 0.5))),
+        (
+            "celu 0.5",
+            lambda x: ops.celu(x, 0.5),
+            lambda x: np.where(x > 0, x, 0.5 * np.expm1(np.minimum(x, 0) / 0.5)),
+        ),
         ("squareplus 0", lambda x: ops.squareplus(x, 0), lambda x: np.maximum(x, 0.0)),
         ("threshold", lambda x: ops.threshold(x, 0.5, -7.0), _threshold),
         ("leaky_relu 0", lambda x: ops.leaky_relu(x, 0.0), lambda x: np.maximum(x, 0.0)),
         ("clip", lambda x: ops.clip(x, -1.0, 1.0), lambda x: np.clip(x, -1.0, 1.0)),
         ("clip open", lambda x: ops.clip(x, -INF, 1.0), lambda x: np.minimum(x, 1.0)),
-        ("round 2", lambda x: ops.round(x, 2), lambda x: np.where(np.abs(x) > 1e15, x, np.round(x, 2))),
-        ("round -1", lambda x: ops.round(x, -1), lambda x: np.where(np.abs(x) > 1e15, x, np.round(x, -1))),
+        (
+            "round 2",
+            lambda x: ops.round(x, 2),
+            lambda x: np.where(np.abs(x) > 1e15, x, np.round(x, 2)),
+        ),
+        (
+            "round -1",
+            lambda x: ops.round(x, -1),
+            lambda x: np.where(np.abs(x) > 1e15, x, np.round(x, -1)),
+        ),
         ("power 2", lambda x: ops.power(x, 2.0), lambda x: np.power(x, 2.0)),
         ("power 0.5", lambda x: ops.power(x, 0.5), lambda x: np.power(x, 0.5)),
         ("power 0", lambda x: ops.power(x, 0.0), lambda x: np.power(x, 0.0)),
@@ -240,15 +256,28 @@ def unary(dtype: str) -> list[Case]:
         ("base 0", lambda x: ops.power(0.0, x), lambda x: np.power(0.0, x)),
         ("ldexp 3", lambda x: ops.ldexp(x, 3), lambda x: np.ldexp(x, 3)),
         ("activations.relu", activations.relu, lambda x: np.maximum(x, 0.0)),
-        ("activations.relu 0.1 6 1", lambda x: activations.relu(x, 0.1, 6.0, 1.0),
-         lambda x: np.where(np.isnan(x), x, np.where(x >= 6, 6.0, np.where(x > 1, x, 0.1 * (x - 1))))),
+        (
+            "activations.relu 0.1 6 1",
+            lambda x: activations.relu(x, 0.1, 6.0, 1.0),
+            lambda x: np.where(
+                np.isnan(x), x, np.where(x >= 6, 6.0, np.where(x > 1, x, 0.1 * (x - 1)))
+            ),
+        ),
         ("activations.exponential", activations.exponential, np.exp),
         ("activations.mish", activations.mish, _mish),
         ("activations.gelu", activations.gelu, lambda x: _times(x, scipy.special.ndtr(x))),
         ("activations.linear", activations.linear, lambda x: x),
-        ("guarded sqrt", lambda x: tf.where(x > 0, ops.sqrt(x), 0), lambda x: np.where(x > 0, np.sqrt(x), 0)),
-        ("x / x by divide_no_nan", lambda x: ops.divide_no_nan(x, x), lambda x: np.where(x == 0, 0.0, x / x)),
-    ]  # fmt: skip
+        (
+            "guarded sqrt",
+            lambda x: tf.where(x > 0, ops.sqrt(x), 0),
+            lambda x: np.where(x > 0, np.sqrt(x), 0),
+        ),
+        (
+            "x / x by divide_no_nan",
+            lambda x: ops.divide_no_nan(x, x),
+            lambda x: np.where(x == 0, 0.0, x / x),
+        ),
+    ]
     return found + [Case(*case) for case in given]
 
 
@@ -323,12 +352,24 @@ def binary(dtype: str) -> list[Case]:
     found = [Case(name, getattr(ops, name), truth) for name, truth in BINARY_TRUTHS.items()]
     kind = DTYPES[dtype]
     more: list[tuple[str, Any, Any]] = [
-        ("isclose equal_nan", lambda x, y: ops.isclose(x, y, equal_nan=True), _isclose(equal_nan=True)),
+        (
+            "isclose equal_nan",
+            lambda x, y: ops.isclose(x, y, equal_nan=True),
+            _isclose(equal_nan=True),
+        ),
         ("clip to a least", lambda x, y: ops.clip(x, y, np.inf), lambda x, y: np.maximum(x, y)),
         ("where", lambda x, y: ops.where(x > y, x, y), lambda x, y: np.where(x > y, x, y)),
-        ("nextafter", ops.nextafter, lambda x, y: np.nextafter(x.astype(kind), y.astype(kind)).astype("float64")),
-        ("polar", lambda x, y: ops.real(ops.polar(tf.cast(x, tf.float32), tf.cast(y, tf.float32))), None),
-    ]  # fmt: skip
+        (
+            "nextafter",
+            ops.nextafter,
+            lambda x, y: np.nextafter(x.astype(kind), y.astype(kind)).astype("float64"),
+        ),
+        (
+            "polar",
+            lambda x, y: ops.real(ops.polar(tf.cast(x, tf.float32), tf.cast(y, tf.float32))),
+            None,
+        ),
+    ]
     return found + [Case(*case) for case in more]
 
 
@@ -482,21 +523,47 @@ def rows(dtype: str) -> list[Case]:
         ("quantile 0.3", lambda x: ops.quantile(x, 0.3, -1), _quantile(0.3)),
         ("quantile 0", lambda x: ops.quantile(x, 0.0, -1), _quantile(0.0)),
         ("quantile 1", lambda x: ops.quantile(x, 1.0, -1), _quantile(1.0)),
-        ("quantile higher", lambda x: ops.quantile(x, 0.3, -1, "higher"), _quantile(0.3, method="higher")),
-        ("quantile midpoint", lambda x: ops.quantile(x, 0.3, -1, "midpoint"), _quantile(0.3, method="midpoint")),
+        (
+            "quantile higher",
+            lambda x: ops.quantile(x, 0.3, -1, "higher"),
+            _quantile(0.3, method="higher"),
+        ),
+        (
+            "quantile midpoint",
+            lambda x: ops.quantile(x, 0.3, -1, "midpoint"),
+            _quantile(0.3, method="midpoint"),
+        ),
         ("nanquantile 0.3", lambda x: ops.nanquantile(x, 0.3, -1), None),
         ("percentile 30", lambda x: ops.percentile(x, 30, -1), _quantile(0.3)),
         ("layer_normalization", ops.layer_normalization, _layer_normalization),
         ("rms_normalization", ops.rms_normalization, _rms_normalization),
         ("cross", lambda x: ops.cross(x, x[:, ::-1]), lambda x: np.cross(x, x[:, ::-1])),
         ("dot with itself", lambda x: ops.einsum("ij,ij->i", x, x), lambda x: np.sum(x * x, -1)),
-        ("digitize", lambda x: ops.digitize(x, [-1.0, 0.0, 2.0]), lambda x: np.digitize(x, [-1.0, 0.0, 2.0])),
-        ("digitize with infinite edges", lambda x: ops.digitize(x, [-INF, 0.0, INF]), lambda x: np.digitize(x, [-INF, 0.0, INF])),
-        ("searchsorted", lambda x: ops.searchsorted(tf.constant([-1.0, 0.0, 2.0], x.dtype), x[:, 0]), lambda x: np.searchsorted([-1.0, 0.0, 2.0], x[:, 0])),
+        (
+            "digitize",
+            lambda x: ops.digitize(x, [-1.0, 0.0, 2.0]),
+            lambda x: np.digitize(x, [-1.0, 0.0, 2.0]),
+        ),
+        (
+            "digitize with infinite edges",
+            lambda x: ops.digitize(x, [-INF, 0.0, INF]),
+            lambda x: np.digitize(x, [-INF, 0.0, INF]),
+        ),
+        (
+            "searchsorted",
+            lambda x: ops.searchsorted(tf.constant([-1.0, 0.0, 2.0], x.dtype), x[:, 0]),
+            lambda x: np.searchsorted([-1.0, 0.0, 2.0], x[:, 0]),
+        ),
         ("isin", lambda x: ops.isin(x, [0.0, INF, NAN]), lambda x: np.isin(x, [0.0, INF, NAN])),
-        *((f"norm {o}", lambda x, o=o: ops.norm(x, o, -1), _norm(2 if o is None else o)) for o in (None, 1, 2, 3, 0.5, 0, -1, INF, -INF)),
-        *((f"normalize {o}", lambda x, o=o: ops.normalize(x, order=o), _normalize(o)) for o in (1, 2, 3, 4)),
-    ]  # fmt: skip
+        *(
+            (f"norm {o}", lambda x, o=o: ops.norm(x, o, -1), _norm(2 if o is None else o))
+            for o in (None, 1, 2, 3, 0.5, 0, -1, INF, -INF)
+        ),
+        *(
+            (f"normalize {o}", lambda x, o=o: ops.normalize(x, order=o), _normalize(o))
+            for o in (1, 2, 3, 4)
+        ),
+    ]
     more += [(f"layers.{name}", *pair) for name, pair in _LAYERS.items()]
     return found + [Case(*case) for case in more]
 

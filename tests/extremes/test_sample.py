@@ -26,7 +26,6 @@ def test_a_sample_has_no_difference_without_a_reason(kind):
     findings = list(check(kind, dtype, names))
     assert not [f for f in findings if isinstance(f, str)]
     assert not [f for f in findings if reason_of(f) is None]
-    assert findings  # Of denormal numbers at least.
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -35,8 +34,12 @@ def test_what_is_wrong_is_seen(monkeypatch):
         return [
             Case("nan", lambda x: tf.where(x > 0, x, tf.zeros_like(x)), lambda x: np.maximum(x, 0)),
             Case("slope", lambda x: tf.stop_gradient(x), lambda x: x),
-            Case("guard", lambda x: tf.where(x > 0, tf.math.log(x), 0), lambda x: np.where(x > 0, np.log(x), 0)),
-        ]  # fmt: skip
+            Case(
+                "guard",
+                lambda x: tf.where(x > 0, tf.math.log(x), 0),
+                lambda x: np.where(x > 0, np.log(x), 0),
+            ),
+        ]
 
     monkeypatch.setitem(ways.KINDS, "unary", wrong)
     found = {(f.name, f.what, f.way) for f in check("unary", "float32") if reason_of(f) is None}

@@ -1,4 +1,6 @@
-"""Ops at infinities, NaN, zeros and in narrow dtypes: examples, each in a direct call, in a graph and in XLA."""
+"""Ops at infinities, NaN, zeros and in narrow dtypes, in a direct call, in a graph and in XLA."""
+
+import math
 
 import numpy as np
 import pytest
@@ -129,6 +131,16 @@ CALLS = {
         ([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]],),
         np.quantile([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]], [[0.0, 0.5], [1.0, 0.25]], axis=0),
     ),
+    "quantile of NaN shares": (
+        lambda x: ops.quantile([1.0, 3.0], x),
+        ([NAN, 0.5],),
+        [NAN, 2],
+    ),
+    "in_top_k of equal scores": (
+        lambda x: ops.in_top_k([1, 2], x, 1),
+        ([[1.0, 1.0, 1.0], [1.0, 2.0, NAN]],),
+        [True, False],
+    ),
     "in_top_k of sequences": (
         lambda x: ops.in_top_k([[0, 1], [2, 9]], x, 1),
         ([[[9.0, 1.0, 2.0], [5.0, 1.0, 2.0]], [[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]],),
@@ -162,7 +174,7 @@ def test_values(name, values):
 def test_normalize_at_zero(dtype):
     x = np.array([[0.0, 0.0], [3.0, 4.0], [300.0, 0.0]])
     orders = {o: gradient_of(lambda x, o=o: ops.normalize(x, order=o)) for o in (1, 2, 3, 4)}
-    found = all_in_each_way(orders, dict.fromkeys(orders, [tf.cast(x, dtype)]))
+    found = all_in_each_way(orders, {order: [tf.cast(x, dtype)] for order in orders})
     for order, results in found.items():
         length = (x**order).sum(-1, keepdims=True) ** (1 / order)
         for y, slope, no_slope in results:
@@ -233,6 +245,14 @@ def test_half_precision_does_not_overflow_in_between():
     np.testing.assert_allclose(ops.round(x + 0.5, 2), [300.5, 300.5, 0.5])
     for _, slope, _ in in_each_way(gradient_of(ops.gelu), x):
         np.testing.assert_allclose(slope, [1, 1, 0.5])
+
+
+def test_float64_has_no_constants_of_float32():
+    x = tf.constant([-3.0, 0.5, INF], "float64")
+    np.testing.assert_allclose(ops.erf(x), [math.erf(-3), math.erf(0.5), 1], rtol=1e-9)
+    np.testing.assert_allclose(ops.leaky_relu(x), [-0.6, 0.5, INF], rtol=1e-15)
+    expected = 0.5 * 0.5 * (1 + math.erf(0.5**1.5))
+    np.testing.assert_allclose(ops.gelu(x, approximate=False)[1], expected, rtol=1e-12)
 
 
 def test_counts_of_a_histogram_do_not_wrap_around():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.errors.frames import warn
 from tfkit.src.ops.arithmetic import hypot
 from tfkit.src.ops.checks import as_axes, positive_axes
+from tfkit.src.ops.elementwise import erf
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay
@@ -85,6 +87,8 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
         >>> ops.leaky_relu([-1.0, 0.0, 2.0], negative_slope=0.5).numpy().tolist()
         [-0.5, 0.0, 2.0]
     """
+    if (x := as_tensor(x)).dtype == tf.float64:  # The slope of the kernel is that of float32.
+        return tf.where(x > 0, x, negative_slope * x)
     return tf.nn.leaky_relu(x, negative_slope)
 
 
@@ -350,6 +354,9 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
         array([-0.1587,  0.    ,  0.8413], dtype=float32)
     """
     x = as_tensor(x)
+    if x.dtype == tf.float64:  # The constants of `tf.nn.gelu` are those of float32.
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+        return 0.5 * x * (1 + (tf.tanh(inner) if approximate else erf(x * math.sqrt(0.5))))
     if approximate and x.dtype == tf.float16:
         # The square in the slope of the cube is infinite from 256 on.
         return tf.cast(tf.nn.gelu(tf.cast(x, tf.float32), approximate), x.dtype)

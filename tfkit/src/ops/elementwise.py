@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.ops.promotion import as_tensor, to_float, without_bool
+from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, without_bool
 from tfkit.src.ops.sparse import made_dense, zeros_stay
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -93,7 +93,9 @@ def cbrt(x: Any) -> tf.Tensor:
     """
     x = as_tensor(x)
     x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
-    return tf.sign(x) * tf.pow(tf.abs(x), 1.0 / 3.0)
+    # A third in half precision is off by enough to change powers of large numbers by a twentieth.
+    wide = to_float32(x)
+    return tf.cast(tf.sign(wide) * tf.pow(tf.abs(wide), 1.0 / 3.0), x.dtype)
 
 
 @symbolic_op
@@ -494,6 +496,7 @@ def sinc(x: Any) -> tf.Tensor:
         array([ 1.    ,  0.6366, -0.2122], dtype=float32)
     """
     x = to_float(x)
+    dtype, x = x.dtype, to_float32(x)
     pi = tf.constant(math.pi, x.dtype)
     if x.dtype.is_complex:
         return tf.where(x == 0, tf.ones_like(x), tf.sin(pi * x) / (pi * x))
@@ -503,7 +506,7 @@ def sinc(x: Any) -> tf.Tensor:
     turns = regular - 2 * tf.round(regular / 2)  # Exact; pi times a large number is not.
     quotient = tf.sin(pi * turns) / pi / regular
     parabola = 1 - tf.square(pi * tf.where(near, x, tf.zeros_like(x))) / 6
-    return tf.where(near, parabola, tf.where(far, tf.zeros_like(x), quotient))
+    return tf.cast(tf.where(near, parabola, tf.where(far, tf.zeros_like(x), quotient)), dtype)
 
 
 def _to_wide_float(x: Any) -> Any:
@@ -595,7 +598,9 @@ def erf(x: Any) -> tf.Tensor:
         >>> ops.erf([0.0, 1.0, -1.0]).numpy().round(4)
         array([ 0.    ,  0.8427, -0.8427], dtype=float32)
     """
-    return tf.math.erf(as_tensor(x))
+    x = as_tensor(x)
+    # The kernel of float64 returns NaN for large numbers, where the function is 1 or -1.
+    return tf.math.erf(tf.clip_by_value(x, -10.0, 10.0) if x.dtype == tf.float64 else x)
 
 
 @symbolic_op

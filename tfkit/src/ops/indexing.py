@@ -330,23 +330,26 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
 
     Args:
         targets: numbers of the target classes, integers of shape `(batch, ...)`.
-        predictions: scores, a float tensor of shape `(batch, ..., classes)`; compared in float32.
+        predictions: scores, a float tensor of shape `(batch, ..., classes)`.
         k: number of places that count. Predictions equal to the one in the last place count too.
 
     Returns:
-        A bool tensor of the shape of `targets`; false where the prediction is not finite or the class
-        does not exist.
+        A bool tensor of the shape of `targets`; false where a prediction of the row is not finite or
+        the class does not exist.
 
     Example:
         >>> ops.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy().tolist()
         [False, True]
     """
-    targets, predictions = as_indices(targets), tf.cast(predictions, tf.float32)
-    if predictions.shape.rank == 2:
-        return tf.math.in_top_k(targets, predictions, k)
-    rows = tf.reshape(predictions, [-1, tf.shape(predictions)[-1]])
-    found = tf.math.in_top_k(tf.reshape(targets, [-1]), rows, k)
-    return tf.reshape(found, static_or_dynamic_shape(targets))
+    targets, predictions = as_indices(targets), as_tensor(predictions)
+    num_classes = tf.shape(predictions, targets.dtype)[-1]
+    known = (targets >= 0) & (targets < num_classes)
+    # Not TensorFlow's kernel, which refuses sequences, and differs from XLA where predictions are equal.
+    index = tf.where(known, targets, tf.zeros_like(targets))[..., None]
+    chosen = tf.gather(predictions, index, batch_dims=targets.shape.rank)
+    larger = tf.reduce_sum(tf.cast(predictions > chosen, tf.int32), -1)
+    finite = tf.reduce_all(tf.math.is_finite(predictions), -1)
+    return known & finite & (larger < k)
 
 
 @symbolic_op

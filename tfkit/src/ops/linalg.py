@@ -87,6 +87,7 @@ def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
         is_zero = tf.equal(wide, 0)
         total = tf.reduce_sum(tf.where(is_zero, tf.ones_like(wide), wide) ** ord, axes, keepdims)
         has_zero = tf.reduce_any(is_zero, axes, keepdims)
+        has_zero &= ~tf.math.is_nan(total)
         result = tf.where(has_zero, tf.zeros_like(total), total ** (1.0 / ord))
     else:
         result = _power(tf.reduce_sum(_power(wide, ord), axes, keepdims), 1.0 / ord)

@@ -50,7 +50,8 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
     ordered = tf.sort(tf.where(missing, tf.constant(float("inf"), x.dtype), x))
     count = tf.reduce_sum(tf.cast(~missing, tf.float64), -1)
     shares = tf.reshape(q, [-1] + [1] * count.shape.rank)
-    place = shares * (count - 1)
+    unknown = tf.math.is_nan(shares) | (count == 0 if skip_nan else tf.reduce_any(missing, -1))
+    place = tf.where(unknown, tf.zeros_like(count), shares * (count - 1))
     lower, higher = _at(ordered, tf.floor(place)), _at(ordered, tf.math.ceil(place))
     if method == "linear":
         fraction = tf.cast(place - tf.floor(place), x.dtype)
@@ -61,7 +62,6 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
         result = _at(ordered, tf.round(place))
     else:
         result = lower if method == "lower" else higher
-    unknown = count == 0 if skip_nan else tf.reduce_any(missing, -1)
     result = tf.where(unknown, tf.constant(float("nan"), x.dtype), result)
     for a in axes if keepdims else ():
         result = tf.expand_dims(result, a + 1)
