@@ -445,6 +445,7 @@ def heaviside(x1: Any, x2: Any) -> tf.Tensor:
 
 def _log_of_sum(x1: Any, x2: Any, log_of_base: float) -> tf.Tensor:
     """Returns the logarithm of the sum of two powers of a base."""
+    x1, x2 = map(to_float, promote_tensors(x1, x2))
     delta = x1 - x2
     unknown = tf.math.is_nan(delta)  # Of NaN, and of two infinities of one sign.
     delta = tf.where(unknown, tf.zeros_like(delta), delta)
@@ -470,7 +471,7 @@ def logaddexp(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.logaddexp([0.0, 1000.0], [0.0, 1000.0]).numpy().round(3)
         array([6.930000e-01, 1.000693e+03], dtype=float32)
     """
-    return _log_of_sum(*map(to_float, promote_tensors(x1, x2)), 1.0)
+    return _log_of_sum(x1, x2, 1.0)
 
 
 @symbolic_op
@@ -489,7 +490,7 @@ def logaddexp2(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.logaddexp2([0.0, 1000.0], [0.0, 1000.0]).numpy()
         array([1.000e+00, 1.001e+03], dtype=float32)
     """
-    return _log_of_sum(*map(to_float, promote_tensors(x1, x2)), math.log(2.0))
+    return _log_of_sum(x1, x2, math.log(2.0))
 
 
 @symbolic_op
