@@ -364,11 +364,6 @@ def binary(dtype: str) -> list[Case]:
             ops.nextafter,
             lambda x, y: np.nextafter(x.astype(kind), y.astype(kind)).astype("float64"),
         ),
-        (
-            "polar",
-            lambda x, y: ops.real(ops.polar(tf.cast(x, tf.float32), tf.cast(y, tf.float32))),
-            None,
-        ),
     ]
     return found + [Case(*case) for case in more]
 
