@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.ops.activations import celu as celu
 from tfkit.src.ops.activations import elu as elu
+from tfkit.src.ops.activations import gelu as _gelu
 from tfkit.src.ops.activations import glu as glu
 from tfkit.src.ops.activations import hard_shrink as hard_shrink
 from tfkit.src.ops.activations import hard_sigmoid as hard_sigmoid
@@ -122,7 +123,7 @@ def gelu(x: Any, approximate: bool = False) -> tf.Tensor:
         >>> gelu(tf.constant([-1.0, 0.0, 1.0])).numpy().round(4)
         array([-0.1587,  0.    ,  0.8413], dtype=float32)
     """
-    return tf.nn.gelu(as_tensor(x), approximate)
+    return _gelu(x, approximate)
 
 
 @symbolic_op

@@ -34,6 +34,7 @@ from tfkit.src.registry import quantized_policies as _policies  # noqa: F401, re
 from tfkit.src.registry.tables import register_builtins, register_listed
 from tfkit.src.runtime import autograph as _autograph  # noqa: F401, keeps AutoGraph off tfkit's code
 from tfkit.src.runtime import program_cache as _program_cache  # noqa: F401, begins it
+from tfkit.src.runtime import xla_flags as _xla_flags  # noqa: F401, sets them
 from tfkit.src.symbolic.masking import carried_mask
 
 

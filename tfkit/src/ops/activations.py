@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
+from tfkit.src.ops.arithmetic import hypot
 from tfkit.src.ops.checks import as_axes, positive_axes
+from tfkit.src.ops.elementwise import erf
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay
 from tfkit.src.symbolic.tensors import symbolic_op
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
 @symbolic_op
@@ -82,6 +87,8 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
         >>> ops.leaky_relu([-1.0, 0.0, 2.0], negative_slope=0.5).numpy().tolist()
         [-0.5, 0.0, 2.0]
     """
+    if (x := as_tensor(x)).dtype == tf.float64:  # The slope of the kernel is that of float32.
+        return tf.where(x > 0, x, negative_slope * x)
     return tf.nn.leaky_relu(x, negative_slope)
 
 
@@ -243,7 +250,9 @@ def softsign(x: Any) -> tf.Tensor:
         >>> ops.softsign([-3.0, 0.0, 1.0]).numpy().tolist()
         [-0.75, 0.0, 0.5]
     """
-    return tf.nn.softsign(x)
+    x = as_tensor(x)
+    # Infinity divided by itself would be NaN.
+    return tf.nn.softsign(tf.clip_by_value(x, x.dtype.min, x.dtype.max))
 
 
 @symbolic_op
@@ -292,7 +301,10 @@ def selu(x: Any) -> tf.Tensor:
         >>> ops.selu([-1.0, 0.0, 2.0]).numpy().round(4)
         array([-1.1113,  0.    ,  2.1014], dtype=float32)
     """
-    return tf.nn.selu(x)
+    x = as_tensor(x)
+    # The slope at 0 of `tf.nn.selu` is the right one in kernels and the left one in XLA.
+    below = _SELU_ALPHA * tf.math.expm1(tf.minimum(x, 0))
+    return _SELU_SCALE * tf.where(x >= 0, x, below)
 
 
 @symbolic_op
@@ -315,7 +327,7 @@ def celu(x: Any, alpha: float = 1.0) -> tf.Tensor:
         array([-0.7869,  0.    ,  2.    ], dtype=float32)
     """
     x = as_tensor(x)
-    return tf.maximum(x, 0.0) + alpha * tf.math.expm1(tf.minimum(x, 0.0) / alpha)
+    return tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0.0) / alpha))
 
 
 @symbolic_op
@@ -341,6 +353,13 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
         >>> ops.gelu(tf.constant([-1.0, 0.0, 1.0]), approximate=False).numpy().round(4)
         array([-0.1587,  0.    ,  0.8413], dtype=float32)
     """
+    x = as_tensor(x)
+    if x.dtype == tf.float64:  # The constants of `tf.nn.gelu` are those of float32.
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
+        return 0.5 * x * (1 + (tf.tanh(inner) if approximate else erf(x * math.sqrt(0.5))))
+    if approximate and x.dtype == tf.float16:
+        # The square in the slope of the cube is infinite from 256 on.
+        return tf.cast(tf.nn.gelu(tf.cast(x, tf.float32), approximate), x.dtype)
     return tf.nn.gelu(x, approximate)
 
 
@@ -418,7 +437,12 @@ def squareplus(x: Any, b: float = 4) -> tf.Tensor:
         array([0.4142, 1.    , 2.4142], dtype=float32)
     """
     x = as_tensor(x)
-    return (x + tf.sqrt(tf.square(x) + to_dtype(b, x.dtype))) / 2
+    if x.dtype.is_complex:
+        return (x + tf.sqrt(tf.square(x) + to_dtype(b, x.dtype))) / 2
+    # Below 0 it is `b / (root - x) / 2`, without the difference of two almost equal numbers.
+    size = tf.where(x >= 0, x, -x)
+    above = size / 2 + hypot(size, to_dtype(b**0.5, x.dtype)) / 2
+    return tf.where(x >= 0, above, b / 4 / tf.where(above == 0, tf.ones_like(above), above))
 
 
 @symbolic_op
@@ -502,7 +526,7 @@ def hard_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
         [-2.0, 0.0, 0.0, 1.0]
     """
     x = as_tensor(x)
-    return tf.where(tf.abs(x) > threshold, x, tf.zeros_like(x))
+    return tf.where(tf.abs(x) <= threshold, tf.zeros_like(x), x)
 
 
 @symbolic_op
@@ -527,7 +551,7 @@ def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     return tf.where(
         x > threshold,
         x - threshold,
-        tf.where(x < -threshold, x + threshold, tf.zeros_like(x)),
+        tf.where(x >= -threshold, tf.zeros_like(x), x + threshold),
     )
 
 
@@ -568,7 +592,7 @@ def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
         [-7.0, -7.0, 2.0]
     """
     x = as_tensor(x)
-    return tf.where(x > threshold, x, to_dtype(default_value, x.dtype))
+    return tf.where(x <= threshold, to_dtype(default_value, x.dtype), x)
 
 
 @symbolic_op
@@ -590,7 +614,9 @@ def sparse_plus(x: Any) -> tf.Tensor:
         [0.0, 0.25, 1.0, 3.0]
     """
     x = as_tensor(x)
-    return tf.where(x <= -1, tf.zeros_like(x), tf.where(x < 1, 0.25 * tf.square(x + 1), x))
+    # Squares of large numbers are infinite, and their slopes times 0 would be NaN.
+    between = 0.25 * tf.square(tf.clip_by_value(x, -1.0, 1.0) + 1)
+    return tf.where(x <= -1, tf.zeros_like(x), tf.where(x < 1, between, x))
 
 
 @symbolic_op
@@ -633,7 +659,9 @@ def sparsemax(x: Any, axis: int = -1) -> tf.Tensor:
         >>> ops.sparsemax([1.0, 0.5, -1.0]).numpy().tolist()
         [0.75, 0.25, 0.0]
     """
-    z = as_tensor(x)
+    x = as_tensor(x)
+    # A row with NaN or infinity is NaN, wherever they are sorted to.
+    z = x + 0 * tf.reduce_max(x, axis, keepdims=True)
     z_sorted = tf.sort(z, axis, "DESCENDING")
     z_sum = tf.cumsum(z_sorted, axis)
     places = [1] * z.shape.rank

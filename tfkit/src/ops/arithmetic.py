@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from tfkit.src.ops.promotion import (
     to_float,
     without_bool,
 )
+from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.ops.sparse import zeros_divided, zeros_meet, zeros_win
 from tfkit.src.symbolic.tensors import is_described, symbolic_op
 
@@ -233,7 +235,15 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     dtype = x1.dtype
     if dtype.is_unsigned:
         return tf.math.floormod(x1, x2)
-    return tf.sign(x1) * tf.math.floormod(tf.abs(x1), tf.abs(x2))
+    if dtype.is_integer:
+        rest = tf.math.floormod(
+            x1, x2
+        )  # It has the sign of x2; the least integer has no other sign.
+        return tf.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
+    size = tf.abs(x2)
+    negative = x1 < 0
+    rest = tf.math.floormod(tf.where(negative, -x1, x1), size)
+    return tf.where(negative, -rest, rest)
 
 
 @symbolic_op
@@ -259,12 +269,16 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.power(4.0, [0.5, -1.0]).numpy().tolist()
         [2.0, 0.25]
     """
+    varies_from_zero = type(x2) in (int, float) and x2 != 0
     x1, x2 = promote(x1, x2)
     if (
         x1.dtype.is_unsigned
     ):  # TensorFlow has no kernel for unsigned powers; the lower bits are the same.
         signed = tf.int64 if x1.dtype == tf.uint64 else tf.int32
         return tf.cast(tf.pow(tf.cast(x1, signed), tf.cast(x2, signed)), x1.dtype)
+    if x1.dtype.is_floating and not varies_from_zero:
+        # The slope of a constant 1 is 0; the formula of the slope is 0 * infinity there.
+        x1 = tf.where(tf.equal(x1, 0) & tf.equal(x2, 0), tf.ones_like(x1), x1)
     return tf.pow(x1, x2)
 
 
@@ -384,6 +398,8 @@ def _to_wide_float(x: Any) -> Any:
 def hypot(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `sqrt(x1**2 + x2**2)`, without overflow in the squares.
 
+    It is infinity where one of both is infinite, even if the other is NaN. At `(0, 0)` the gradient is 0.
+
     Args:
         x1: a tensor of any shape, or a number.
         x2: a tensor or a number whose shape broadcasts with that of `x1`.
@@ -396,31 +412,47 @@ def hypot(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.hypot([3.0, 3e30], [4.0, 4e30]).numpy()
         array([5.e+00, 5.e+30], dtype=float32)
     """
-    x1, x2 = (tf.abs(_to_wide_float(x)) for x in promote_tensors(x1, x2))
-    larger = tf.maximum(x1, x2)
-    ratio = tf.math.divide_no_nan(tf.minimum(x1, x2), larger)
-    return larger * tf.sqrt(1.0 + tf.square(ratio))
+    x1, x2 = map(_to_wide_float, promote_tensors(x1, x2))
+    infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
+    larger = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
+    scale = tf.where(infinite | tf.equal(larger, 0), tf.ones_like(larger), larger)
+    # Infinities are left out of the root: its gradient there would be NaN.
+    parts = [tf.where(infinite, tf.zeros_like(x), x) / scale for x in (x1, x2)]
+    result = scale * root_of_sum(tf.square(parts[0]) + tf.square(parts[1]))
+    return tf.where(infinite, tf.abs(tf.where(tf.math.is_inf(x1), x1, x2)), result)
 
 
 @symbolic_op
 def heaviside(x1: Any, x2: Any) -> tf.Tensor:
-    """Returns the unit step function: 0 for `x1 < 0`, 1 for `x1 > 0`, and `x2` otherwise.
+    """Returns the unit step function: 0 for `x1 < 0`, 1 for `x1 > 0`, and `x2` for `x1 = 0`.
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: the value at 0 (and at NaN), a tensor or a number whose shape broadcasts with that of
-            `x1`.
+        x2: the value at 0, a tensor or a number whose shape broadcasts with that of `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype: float64 for int64, the
-        default one for other integers and bools.
+        default one for other integers and bools. NaN where `x1` is NaN.
 
     Example:
         >>> ops.heaviside([-2.0, 0.0, 3.0], 0.5).numpy().tolist()
         [0.0, 0.5, 1.0]
     """
     x1, x2 = map(_to_wide_float, promote_tensors(x1, x2))
-    return tf.where(x1 < 0, tf.zeros_like(x1), tf.where(x1 > 0, tf.ones_like(x1), x2))
+    at_zero = tf.where(tf.math.is_nan(x1), x1, x2)
+    return tf.where(x1 < 0, tf.zeros_like(x1), tf.where(x1 > 0, tf.ones_like(x1), at_zero))
+
+
+def _log_of_sum(x1: Any, x2: Any, log_of_base: float) -> tf.Tensor:
+    """Returns the logarithm of the sum of two powers of a base."""
+    x1, x2 = map(to_float, promote_tensors(x1, x2))
+    delta = x1 - x2
+    unknown = tf.math.is_nan(delta)  # Of NaN, and of two infinities of one sign.
+    delta = tf.where(unknown, tf.zeros_like(delta), delta)
+    first = delta >= 0
+    # Not the absolute value, which has no gradient where both are equal: each has half of it there.
+    rest = tf.math.softplus(tf.where(first, -delta, delta) * log_of_base) / log_of_base
+    return tf.where(unknown, x1 + x2, tf.where(first, x1, x2) + rest)
 
 
 @symbolic_op
@@ -439,10 +471,7 @@ def logaddexp(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.logaddexp([0.0, 1000.0], [0.0, 1000.0]).numpy().round(3)
         array([6.930000e-01, 1.000693e+03], dtype=float32)
     """
-    x1, x2 = map(to_float, promote_tensors(x1, x2))
-    delta = x1 - x2
-    result = tf.maximum(x1, x2) + tf.math.log1p(tf.exp(-tf.abs(delta)))
-    return tf.where(tf.math.is_nan(delta), x1 + x2, result)
+    return _log_of_sum(x1, x2, 1.0)
 
 
 @symbolic_op
@@ -461,11 +490,7 @@ def logaddexp2(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.logaddexp2([0.0, 1000.0], [0.0, 1000.0]).numpy()
         array([1.000e+00, 1.001e+03], dtype=float32)
     """
-    x1, x2 = map(to_float, promote_tensors(x1, x2))
-    delta = x1 - x2
-    log2 = tf.math.log(tf.constant(2.0, x1.dtype))
-    result = tf.maximum(x1, x2) + tf.math.log1p(tf.exp(-tf.abs(delta) * log2)) / log2
-    return tf.where(tf.math.is_nan(delta), x1 + x2, result)
+    return _log_of_sum(x1, x2, math.log(2.0))
 
 
 @symbolic_op
@@ -490,9 +515,22 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
     if not x2.dtype.is_integer and not is_described():
         raise TypeError(f"The exponent `x2` must be an integer. Received: x2.dtype={x2.dtype.name}")
     dtype = common_dtype(x1.dtype, x2.dtype, float)
-    x1 = tf.cast(x1, dtype)
-    scaled = x1 * tf.pow(tf.constant(2.0, dtype), tf.cast(x2, dtype))
-    return tf.where(tf.math.is_inf(x1) | (x1 == 0), x1, scaled)
+    wide = tf.float64 if dtype == tf.float64 else tf.float32
+    integers, offset, digits = _EXPONENTS[wide]
+    # Three factors: the power alone can be infinite or 0 where the product is neither.
+    rest = tf.clip_by_value(tf.cast(x2, tf.int64), -2 * offset - digits, 2 * offset + digits)
+    scaled = tf.cast(x1, wide)
+    for share in (3, 2, 1):
+        part = rest // share
+        rest -= part
+        bits = tf.bitwise.left_shift(tf.cast(part + offset, integers), tf.cast(digits, integers))
+        # A condition between the factors keeps graph optimizers from multiplying these first.
+        scaled = tf.where(tf.math.is_inf(scaled), scaled, scaled * tf.bitcast(bits, wide))
+    return tf.cast(scaled, dtype)
+
+
+# The integer of the same size, the exponent of 1, and the number of bits after the exponent.
+_EXPONENTS = {tf.float32: (tf.int32, 127, 23), tf.float64: (tf.int64, 1023, 52)}
 
 
 @symbolic_op

@@ -85,7 +85,9 @@ def angle(x: Any) -> tf.Tensor:
         >>> ops.angle(tf.constant([1j, -1 + 0j, 1 + 1j])).numpy().round(4)
         array([1.5708, 3.1416, 0.7854])
     """
-    return tf.math.angle(to_float(x))
+    x = to_float(x)
+    angles = tf.math.angle(x)
+    return angles if x.dtype.is_complex else tf.where(tf.math.is_nan(x), x, angles)
 
 
 @symbolic_op

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.promotion import as_tensor, common_dtype, promote_tensors, without_bool
+from tfkit.src.ops.ordering import ordered_keys
+from tfkit.src.ops.promotion import (
+    as_tensor,
+    common_dtype,
+    promote_tensors,
+    to_dtype,
+    widen_for_sum,
+)
 from tfkit.src.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.src.runtime.tensorflow_faults import at_least_one_row, with_some_row
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -58,13 +66,16 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     """Returns the number of elements in each of a number of equal bins, and the edges of the bins.
 
     Args:
-        x: a real tensor of any shape; bools are cast to int32.
+        x: a real tensor of any shape, or bools.
         bins: number of bins. Default: `10`.
         range: pair of the least and the greatest value that count; `None` for those of `x`.
 
     Returns:
-        A pair of the counts, of shape `(bins,)`, and the edges, of shape `(bins + 1,)`, both of
-        the dtype of `x`. A bin holds its left edge; the last one both edges.
+        A pair of the counts, of shape `(bins,)`, and the edges, of shape `(bins + 1,)`. Edges have
+        the float dtype of `x`, counts the dtype of `x`, or that of sums of small integers; those of
+        half precision are in float32. A bin holds its left edge; the last one both edges. The
+        edges are `x - 0.5` and `x + 0.5` if all elements are `x`, 0 and 1 if there are none, and NaN
+        if an element is NaN or infinite and there is no `range`; then all counts are 0.
 
     Raises:
         ValueError: when `bins` is no whole number above 0, or `range` is no ascending pair.
@@ -80,16 +91,25 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
         raise ValueError(
             f"`range` must be a pair of numbers, the smaller one first. Received: range={range}"
         )
-    x = without_bool(x)
+    x = as_tensor(x)
+    dtype = tf.float64 if x.dtype == tf.int64 else common_dtype(x.dtype, float)
+    counts = tf.float32 if dtype in (tf.float16, tf.bfloat16) else widen_for_sum(x).dtype
+    x = tf.reshape(
+        tf.cast(x, common_dtype(dtype, tf.float32 if x.dtype.is_floating else tf.float64)), [-1]
+    )
     low, high = (tf.reduce_min(x), tf.reduce_max(x)) if range is None else range
-    computed = x.dtype if x.dtype.is_floating else tf.float64
-    edges = tf.linspace(tf.cast(low, computed), tf.cast(high, computed), bins + 1)
-    edges = tf.cast(edges, x.dtype)
+    low, high = to_dtype(low, x.dtype), to_dtype(high, x.dtype)
+    # The bounds of no elements are those of an empty interval, which stands for [0, 1].
+    zero, half, one = (tf.constant(number, x.dtype) for number in (0.0, 0.5, 1.0))
+    low, high = tf.where(low > high, zero, low), tf.where(low > high, one, high)
+    half = tf.where(tf.equal(low, high), half, zero)
+    edges = tf.linspace(low - half, high + half, bins + 1)
+    edges = tf.where(tf.math.is_finite(low + high), edges, tf.constant(math.nan, x.dtype))
     # Every element has a bin, and counts if it is inside: all sizes are known to a compiler.
-    x = tf.reshape(x, [-1])
-    inside = tf.cast((x >= tf.cast(low, x.dtype)) & (x <= tf.cast(high, x.dtype)), tf.int32)
+    inside = tf.cast((x >= edges[0]) & (x <= edges[-1]), tf.int32)
     places = tf.searchsorted(edges[1:-1], x, "right")
-    return tf.cast(tf.math.unsorted_segment_sum(inside, places, bins), x.dtype), edges
+    found = tf.math.unsorted_segment_sum(inside, places, bins)
+    return tf.cast(found, counts), tf.cast(edges, dtype)
 
 
 @symbolic_op
@@ -216,7 +236,7 @@ def _lexicographic_order(rows: Any) -> tf.Tensor:
 
     def by_column(i: Any, order: Any) -> Any:
         column = tf.gather(rows[:, last_column - i], order)
-        return i + 1, tf.gather(order, tf.argsort(column, stable=True))
+        return i + 1, tf.gather(order, tf.argsort(ordered_keys(column), stable=True))
 
     start = (0, tf.range(tf.shape(rows)[0]))
     return tf.while_loop(lambda i, _: i <= last_column, by_column, start)[1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.ops.promotion import as_tensor, to_float, without_bool
+from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, without_bool
 from tfkit.src.ops.sparse import made_dense, zeros_stay
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -93,7 +93,9 @@ def cbrt(x: Any) -> tf.Tensor:
     """
     x = as_tensor(x)
     x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
-    return tf.sign(x) * tf.pow(tf.abs(x), 1.0 / 3.0)
+    # A third in half precision is off by enough to change powers of large numbers by a twentieth.
+    wide = to_float32(x)
+    return tf.cast(tf.sign(wide) * tf.pow(tf.abs(wide), 1.0 / 3.0), x.dtype)
 
 
 @symbolic_op
@@ -494,8 +496,17 @@ def sinc(x: Any) -> tf.Tensor:
         array([ 1.    ,  0.6366, -0.2122], dtype=float32)
     """
     x = to_float(x)
-    angle = x * tf.constant(math.pi, x.dtype)
-    return tf.where(x == 0, tf.ones_like(x), tf.sin(angle) / angle)
+    dtype, x = x.dtype, to_float32(x)
+    pi = tf.constant(math.pi, x.dtype)
+    if x.dtype.is_complex:
+        return tf.where(x == 0, tf.ones_like(x), tf.sin(pi * x) / (pi * x))
+    # Around 0 a parabola is exact; the quotient has no gradient at 0. At infinity the limit is 0.
+    near, far = tf.abs(x) < 1e-4, tf.math.is_inf(x)
+    regular = tf.where(near | far, tf.ones_like(x), x)
+    turns = regular - 2 * tf.round(regular / 2)  # Exact; pi times a large number is not.
+    quotient = tf.sin(pi * turns) / pi / regular
+    parabola = 1 - tf.square(pi * tf.where(near, x, tf.zeros_like(x))) / 6
+    return tf.cast(tf.where(near, parabola, tf.where(far, tf.zeros_like(x), quotient)), dtype)
 
 
 def _to_wide_float(x: Any) -> Any:
@@ -562,7 +573,10 @@ def i0(x: Any) -> tf.Tensor:
         >>> ops.i0([0.0, 1.0, -1.0]).numpy().round(4)
         array([1.    , 1.2661, 1.2661], dtype=float32)
     """
-    return tf.math.bessel_i0(_to_wide_float(x))
+    x = _to_wide_float(x)
+    if x.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(tf.math.bessel_i0(tf.cast(x, tf.float32)), x.dtype)
+    return tf.math.bessel_i0(x)
 
 
 @symbolic_op
@@ -584,7 +598,9 @@ def erf(x: Any) -> tf.Tensor:
         >>> ops.erf([0.0, 1.0, -1.0]).numpy().round(4)
         array([ 0.    ,  0.8427, -0.8427], dtype=float32)
     """
-    return tf.math.erf(as_tensor(x))
+    x = as_tensor(x)
+    # The kernel of float64 returns NaN for large numbers, where the function is 1 or -1.
+    return tf.math.erf(tf.clip_by_value(x, -10.0, 10.0) if x.dtype == tf.float64 else x)
 
 
 @symbolic_op
@@ -834,9 +850,24 @@ def round(x: Any, decimals: int = 0) -> tf.Tensor:
         return tf.round(x)
     if x.dtype.is_integer and decimals > 0:
         return x
-    scaled = to_float(x)
-    factor = tf.constant(10.0**decimals, scaled.dtype)
-    return tf.cast(tf.round(scaled * factor) / factor, x.dtype)
+    if x.dtype.is_integer:
+        return _rounded_to(x, 10**-decimals)
+    factor = tf.constant(10.0**decimals, x.dtype)
+    scaled = x * factor
+    # A number that is so large that its product is infinite has no decimals.
+    return tf.where(tf.math.is_inf(scaled), x, tf.round(scaled) / factor)
+
+
+def _rounded_to(x: tf.Tensor, unit: int) -> tf.Tensor:
+    """Returns integers rounded to multiples of `unit`, from the middle to even multiples."""
+    wide = x if x.dtype == tf.uint64 else tf.cast(x, tf.int64)
+    if unit > wide.dtype.max:
+        return tf.zeros_like(x)
+    below = tf.math.floordiv(wide, unit)
+    rest = wide - below * unit
+    odd = tf.equal(tf.math.floormod(below, 2), 1)
+    up = (rest > unit - rest) | (tf.equal(rest, unit - rest) & odd)
+    return tf.cast((below + tf.cast(up, wide.dtype)) * unit, x.dtype)
 
 
 @symbolic_op

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.ops.checks import as_indices, positive_axes
+from tfkit.src.ops.ordering import ordered_keys
 from tfkit.src.ops.promotion import as_tensor, promote, promote_tensors
 from tfkit.src.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.src.ops.sparse import is_sparse, to_dense, zeros_stay
@@ -205,8 +207,7 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
         axis: axis to sort along; `None` for the flattened tensor. Default: `-1`.
 
     Returns:
-        A tensor of the shape (a vector for `axis=None`) and dtype of `x`. Where NaN goes is not
-        defined.
+        A tensor of the shape (a vector for `axis=None`) and dtype of `x`. NaN is last.
 
     Raises:
         ValueError: for an axis that `x` has not.
@@ -223,7 +224,15 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
     (axis,) = positive_axes([axis], x.shape.rank)
     if x.dtype == tf.bool:
         return tf.cast(tf.sort(tf.cast(x, tf.int8), axis), tf.bool)
-    return tf.sort(x, axis)
+    if not x.dtype.is_floating:
+        return tf.sort(x, axis)
+    # Kernels leave NaN, which is not less than anything, where it is.
+    missing = tf.math.is_nan(x)
+    ordered = tf.sort(tf.where(missing, tf.constant(math.inf, x.dtype), x), axis)
+    size = tf.shape(x)[axis]
+    count = tf.reduce_sum(tf.cast(missing, tf.int32), axis, keepdims=True)
+    place = tf.reshape(tf.range(size), [-1] + [1] * (x.shape.rank - 1 - axis))
+    return tf.where(place >= size - count, tf.constant(math.nan, x.dtype), ordered)
 
 
 @symbolic_op
@@ -235,7 +244,8 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
         axis: axis to sort along; `None` for the flattened tensor. Default: `-1`.
 
     Returns:
-        A tensor of the shape of `x` (a vector for `axis=None`), of int32.
+        A tensor of the shape of `x` (a vector for `axis=None`), of int32. -0.0 comes before 0.0,
+        and NaN last.
 
     Raises:
         ValueError: for an axis that `x` has not.
@@ -247,11 +257,10 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
     x = as_tensor(x)
     if x.shape.rank == 0:
         return tf.zeros([1], tf.int32)
-    if x.dtype == tf.bool:
-        x = tf.cast(x, tf.uint8)
+    x = ordered_keys(x)
     if axis is None:
         x, axis = tf.reshape(x, [-1]), 0
-    return tf.argsort(x, *positive_axes([axis], x.shape.rank))
+    return tf.argsort(x, *positive_axes([axis], x.shape.rank), stable=True)
 
 
 @symbolic_op
@@ -300,14 +309,19 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
 
     Returns:
         A named tuple of `values`, of shape `(..., k)` and of the dtype of `x`, and `indices`, of
-        the same shape and of int32. Of equal elements the first ones are taken.
+        the same shape and of int32. Of equal elements the first ones are taken; NaN is larger than
+        all numbers.
 
     Example:
         >>> values, indices = ops.top_k([3, 9, 1, 7], k=2)
         >>> values.numpy().tolist(), indices.numpy().tolist()
         ([9, 7], [1, 3])
     """
-    return tf.math.top_k(as_tensor(x), k, sorted)
+    x = as_tensor(x)
+    if not x.dtype.is_floating:
+        return tf.math.top_k(x, k, sorted)
+    found = tf.math.top_k(ordered_keys(x), k, sorted)
+    return type(found)(tf.gather(x, found.indices, batch_dims=x.shape.rank - 1), found.indices)
 
 
 @symbolic_op
@@ -315,19 +329,27 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
     """Returns whether the prediction for the target class is among the `k` largest of its row.
 
     Args:
-        targets: numbers of the target classes, a vector of `batch` integers.
-        predictions: scores, a float32 tensor of shape `(batch, classes)`.
+        targets: numbers of the target classes, integers of shape `(batch, ...)`.
+        predictions: scores, a float tensor of shape `(batch, ..., classes)`.
         k: number of places that count. Predictions equal to the one in the last place count too.
 
     Returns:
-        A bool vector of `batch` elements; false where the prediction is not finite or the class
-        does not exist.
+        A bool tensor of the shape of `targets`; false where a prediction of the row is not finite or
+        the class does not exist.
 
     Example:
         >>> ops.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy().tolist()
         [False, True]
     """
-    return tf.math.in_top_k(as_indices(targets), predictions, k)
+    targets, predictions = as_indices(targets), as_tensor(predictions)
+    num_classes = tf.shape(predictions, targets.dtype)[-1]
+    known = (targets >= 0) & (targets < num_classes)
+    # Not TensorFlow's kernel, which refuses sequences, and differs from XLA where predictions are equal.
+    index = tf.where(known, targets, tf.zeros_like(targets))[..., None]
+    chosen = tf.gather(predictions, index, batch_dims=targets.shape.rank)
+    larger = tf.reduce_sum(tf.cast(predictions > chosen, tf.int32), -1)
+    finite = tf.reduce_all(tf.math.is_finite(predictions), -1)
+    return known & finite & (larger < k)
 
 
 @symbolic_op
@@ -361,15 +383,22 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
     sorted_sequence, values = promote_tensors(sorted_sequence, values)
     out_type = tf.int64 if sorted_sequence.shape[0] is None else tf.int32
     places = tf.searchsorted(sorted_sequence, tf.reshape(values, [-1]), side, out_type)
-    return tf.reshape(places, static_or_dynamic_shape(values))
+    places = tf.reshape(places, static_or_dynamic_shape(values))
+    return _after_all(values, places, tf.shape(sorted_sequence, out_type)[0])
+
+
+def _after_all(values: Any, places: tf.Tensor, size: Any) -> tf.Tensor:
+    """Returns `places`, with NaN after everything, where NumPy sorts it; kernels differ."""
+    if not values.dtype.is_floating:
+        return places
+    return tf.where(tf.math.is_nan(values), tf.cast(size, places.dtype), places)
 
 
 def _bins_of(x: Any, bins: Any) -> tf.Tensor:
     """Returns `digitize` for edges that are known only at run time."""
     x, bins = promote_tensors(to_dense(x), bins)
-    return tf.cast(
-        tf.reshape(tf.searchsorted(bins, tf.reshape(x, [-1]), "right"), tf.shape(x)), tf.int32
-    )
+    places = tf.reshape(tf.searchsorted(bins, tf.reshape(x, [-1]), "right"), tf.shape(x))
+    return _after_all(x, places, tf.shape(bins)[0])
 
 
 @symbolic_op
@@ -409,4 +438,4 @@ def digitize(x: Any, bins: Any) -> tf.Tensor:
         x = tf.cast(x, tf.int64)
     elif x.dtype in (tf.float16, tf.bfloat16):
         x = tf.cast(x, tf.float32)
-    return tf.raw_ops.Bucketize(input=x, boundaries=edges)
+    return _after_all(x, tf.raw_ops.Bucketize(input=x, boundaries=edges), len(edges))

@@ -8,7 +8,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.ops.checks import as_axes, require_known_square, require_rank, require_square
-from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float
+from tfkit.src.ops.promotion import as_tensor, to_float, to_float32
+from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.runtime.tensorflow_faults import widened
 from tfkit.src.symbolic.tensors import (
@@ -35,7 +36,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
-        A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers.
+        A tensor without the axes `axis`, of the float dtype of `x`, real for complex numbers. Vectors
+        of zeros have the gradient 0. Powers are computed in float32 at least.
 
     Raises:
         ValueError: for an axis that `x` has not, and for an `ord` that does not apply.
@@ -55,11 +57,10 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
             f"Received inputs with ndim={ndim}, while axis={axis}"
         )
     axes = [a % ndim for a in axes]
-    if ord is None or (ord == 2 and len(axes) == 1) or (ord == "fro" and len(axes) == 2):
-        squares = tf.square(tf.abs(x)) if x.dtype.is_complex else tf.square(x)
-        return tf.sqrt(tf.reduce_sum(squares, axes, keepdims))
+    if ord is None or (ord == "fro" and len(axes) == 2):
+        return vector_norm(x, 2, axes, keepdims)
     if len(axes) == 1 and not isinstance(ord, str):
-        return _vector_norm(x, ord, axes[0], keepdims)
+        return vector_norm(x, ord, axes, keepdims)
     if len(axes) == 2:
         return _matrix_norm(x, ord, axes, keepdims)
     raise ValueError(
@@ -67,16 +68,37 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
     )
 
 
-def _vector_norm(x: Any, ord: Any, axis: int, keepdims: bool) -> tf.Tensor:
+def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
+    """Returns norms of vectors that are spread over axes; powers are computed in float32 at least."""
     size = tf.abs(x)
     if ord == float("inf"):
-        return tf.reduce_max(size, axis, keepdims)
+        return tf.reduce_max(size, axes, keepdims)
     if ord == float("-inf"):
-        return tf.reduce_min(size, axis, keepdims)
+        return tf.reduce_min(size, axes, keepdims)
     if ord == 0:
-        return tf.reduce_sum(tf.cast(x != 0, size.dtype), axis, keepdims)
-    ord = to_dtype(ord, size.dtype)
-    return tf.pow(tf.reduce_sum(tf.pow(size, ord), axis, keepdims), 1.0 / ord)
+        return tf.reduce_sum(tf.cast(x != 0, size.dtype), axes, keepdims)
+    wide = to_float32(size)
+    if ord == 1:
+        result = tf.reduce_sum(wide, axes, keepdims)
+    elif ord == 2:
+        squares = tf.square(wide if x.dtype.is_complex else to_float32(x))
+        result = root_of_sum(tf.reduce_sum(squares, axes, keepdims))
+    elif ord < 0:
+        is_zero = tf.equal(wide, 0)
+        total = tf.reduce_sum(tf.where(is_zero, tf.ones_like(wide), wide) ** ord, axes, keepdims)
+        has_zero = tf.reduce_any(is_zero, axes, keepdims)
+        has_zero &= ~tf.math.is_nan(total)
+        result = tf.where(has_zero, tf.zeros_like(total), total ** (1.0 / ord))
+    else:
+        result = _power(tf.reduce_sum(_power(wide, ord), axes, keepdims), 1.0 / ord)
+    return tf.cast(result, size.dtype)
+
+
+def _power(x: tf.Tensor, exponent: float) -> tf.Tensor:
+    """Returns powers whose gradient at 0 is 0, as that of `root_of_sum`."""
+    is_zero = tf.equal(x, 0)
+    powers = tf.where(is_zero, tf.ones_like(x), x) ** exponent
+    return tf.where(is_zero, tf.zeros_like(x), powers)
 
 
 def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
@@ -597,7 +619,7 @@ def cdist(x: Any, y: Any) -> tf.Tensor:
             f"Received: x.shape={x.shape}, y.shape={y.shape}"
         )
     difference = x[..., :, None, :] - y[..., None, :, :]
-    return tf.sqrt(tf.reduce_sum(tf.square(difference), -1))
+    return root_of_sum(tf.reduce_sum(tf.square(difference), -1))
 
 
 def jvp(fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False) -> Any:

@@ -6,9 +6,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.ops.elementwise import isnan, nan_to_num
-from tfkit.src.ops.promotion import as_tensor, to_float, widen_for_sum
+from tfkit.src.ops.elementwise import isnan
+from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, widen_for_sum
 from tfkit.src.ops.reductions import Axis, argmax, argmin, cumprod, cumsum, max, min, prod
+from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _NAN = float("nan")
@@ -174,6 +175,10 @@ def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
         2.0
     """
     x = to_float(x)
+    return tf.cast(_mean(to_float32(x), axis, keepdims), x.dtype)
+
+
+def _mean(x: tf.Tensor, axis: Axis, keepdims: bool) -> tf.Tensor:
     count = tf.reduce_sum(tf.cast(~isnan(x), x.dtype), axis, keepdims)
     return tf.reduce_sum(_replace_nan(x, 0.0), axis, keepdims) / count
 
@@ -198,8 +203,12 @@ def nanvar(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
         4.0
     """
     x = to_float(x)
+    return tf.cast(_variance(to_float32(x), axis, keepdims), x.dtype)
+
+
+def _variance(x: tf.Tensor, axis: Axis, keepdims: bool) -> tf.Tensor:
     valid = tf.cast(~isnan(x), x.dtype)
-    centered = tf.where(isnan(x), tf.zeros_like(x), x - nanmean(x, axis, keepdims=True))
+    centered = tf.where(isnan(x), tf.zeros_like(x), x - _mean(x, axis, keepdims=True))
     squares = tf.reduce_sum(tf.square(centered), axis, keepdims)
     return squares / tf.reduce_sum(valid, axis, keepdims)
 
@@ -223,14 +232,13 @@ def nanstd(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
         >>> ops.nanstd([1.0, np.nan, 5.0]).numpy().tolist()
         2.0
     """
-    return tf.sqrt(nanvar(x, axis, keepdims))
+    x = to_float(x)
+    return tf.cast(root_of_sum(_variance(to_float32(x), axis, keepdims)), x.dtype)
 
 
 @symbolic_op
 def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     """Returns running sums in which NaN counts as 0.
-
-    As in Keras, infinities count as the greatest and least finite number of the dtype.
 
     Args:
         x: a tensor of any shape; bools are cast to int32.
@@ -244,14 +252,12 @@ def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
         >>> ops.nancumsum([1.0, np.nan, 3.0]).numpy().tolist()
         [1.0, 1.0, 4.0]
     """
-    return cumsum(nan_to_num(x), axis, dtype)
+    return cumsum(_replace_nan(x, 0.0), axis, dtype)
 
 
 @symbolic_op
 def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     """Returns running products in which NaN counts as 1.
-
-    As in Keras, infinities count as the greatest and least finite number of the dtype.
 
     Args:
         x: a tensor of any shape; bools are cast to int32.
@@ -265,4 +271,4 @@ def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
         >>> ops.nancumprod([2.0, np.nan, 3.0]).numpy().tolist()
         [2.0, 2.0, 6.0]
     """
-    return cumprod(nan_to_num(x, nan=1.0), axis, dtype)
+    return cumprod(_replace_nan(x, 1.0), axis, dtype)

@@ -10,8 +10,8 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.errors.frames import warn
 from tfkit.src.ops.checks import as_axes, positive_axes
-from tfkit.src.ops.linalg import norm
-from tfkit.src.ops.promotion import as_tensor, promote, to_dtype, to_float32
+from tfkit.src.ops.linalg import vector_norm
+from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -233,10 +233,12 @@ def normalize(
         axis: axis or axes of the vectors; `None` to take all elements as one vector.
             Default: `-1`.
         order: order of the norm, an integer from 1 on. Default: `2`.
-        epsilon: least number to divide by; `None` for `settings.epsilon()`.
+        epsilon: least number to divide by; `None` for `settings.epsilon()`, in float16 2**-15 at
+            least.
 
     Returns:
-        A tensor of the shape and dtype of `x`; zeros stay zeros.
+        A tensor of the shape and dtype of `x`; zeros stay zeros, with the gradient of `x / epsilon`.
+        Lengths are computed in float32 at least.
 
     Raises:
         ValueError: when `order` is not an integer from 1 on, and for an axis that `x` has not.
@@ -252,11 +254,10 @@ def normalize(
         raise ValueError(f"Argument `order` must be an int >= 1. Received: order={order}")
     x = as_tensor(x)
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
-    epsilon = settings.epsilon() if epsilon is None else epsilon
-    if axis is not None:
-        axis = positive_axes(as_axes(axis), x.shape.rank)
-    if order == 2:
-        inverse = tf.math.rsqrt(tf.reduce_sum(tf.square(x), axis, keepdims=True))
-        return x * tf.minimum(inverse, to_dtype(1.0 / epsilon, x.dtype))
-    length = tf.maximum(*promote(norm(x, order, axis, keepdims=True), epsilon))
-    return tf.divide(*promote(x, length))
+    if epsilon is None:
+        # The slope at 0 is 1 / epsilon, which float16 must hold.
+        epsilon = max(settings.epsilon(), 2.0**-15 if x.dtype == tf.float16 else 0.0)
+    axes = range(x.shape.rank) if axis is None else as_axes(axis)
+    wide = to_float32(x)
+    length = vector_norm(wide, order, positive_axes(axes, x.shape.rank), keepdims=True)
+    return tf.cast(wide / tf.maximum(length, to_dtype(epsilon, wide.dtype)), x.dtype)

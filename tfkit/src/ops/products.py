@@ -7,7 +7,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.ops.convolution import convolve
-from tfkit.src.ops.promotion import as_tensor, cast, common_dtype, promote_tensors, to_float
+from tfkit.src.ops.promotion import (
+    as_tensor,
+    cast,
+    common_dtype,
+    promote_tensors,
+    to_float,
+    to_float32,
+)
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import is_sparse
 from tfkit.src.ops.sparse import matmul as sparse_matmul
@@ -330,11 +337,12 @@ def corrcoef(x: Any) -> tf.Tensor:
     """
     x = as_tensor(x)
     x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
+    dtype, x = x.dtype, to_float32(x)
     centered = x - tf.reduce_mean(x, -1, keepdims=True)
     covariance = tf.tensordot(centered, centered, [[-1], [-1]])
     deviation = tf.sqrt(tf.linalg.diag_part(covariance) if x.shape.rank > 1 else covariance)
     scale = tf.tensordot(deviation, deviation, 0)
-    return tf.clip_by_value(covariance / scale, -1.0, 1.0)
+    return tf.cast(tf.clip_by_value(covariance / scale, -1.0, 1.0), dtype)
 
 
 @symbolic_op

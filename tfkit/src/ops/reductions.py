@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import budget
 from tfkit.src.ops import sparse
 from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
+from tfkit.src.ops.ordering import ordered_keys
 from tfkit.src.ops.promotion import (
     as_tensor,
     cast,
@@ -20,6 +21,7 @@ from tfkit.src.ops.promotion import (
     widen_for_sum,
     without_bool,
 )
+from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.symbolic.tensors import symbolic_op
 
 Axis = int | tuple[int, ...] | list[int] | None
@@ -133,6 +135,8 @@ def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 def std(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the standard deviation over axes: the square root of the variance (see `var`).
 
+    Its gradient is 0 where all elements are equal.
+
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
@@ -145,7 +149,9 @@ def std(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
         >>> ops.std([[1, 3], [2, 8]], axis=1).numpy().tolist()
         [1.0, 3.0]
     """
-    return tf.math.reduce_std(to_float(x), axis, keepdims)
+    x = as_tensor(x)
+    result = root_of_sum(tf.math.reduce_variance(to_float32(x), axis, keepdims))
+    return tf.cast(result, common_dtype(x.dtype, float)) if not x.dtype.is_complex else result
 
 
 @symbolic_op
@@ -168,11 +174,14 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
         [1.5, 2.5]
     """
     if weights is None:
-        return tf.reduce_mean(to_float(x), axis)
+        return mean(to_float(x), axis)
     x, weights = map(to_float, promote_tensors(x, weights))
+    dtype, x, weights = x.dtype, to_float32(x), to_float32(weights)
     if axis is None or x.shape.rank == weights.shape.rank:
-        return tf.reduce_sum(x * weights, axis) / tf.reduce_sum(weights, axis)
-    return tf.tensordot(x, weights, [[axis], [0]]) / tf.reduce_sum(weights)
+        result = tf.reduce_sum(x * weights, axis) / tf.reduce_sum(weights, axis)
+    else:
+        result = tf.tensordot(x, weights, [[axis], [0]]) / tf.reduce_sum(weights)
+    return tf.cast(result, dtype)
 
 
 def _refuse_empty(x: Any, axis: Axis, name: str) -> None:
@@ -390,15 +399,8 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 
 def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tensor:
-    x = as_tensor(x)
-    if x.dtype.is_floating:
-        # -0.0 counts as less than 0.0, as in the total order of NumPy and XLA.
-        tiny = tf.constant(_tiny(x.dtype), x.dtype)
-        negative_zero = tf.logical_and(x == 0, tf.math.is_inf(tf.math.reciprocal(x)))
-        negative_zero &= tf.math.reciprocal(x) < 0
-        x = tf.where(negative_zero, -tiny, x)
-    elif x.dtype == tf.bool:
-        x = tf.cast(x, tf.int8)
+    # TensorFlow's kernels pass over NaN, and over the least finite number after minus infinity.
+    x = ordered_keys(as_tensor(x), nan_first=find is tf.argmin)
     if axis is None:
         result = find(tf.reshape(x, [-1]), 0, output_type=tf.int32)
         return tf.reshape(result, [1] * x.shape.rank) if keepdims else result
@@ -407,15 +409,11 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tens
     return tf.expand_dims(result, axis) if keepdims else result
 
 
-def _tiny(dtype: Any) -> float:
-    return 6.104e-05 if dtype == tf.float16 else 1.1754944e-38
-
-
 @symbolic_op
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the index of the largest element along an axis, of the first one among equals.
 
-    NaN is not reliably found or passed over; see `nanargmax`. -0.0 counts as less than 0.0.
+    The first NaN is found before all numbers; `nanargmax` passes it over. -0.0 counts as less than 0.0.
 
     Args:
         x: a real tensor of any shape.
@@ -439,7 +437,7 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the index of the smallest element along an axis, of the first one among equals.
 
-    NaN is not reliably found or passed over; see `nanargmin`. -0.0 counts as less than 0.0.
+    The first NaN is found before all numbers; `nanargmin` passes it over. -0.0 counts as less than 0.0.
 
     Args:
         x: a real tensor of any shape.
@@ -507,7 +505,21 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
         >>> ops.cumprod([[1, 2], [3, 4]]).numpy().tolist()
         [1, 2, 6, 24]
     """
-    return _running(x, axis, dtype, tf.math.cumprod)
+    return _running(x, axis, dtype, _running_product)
+
+
+def _running_product(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """Returns running products; TensorFlow's gradient divides by the elements, and is 0 at zeros."""
+    products = tf.math.cumprod(x, axis)
+    if not x.dtype.is_floating:
+        return products
+    # From the first zero on, all products are that zero times the product of the others.
+    number = tf.cumsum(tf.cast(tf.equal(x, 0), tf.int32), axis)
+    first = tf.equal(x, 0) & tf.equal(number, 1)
+    zero = tf.reduce_sum(tf.where(first, x, tf.zeros_like(x)), axis, keepdims=True)
+    others = tf.math.cumprod(tf.where(first, tf.ones_like(x), x), axis)
+    after = tf.where(tf.math.is_finite(others), others * zero, tf.stop_gradient(products))
+    return tf.where(number > 0, after, others)
 
 
 @symbolic_op

@@ -39,14 +39,19 @@ def _at(ordered: Any, place: Any) -> tf.Tensor:
 def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan: bool) -> tf.Tensor:
     if method not in _METHODS:
         raise ValueError(f"`method` must be one of {_METHODS}. Received: method={method!r}")
-    x, axes = _folded_axes_last(to_float(x), axis)
     q = to_dtype(q, tf.float64)
+    if q.shape.rank not in (0, 1):
+        result = _quantile(x, tf.reshape(q, [-1]), axis, method, keepdims, skip_nan)
+        shape = (*static_or_dynamic_shape(q), *static_or_dynamic_shape(result)[1:])
+        return tf.reshape(result, shape)
+    x, axes = _folded_axes_last(to_float(x), axis)
     missing = tf.math.is_nan(x)
     # NaN is sorted to the end, after the elements that count.
     ordered = tf.sort(tf.where(missing, tf.constant(float("inf"), x.dtype), x))
     count = tf.reduce_sum(tf.cast(~missing, tf.float64), -1)
     shares = tf.reshape(q, [-1] + [1] * count.shape.rank)
-    place = shares * (count - 1)
+    unknown = tf.math.is_nan(shares) | (count == 0 if skip_nan else tf.reduce_any(missing, -1))
+    place = tf.where(unknown, tf.zeros_like(count), shares * (count - 1))
     lower, higher = _at(ordered, tf.floor(place)), _at(ordered, tf.math.ceil(place))
     if method == "linear":
         fraction = tf.cast(place - tf.floor(place), x.dtype)
@@ -57,7 +62,6 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
         result = _at(ordered, tf.round(place))
     else:
         result = lower if method == "lower" else higher
-    unknown = count == 0 if skip_nan else tf.reduce_any(missing, -1)
     result = tf.where(unknown, tf.constant(float("nan"), x.dtype), result)
     for a in axes if keepdims else ():
         result = tf.expand_dims(result, a + 1)
@@ -74,15 +78,15 @@ def quantile(
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
-        q: a share in [0, 1], or a vector of shares.
+        q: a share in [0, 1], or a tensor of shares.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
-        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
-        first axis of its size. NaN where an element is NaN.
+        A tensor of the float dtype of `x`, without the axes `axis`, after the axes of `q`. NaN
+        where an element is NaN.
 
     Raises:
         ValueError: for another method.
@@ -104,15 +108,15 @@ def nanquantile(
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
-        q: a share in [0, 1], or a vector of shares.
+        q: a share in [0, 1], or a tensor of shares.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
-        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
-        first axis of its size. NaN where all elements are NaN.
+        A tensor of the float dtype of `x`, without the axes `axis`, after the axes of `q`. NaN
+        where all elements are NaN.
 
     Raises:
         ValueError: for another method.
@@ -136,15 +140,15 @@ def percentile(
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
-        q: a share in percent, in [0, 100], or a vector of shares.
+        q: a share in percent, in [0, 100], or a tensor of shares.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
-        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
-        first axis of its size. NaN where an element is NaN.
+        A tensor of the float dtype of `x`, without the axes `axis`, after the axes of `q`. NaN
+        where an element is NaN.
 
     Raises:
         ValueError: for another method.
@@ -164,15 +168,15 @@ def nanpercentile(
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
-        q: a share in percent, in [0, 100], or a vector of shares.
+        q: a share in percent, in [0, 100], or a tensor of shares.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         method: how to choose between the two neighbouring elements: `"linear"` (interpolate),
             `"lower"`, `"higher"`, `"nearest"` or `"midpoint"`. Default: `"linear"`.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
 
     Returns:
-        A tensor of the float dtype of `x`, without the axes `axis`; for a vector `q` with a new
-        first axis of its size. NaN where all elements are NaN.
+        A tensor of the float dtype of `x`, without the axes `axis`, after the axes of `q`. NaN
+        where all elements are NaN.
 
     Raises:
         ValueError: for another method.

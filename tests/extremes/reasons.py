@@ -1,0 +1,226 @@
+"""Decisions: why differences of the sweep at extreme values stay as they are."""
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable
+
+from tests.extremes.table import limits
+from tests.extremes.ways import Finding
+
+
+def has_tiny(finding: Finding) -> bool:
+    """Whether an operand is below or just above the smallest normal number."""
+    tiny = limits(finding.dtype)[1]
+    return any(0 < abs(v) <= 8 * tiny for v in finding.values)
+
+
+def has_nan(finding: Finding) -> bool:
+    return any(map(math.isnan, finding.values))
+
+
+def has_infinity(finding: Finding) -> bool:
+    return any(map(math.isinf, finding.values))
+
+
+def has_large(finding: Finding) -> bool:
+    return any(abs(v) >= limits(finding.dtype)[0] / 2 for v in finding.values)
+
+
+def has_zero(finding: Finding) -> bool:
+    return 0 in finding.values
+
+
+def has_equal(finding: Finding) -> bool:
+    return len(set(finding.values)) < len(finding.values)
+
+
+def always(finding: Finding) -> bool:
+    return True
+
+
+@dataclasses.dataclass(frozen=True)
+class Reason:
+    """A decision.
+
+    Attributes:
+        text: the decision, a sentence for a reader of the table.
+        names: pattern of the ops.
+        what: pattern of `"value"`, `"gradient 0"`, `"no gradient 0"`, ...
+        way: pattern of the way: `"eager"`, `"xla beside eager"`, ...
+        when: whether it holds for the values of a finding.
+    """
+
+    text: str
+    names: str = ".*"
+    what: str = ".*"
+    way: str = ".*"
+    when: Callable[[Finding], bool] = always
+
+    def explains(self, finding: Finding) -> bool:
+        """Whether it is the reason of a finding."""
+        return bool(
+            re.fullmatch(self.names, finding.name)
+            and re.fullmatch(self.what, finding.what)
+            and re.fullmatch(self.way, finding.way)
+            and self.when(finding)
+        )
+
+
+GRADIENTS = r"(no )?gradient \d"
+_GATED = r"(activations\.)?(silu|swish|gelu( exact)?|mish|hard_silu|hard_swish)"
+_SUMS = (
+    r"sum|mean|average|nan(sum|mean|var|std|prod|cumsum|cumprod)|cumsum|cumprod|prod|var|std|moments|diff|ptp|"
+    r"trapezoid|cross|dot with itself|norm .*|normalize .*|(layer|rms)_normalization|"
+    r"layers\.UnitNormalization|log_softmax"
+)
+_ORDERED = r"sort|median|nanmedian|(nan)?quantile .*|percentile .*|top_k|argsort"
+
+REASONS = [
+    Reason(
+        "Numbers below the smallest normal one are 0 in XLA and in TensorFlow's threads, which "
+        "set the CPU so for speed; whether a kernel runs in such a thread depends on the size "
+        "of its input. Quotients and squares of the smallest normal numbers are below it, or "
+        "infinite.",
+        when=has_tiny,
+    ),
+    Reason(
+        "The slope at NaN has no meaning. The value is NaN, so that the loss shows it.",
+        what=GRADIENTS,
+        when=has_nan,
+    ),
+    Reason(
+        "Minus infinity times a gate of 0 is NaN, with its slope: an infinite activation comes "
+        "from a training that has failed, and is not hidden. A bound before the formula would "
+        "cost a pass over all activations, and oneDNN's fusion with the product before it.",
+        names=_GATED,
+        when=has_infinity,
+    ),
+    Reason(
+        "The slope of the cube in the approximation is infinite from 1.8e19 on, in float32 and "
+        "bfloat16, and times 0. A bound would cost oneDNN's fusion; float16, where it would be "
+        "from 256 on, is computed in float32.",
+        names="gelu",
+        what=GRADIENTS,
+        when=has_large,
+    ),
+    Reason(
+        "At infinities slopes are computed by the formula of the slope, which has infinity "
+        "minus infinity or 0 times infinity in it. NaN in place of a limit shows that a number "
+        "has overflown.",
+        what=GRADIENTS,
+        when=lambda f: f.kind != "unary" and has_infinity(f),
+    ),
+    Reason(
+        "Sums, squares and products near the largest number are infinite, as NumPy's in the "
+        "same dtype are: a scale for each row would cost a second pass over the data. Half "
+        "precision is computed in float32.",
+        names=_SUMS,
+        when=has_large,
+    ),
+    Reason(
+        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in "
+        "the whole row: each such row has a NaN in every way, and so have its sum and its "
+        "products.",
+        names=r"softmax|layers\.Softmax",
+        when=lambda f: has_nan(f) or has_infinity(f),
+    ),
+    Reason(
+        "-0.0 counts as less than 0.0, in all ways; NumPy takes the first of the two.",
+        names="(nan)?arg(max|min)",
+        what="value",
+        when=has_zero,
+    ),
+    Reason(
+        "Of equal elements, zeros of both signs among them, any one may get the gradient.",
+        names=_ORDERED,
+        what=GRADIENTS,
+        when=has_equal,
+    ),
+    Reason(
+        "The root of minus infinity is NaN and its power of 0.5 infinity, in C too. "
+        "TensorFlow's graph optimizer makes a root of the power.",
+        names="power 0.5",
+        when=has_infinity,
+    ),
+    Reason(
+        "The kernel multiplies by the exponential, which overflows before the function does: "
+        "in the last 4 % of the range the result is infinite.",
+        names="i0",
+        when=lambda f: abs(f.values[0]) >= (88 if f.dtype != "float16" else 9),
+    ),
+    Reason(
+        "The slope at 0 is infinite, and NaN in all ways.",
+        names="cbrt",
+        what=GRADIENTS,
+        when=has_zero,
+    ),
+    Reason(
+        "The slope of a large number is infinite, times 0; graphs multiply in a different order.",
+        names="square",
+        what=GRADIENTS,
+        when=has_large,
+    ),
+    Reason(
+        "The value jumps at the threshold.",
+        names="activations.relu 0.1 6 1",
+        what=GRADIENTS,
+        when=lambda f: f.values[0] == 1,
+    ),
+    Reason(
+        "A slope of 0 times infinity is NaN; `relu` has the limit.",
+        names="leaky_relu 0",
+        when=has_infinity,
+    ),
+    Reason(
+        "The angle of zero is 0, whatever its sign.",
+        names="angle",
+        when=has_zero,
+    ),
+    Reason(
+        "Infinities are replaced by a constant, whose slope is 0.",
+        names="nan_to_num",
+        what=GRADIENTS,
+        when=has_infinity,
+    ),
+    Reason(
+        "The angle of the zero vector has no slope, and is NaN in all ways.",
+        names="arctan2",
+        what=GRADIENTS,
+        when=lambda f: f.values[0] == f.values[1] == 0,
+    ),
+    Reason(
+        "Steps: the slope is that between the steps, and what is measured across one, or at a "
+        "number too large for a step, is not.",
+        names=r"ceil|floor|trunc|round.*|floor_divide|mod|fmod|nextafter|sign",
+        what=GRADIENTS,
+    ),
+    Reason(
+        "A quotient below the smallest normal number is 0, and 0 is not rounded down to -1.",
+        names="floor_divide|mod",
+        what="value",
+        when=has_large,
+    ),
+    Reason(
+        "The remainder of numbers with a quotient that is infinite is not defined in the dtype.",
+        names="mod|fmod|floor_divide",
+        when=has_large,
+    ),
+    Reason(
+        "Waves of large numbers: the truth is not measured.",
+        names="sin|cos|tan",
+        what=GRADIENTS,
+        when=has_large,
+    ),
+    Reason(
+        "The rounding of the mean is multiplied by 1 / sqrt(epsilon), which is 3,000.",
+        names="layer_normalization",
+        what=GRADIENTS,
+        when=has_equal,
+    ),
+]
+
+
+def reason_of(finding: Finding) -> Reason | None:
+    """Returns the first reason that explains a finding."""
+    return next((reason for reason in REASONS if reason.explains(finding)), None)

@@ -1,0 +1,19 @@
+"""Square roots whose gradient at 0 is 0, for lengths and deviations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+
+def root_of_sum(squares: Any) -> tf.Tensor:
+    """Returns the square roots of sums of squares.
+
+    A length has a kink at 0, where the slope of the root is infinite and those of the squares are 0: their
+    product is NaN, also for a gradient of 0 from above. The gradient here is 0, which lies between the slopes
+    of all directions.
+    """
+    is_zero = tf.equal(squares, 0)
+    roots = tf.sqrt(tf.where(is_zero, tf.ones_like(squares), squares))
+    return tf.where(is_zero, tf.zeros_like(squares), roots)

@@ -1,0 +1,26 @@
+"""The flag with which XLA keeps NaN in maxima and minima, set before XLA reads its flags.
+
+XLA for CPUs computes maxima by one comparison unless a flag forbids it: `maximum(0, NaN)` is 0 then, and
+reductions and pooling lose NaN as well. TensorFlow's kernels return NaN. XLA reads its flags when it compiles
+for the first time, and ends a process that passes one that it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+
+import tensorflow as tf
+
+_FLAG = "--xla_cpu_enable_fast_min_max"
+_KNOWN = ("2.18.", "2.21.")
+
+
+def keep_nan() -> None:
+    """Adds the flag, unless the environment has it or is in a form that is not a list of flags."""
+    flags = os.environ.get("XLA_FLAGS", "").strip()
+    is_list = not flags or flags.startswith("-")  # Others are the path of a file with flags.
+    if is_list and _FLAG not in flags and tf.__version__.startswith(_KNOWN):
+        os.environ["XLA_FLAGS"] = f"{flags} {_FLAG}=false".strip()
+
+
+keep_nan()
