@@ -23,6 +23,13 @@ ASSIGNMENTS = frozenset(
 )
 
 
+# An `IdentityN` whose gradient is a function that is written out, and not the derivative of what is computed.
+# Its inputs are the values, and what the function needs beside the gradients of the outputs. Its attributes are
+# `gradient`, the name of the function (`None` if it cannot be read), and `places`, the positions of the values
+# that have a gradient.
+CUSTOM_GRADIENT = "CustomGradient"
+
+
 @dataclasses.dataclass(frozen=True)
 class Node:
     """One operation.
@@ -35,7 +42,7 @@ class Node:
         outputs: numbers of the values that it computes.
         attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
             with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
-            these. `custom_gradient` is whether the user wrote the gradient (of an `IdentityN`).
+            these.
     """
 
     name: str
@@ -87,12 +94,14 @@ class Graph:
         functions: all functions that are called inside, by name.
         captures: for each parameter behind the inputs a `Variable` or a constant.
         num_inputs: the number of inputs.
+        backward: names of functions that only gradients call.
     """
 
     main: Function
     functions: Mapping[str, Function]
     captures: tuple[Variable | np.ndarray, ...]
     num_inputs: int
+    backward: frozenset[str] = frozenset()
 
     def variables(self) -> list[Variable]:
         """Returns the variables that the graph reads or writes, each once."""

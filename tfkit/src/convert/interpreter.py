@@ -28,7 +28,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable, flat_inputs
+from tfkit.src.convert.graph import CALLS, CUSTOM_GRADIENT, Function, Graph, Node, Variable, flat_inputs
 from tfkit.src.convert.patterns import PATTERNS, fused
 
 # Names of parameters of formulas whose values must be known while the program is made.
@@ -65,6 +65,7 @@ _UNKNOWN = object()
 
 Values = list[Any]
 Body = Callable[[Values], Values]
+Gradient = Callable[[Values, Values], Values]
 
 
 class Framework(Protocol):
@@ -102,6 +103,17 @@ class Framework(Protocol):
         """
         ...
 
+    def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
+        """Returns the values, with a gradient that is written out.
+
+        Args:
+            values: arrays.
+            kept: further arrays that the gradient needs.
+            gradient: returns the gradient of each value, or `None`, of `kept` and the gradients of the
+                results.
+        """
+        ...
+
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop.
 
@@ -135,7 +147,9 @@ class Interpreter:
         self._graph = graph = fused(graph, PATTERNS.keys() & framework.formulas.keys())
         self._framework = framework
         self._owner = owner
-        for function in (graph.main, *graph.functions.values()):
+        # A gradient may have operations without a formula: outputs can be computed without it.
+        called = [it for name, it in graph.functions.items() if name not in graph.backward]
+        for function in (graph.main, *called):
             for node in function.nodes:
                 self._check(node)
 
@@ -281,6 +295,35 @@ class Interpreter:
     def _call(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         function = self._graph.functions[node.attributes["f"]]
         return self._run(function, inputs[0], variables)
+
+    def _differentiated(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        """Returns values whose gradient is a function of the graph."""
+        values, captured = inputs
+        name, places = node.attributes["gradient"], node.attributes["places"]
+        fixed = [host.is_known(it) or isinstance(it, Variable) for it in captured]
+        kept = [it for it, is_fixed in zip(captured, fixed, strict=True) if not is_fixed]
+
+        def gradient(kept: Values, upstream: Values) -> Values:
+            if name is None:
+                raise ConversionError(
+                    f"The gradient of '{node.name}' in '{self._owner}' is a `custom_gradient` inside of a "
+                    "loop, a branch or a `tf.function`, where it is a function of TensorFlow and is not "
+                    f"converted. Outputs can be computed in {self._framework.name}, gradients cannot."
+                )
+            arrays = iter(kept)
+            arguments = [
+                it if is_fixed else next(arrays)
+                for it, is_fixed in zip(captured, fixed, strict=True)
+            ]
+            found = self._run(
+                self._graph.functions[name], [*upstream, *arguments], dict(variables)
+            )
+            result: Values = [None] * len(values)
+            for place, it in zip(places, found, strict=True):
+                result[place] = self._array(it)
+            return result
+
+        return self._framework.with_gradient([self._array(it) for it in values], kept, gradient)
 
     def _if(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         names = [node.attributes["else_branch"], node.attributes["then_branch"]]
@@ -475,6 +518,7 @@ _ON_VALUES = {
 _OWN: dict[str, Callable[[Interpreter, Node, Values, dict[str, Any]], Values]] = {
     "AssignVariableOp": Interpreter._assign,
     "Case": Interpreter._case,
+    CUSTOM_GRADIENT: Interpreter._differentiated,
     "Const": lambda interpreter, node, inputs, variables: [node.attributes["value"]],
     "If": Interpreter._if,
     "PartitionedCall": Interpreter._call,

@@ -56,7 +56,7 @@ def _fused(function: Function, graph: Graph, patterns: dict[str, Pattern]) -> Fu
 
 
 def _without_identities(function: Function) -> Function:
-    """Leaves out the nodes to which TensorFlow ties a gradient that is not the user's."""
+    """Leaves out the nodes to which TensorFlow ties a gradient that is the derivative anyway."""
     same: dict[int, int] = {}
 
     def renamed(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -67,7 +67,7 @@ def _without_identities(function: Function) -> Function:
         inputs = tuple(
             renamed(it) if isinstance(it, tuple) else same.get(it, it) for it in node.inputs
         )
-        if node.type == "IdentityN" and not node.attributes["custom_gradient"]:
+        if node.type == "IdentityN":
             (values,) = inputs
             assert isinstance(values, tuple)
             same.update(zip(node.outputs, values, strict=True))

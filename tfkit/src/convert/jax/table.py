@@ -383,23 +383,6 @@ def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any
     return drawn.astype(dtype_of(output_dtype))
 
 
-@jax.custom_jvp
-def _without_gradient(values: list[Any]) -> list[Any]:
-    return values
-
-
-@_without_gradient.defjvp
-def _refused_gradient(primals: Any, tangents: Any) -> Any:
-    raise ConversionError(
-        "The call has a part with a gradient of its own (`custom_gradient`), which is a function of "
-        "TensorFlow and is not converted. Outputs can be computed in JAX, gradients cannot."
-    )
-
-
-def _identities(values: list[Any], *, custom_gradient: bool) -> list[Any]:
-    return _without_gradient(values) if custom_gradient else values
-
-
 FORMULAS: dict[str, Callable[..., Any]] = {
     # Numbers
     "Abs": jnp.abs,
@@ -522,7 +505,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "GatherV2": _gather,
     "Identity": lambda x: x,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
-    "IdentityN": _identities,
+    "IdentityN": lambda values: values,
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
     ),
