@@ -98,4 +98,6 @@ def _layer_maker(case: Any) -> Any:
 
 def larger(data: Any) -> Any:
     """Returns the rows twice, and the first once more."""
-    return tf.nest.map_structure(lambda it: np.concatenate([it, it, it[:1]]) if it.ndim else it, data)
+    return tf.nest.map_structure(
+        lambda it: np.concatenate([it, it, it[:1]]) if it.ndim else it, data
+    )

@@ -28,7 +28,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import CALLS, CUSTOM_GRADIENT, Function, Graph, Node, Variable, flat_inputs
+from tfkit.src.convert.graph import (
+    CALLS,
+    CUSTOM_GRADIENT,
+    Function,
+    Graph,
+    Node,
+    Variable,
+    flat_inputs,
+)
 from tfkit.src.convert.patterns import PATTERNS, fused
 
 # Names of parameters of formulas whose values must be known while the program is made.
@@ -51,10 +59,13 @@ KNOWN = frozenset(
         "output_size",
         "paddings",
         "perm",
+        "scale",
+        "segment_ids",
         "shape",
         "size",
         "start",
         "strides",
+        "translation",
     }
 )
 # Names of those that are given likewise if they are known, and as arrays otherwise.
@@ -315,9 +326,7 @@ class Interpreter:
                 it if is_fixed else next(arrays)
                 for it, is_fixed in zip(captured, fixed, strict=True)
             ]
-            found = self._run(
-                self._graph.functions[name], [*upstream, *arguments], dict(variables)
-            )
+            found = self._run(self._graph.functions[name], [*upstream, *arguments], dict(variables))
             result: Values = [None] * len(values)
             for place, it in zip(places, found, strict=True):
                 result[place] = self._array(it)

@@ -171,7 +171,9 @@ class _Reader:
             with graph.as_default():
                 function = tf.function(gradient, autograph=False).get_concrete_function(*specs)
             captured = tuple(_number(it, graph, numbers) for it, _ in function.graph.captures)
-        except Exception:  # Of any kind, from a user's function: the gradient is refused when it is needed.
+        except (
+            Exception
+        ):  # Of any kind, from a user's function: the gradient is refused when it is needed.
             return (), refused
         before = set(self.functions)
         name = function.function_def.signature.name

@@ -105,9 +105,7 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
             f"'{layer.name}' takes strings, which JAX and PyTorch do not have. Look words up, or split the "
             "layer, before the converted call."
         )
-    if not layer.built:
-        args, kwargs = tf.nest.map_structure(lambda it: KerasTensor(it.shape, it.dtype), free)
-        layer(*args, **kwargs)
+    _build(layer, free, exact)
     paths = {id(variable): path for path, variable in named_state(layer).items()}
     variables = dict(named_state(layer))
 
@@ -139,6 +137,20 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
         )  # A layer that needs to know the size of the batch.
     names = [path for path, variable in variables.items() if id(variable) in trained]
     return Calls(layer, inputs, calls, variables, names)
+
+
+def _build(layer: Layer, free: Any, exact: Any) -> None:
+    """Builds a layer by a call on symbols: with a batch of any size, if the layer need not know it."""
+    if layer.built:
+        return
+    for specs in (free, exact):
+        args, kwargs = tf.nest.map_structure(lambda it: KerasTensor(it.shape, it.dtype), specs)
+        try:
+            layer(*args, **kwargs)
+            return
+        except Exception:
+            if specs is exact or repr(free) == repr(exact):
+                raise
 
 
 def _call(layer: Layer, specs: Any, training: bool, path_of: Any, trained: set[int]) -> Call:

@@ -16,8 +16,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from tfkit.src.convert.host import strided_slice
-from tfkit.src.convert.interpreter import ConversionError
-from tfkit.src.convert.jax import images, lists, matrices, neighbours, philox, recurrence
+from tfkit.src.convert.jax import (
+    gradients,
+    images,
+    lists,
+    matrices,
+    neighbours,
+    philox,
+    recurrence,
+)
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
@@ -34,6 +41,34 @@ def _cast(x: Any, *, DstT: str) -> Any:
     if jnp.iscomplexobj(x) and not DstT.startswith("complex"):
         x = jnp.real(x)
     return x.astype(dtype_of(DstT))
+
+
+def _root(x: Any) -> Any:
+    """Returns the square root. Its gradient is 0 where that from above is, also at 0, as in TensorFlow."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.sqrt(x)
+    usual = x > 0
+    return jnp.where(usual, jnp.sqrt(jnp.where(usual, x, 1)), _steep(jnp.sqrt, x, ~usual, 1))
+
+
+def _inverse_root(x: Any) -> Any:
+    """Returns the inverse of the square root, with a gradient as that of `_root`."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return lax.rsqrt(x)
+    usual = x > float(jnp.finfo(x.dtype).max) ** (-2 / 3)  # Where the derivative is finite.
+    return jnp.where(usual, lax.rsqrt(jnp.where(usual, x, 1)), _steep(lax.rsqrt, x, ~usual, -1))
+
+
+def _steep(function: Callable[[Any], Any], x: Any, chosen: Any, sign: int) -> Any:
+    """Returns a function where its derivative is infinite or, for negative numbers, NaN.
+
+    The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
+    infinity would not.
+    """
+    largest = jnp.finfo(x.dtype).max
+    part = jnp.where(chosen & jnp.isfinite(x), x, 0)
+    zero = (part - lax.stop_gradient(part)) * (sign * largest) * largest
+    return function(lax.stop_gradient(x)) + zero * jnp.where(x < 0, 0, 1).astype(x.dtype)
 
 
 def _div_no_nan(x: Any, y: Any) -> Any:
@@ -191,6 +226,45 @@ def _one_hot(indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
     return jnp.where(jnp.expand_dims(indices, axis) == places, on, off)
 
 
+def _sorted_segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
+    def joined(x: Any, segment_ids: list[int]) -> Any:
+        count = segment_ids[-1] + 1 if segment_ids else 0
+        result = jnp.full((count, *x.shape[1:]), start(x.dtype), x.dtype)
+        result = getattr(result.at[np.array(segment_ids, int)], method)(x)
+        sizes = np.bincount(np.array(segment_ids, int), minlength=count)
+        shape = [-1] + [1] * (jnp.ndim(x) - 1)
+        # Segments without rows are zero, but for products.
+        empty = sizes.reshape(shape) == 0
+        return result if method == "multiply" else jnp.where(empty, jnp.zeros_like(result), result)
+
+    return joined
+
+
+def _segment_mean(x: Any, segment_ids: list[int]) -> Any:
+    sizes = np.maximum(np.bincount(np.array(segment_ids, int)), 1)
+    total = _sorted_segments("add", lambda dtype: 0)(x, segment_ids)
+    return total / jnp.asarray(sizes.reshape([-1] + [1] * (jnp.ndim(x) - 1)), x.dtype)
+
+
+def _updated(x: Any, update: Any, indices: Any) -> Any:
+    """Returns `x` with a block replaced, which is moved until it fits."""
+    room = np.array(x.shape) - np.array(update.shape)
+    starts = jnp.clip(indices, 0, jnp.asarray(room, indices.dtype))
+    return lax.dynamic_update_slice(x, update.astype(x.dtype), list(starts))
+
+
+def _block(x: Any, begin: Any, shape: list[Any]) -> Any:
+    """Returns a block of `x`, which is moved until it fits."""
+    starts = jnp.asarray(begin)
+    room = np.array(x.shape) - np.array(shape)
+    return lax.dynamic_slice(x, list(jnp.clip(starts, 0, jnp.asarray(room, starts.dtype))), shape)
+
+
+def _bucket(x: Any, *, boundaries: list[float]) -> Any:
+    edges = jnp.asarray(np.array(boundaries, "float32"))
+    return jnp.searchsorted(edges, x.astype(jnp.float32), side="right").astype(jnp.int32)
+
+
 def _segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
     def joined(x: Any, ids: Any, num_segments: Any) -> Any:
         rest = x.shape[jnp.ndim(ids) :]
@@ -246,8 +320,9 @@ def _mat_mul(a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     return _turned(a, transpose_a, False) @ _turned(b, transpose_b, False)
 
 
-def _batch_mat_mul(a: Any, b: Any, *, adj_x: bool, adj_y: bool) -> Any:
-    return _turned(a, False, adj_x) @ _turned(b, False, adj_y)
+def _batch_mat_mul(a: Any, b: Any, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Any:
+    a, b = _turned(a, False, adj_x), _turned(b, False, adj_y)
+    return a @ b if Tout is None else jnp.matmul(a, b, preferred_element_type=dtype_of(Tout))
 
 
 def _solve(matrix: Any, right: Any, *, adjoint: bool) -> Any:
@@ -315,7 +390,16 @@ def _cross_entropy(logits: Any, labels: Any) -> list[Any]:
     # Nothing times minus infinity is nothing.
     safe = jnp.where((labels == 0) & jnp.isinf(logs), jnp.zeros_like(logs), logs)
     loss = -jnp.sum(labels * safe, -1)
+    # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1.
+    total = jax.scipy.special.logsumexp(logits, -1)
+    rest = 1 - lax.stop_gradient(jnp.sum(labels, -1))
+    loss += rest * _zero_with_gradient(total)
     return [loss, lax.stop_gradient(jnp.exp(logs) - labels)]
+
+
+def _zero_with_gradient(x: Any) -> Any:
+    """Returns zeros with the gradient of `x`."""
+    return jnp.where(jnp.isfinite(x), x - lax.stop_gradient(x), 0)
 
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> list[Any]:
@@ -396,6 +480,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Atan": lambda x: jnp.arctan(x),
     "Atan2": lambda y, x: jnp.arctan2(y, x),
     "Atanh": lambda x: jnp.arctanh(x),
+    "BesselI0": lambda x: jax.scipy.special.i0(x),
+    "BesselI0e": lambda x: jax.scipy.special.i0e(x),
+    "BesselI1": lambda x: jax.scipy.special.i1(x),
+    "BesselI1e": lambda x: jax.scipy.special.i1e(x),
     "Bitcast": _bitcast,
     "BitwiseAnd": lambda x, y: x & y,
     "BitwiseOr": lambda x, y: x | y,
@@ -460,13 +548,13 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     ),
     "Rint": lambda x: jnp.round(x),
     "Round": lambda x: jnp.round(x),
-    "Rsqrt": lambda x: lax.rsqrt(x),
+    "Rsqrt": lambda x: _inverse_root(x),
     "Select": _select,
     "SelectV2": lambda condition, x, y: jnp.where(condition, x, y),
     "Sign": lambda x: jnp.sign(x),
     "Sin": lambda x: jnp.sin(x),
     "Sinh": lambda x: jnp.sinh(x),
-    "Sqrt": lambda x: jnp.sqrt(x),
+    "Sqrt": lambda x: _root(x),
     "Square": lambda x: x * x,
     "SquaredDifference": lambda x, y: (x - y) * (x - y),
     "Sub": lambda x, y: x - y,
@@ -495,6 +583,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "TopKV2": _top_k,
     # Shapes and places
     "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
+    "Bucketize": _bucket,
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),
     "DenseBincount": _bin_count,
     "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
@@ -523,6 +612,11 @@ FORMULAS: dict[str, Callable[..., Any]] = {
         x, size, tuple(axis) if isinstance(axis, list) else axis
     ),
     "ScatterNd": _scatter,
+    "SegmentMax": _sorted_segments("max", _least),
+    "SegmentMean": _segment_mean,
+    "SegmentMin": _sorted_segments("min", _greatest),
+    "SegmentProd": _sorted_segments("multiply", lambda dtype: 1),
+    "SegmentSum": _sorted_segments("add", lambda dtype: 0),
     "Slice": _slice,
     "Split": _split,
     "SplitV": _split_at,
@@ -541,6 +635,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "UnsortedSegmentProd": _segments("multiply", lambda dtype: 1),
     "UnsortedSegmentSum": _segments("add", lambda dtype: 0),
     "UpperBound": _search("right"),
+    "XlaDynamicSlice": _block,
+    "XlaDynamicUpdateSlice": _updated,
     # Lists
     "TensorListFromTensor": lists.from_tensor,
     "TensorListGetItem": lists.get_item,
@@ -592,14 +688,17 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Conv3D": neighbours.convolution,
     "Conv3DBackpropInputV2": neighbours.transposed_convolution,
     "DepthwiseConv2dNative": neighbours.depthwise_convolution,
+    "DepthToSpace": neighbours.depth_to_space,
     "Elu": lambda x: jax.nn.elu(x),
+    "ExtractImagePatches": neighbours.patches,
+    "FusedBatchNormV3": neighbours.normalized,
     "LeakyRelu": lambda x, *, alpha: jnp.where(x > 0, x, x * alpha),
     "LogSoftmax": lambda x: jax.nn.log_softmax(x),
     "MaxPool": neighbours.max_pool,
     "MaxPool3D": neighbours.max_pool,
     "PreventGradient": lambda x: lax.stop_gradient(x),
     "Relu": lambda x: jax.nn.relu(x),
-    "Relu6": lambda x: jnp.where(x < 6, jax.nn.relu(x), 6).astype(x.dtype),
+    "Relu6": lambda x: jnp.where(x >= 6, 6, jax.nn.relu(x)).astype(x.dtype),
     "Selu": lambda x: jax.nn.selu(x),
     "Sigmoid": lambda x: jax.nn.sigmoid(x),
     "Softmax": lambda x: jax.nn.softmax(x),
@@ -607,14 +706,17 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Softplus": lambda x: jax.nn.softplus(x),
     "Softsign": lambda x: jax.nn.soft_sign(x),
     "SpaceToBatchND": neighbours.space_to_batch,
+    "SpaceToDepth": neighbours.space_to_depth,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,
     "StopGradient": lambda x: lax.stop_gradient(x),
     # Images
     "HSVToRGB": images.hsv_to_rgb,
     "ImageProjectiveTransformV3": images.projected,
     "RGBToHSV": images.rgb_to_hsv,
+    "ResizeBicubic": images.resized_bicubic,
     "ResizeBilinear": images.resized_bilinear,
     "ResizeNearestNeighbor": images.resized_nearest,
+    "ScaleAndTranslate": images.spanned,
     # Random numbers
     "StatelessMultinomial": _categorical,
     "StatelessRandomGammaV3": _gamma,
@@ -624,4 +726,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "StatelessRandomUniformIntV2": _integers,
     "StatelessRandomUniformV2": _uniform,
     "StatelessTruncatedNormalV2": _truncated_normal,
+    # Gradients
+    **gradients.GRADIENTS,
 }

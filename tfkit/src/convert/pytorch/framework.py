@@ -105,5 +105,7 @@ class _Same(torch.autograd.Function):
             for it, g in zip(tensors[:count], upstream, strict=True)
         ]
         found = context.gradient(list(tensors[count:]), given)
-        found = [it if x.is_floating_point() else None for it, x in zip(found, tensors, strict=False)]
+        found = [
+            it if x.is_floating_point() else None for it, x in zip(found, tensors, strict=False)
+        ]
         return (None, None, *found, *[None] * (len(tensors) - count))
