@@ -1,1 +1,1 @@
-"""Compares ops and layers of the tests' tables with their conversions to JAX and PyTorch: see `./tools/conversions`."""
+"""Compares ops and layers with their conversions to JAX and PyTorch: see `./tools/conversions`."""

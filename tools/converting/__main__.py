@@ -16,10 +16,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
+import tfkit
 from converting import calls
 from converting.cases import Item, layer_cases, op_cases
-
-import tfkit
 
 
 def main() -> int:

@@ -55,7 +55,9 @@ def in_tfkit(layer: Any, data: Sequence[Any], training: bool) -> Result:
     weights = list(layer.trainable_variables)
     with tf.GradientTape() as tape:
         tape.watch(floats)
-        outputs = [tf.convert_to_tensor(it) for it in _flat(layer(*inputs, training=training))]
+        # By its method: a compiled call is differentiated when it is made, and some cannot be.
+        outputs = layer(*inputs, training=training)
+        outputs = [tf.convert_to_tensor(it) for it in _flat(outputs)]
         losses = list(layer.losses)
         terms = [_wave(it) for it in outputs if _is_real(it.dtype)]
         total = tf.add_n([tf.zeros([]), *terms, *(tf.cast(it, "float32") for it in losses)])

@@ -31,6 +31,8 @@ from tfkit.src.convert import host
 from tfkit.src.convert.graph import (
     CALLS,
     CUSTOM_GRADIENT,
+    DRAWS,
+    SEED,
     Function,
     Graph,
     Node,
@@ -175,7 +177,8 @@ class Interpreter:
         return [self._array(it) for it in results]
 
     def _check(self, node: Node) -> None:
-        if not any(node.type in table for table in (self._framework.formulas, _OWN, host.FORMULAS)):
+        tables = (self._framework.formulas, {} if node.type in DRAWS else _OWN, host.FORMULAS)
+        if not any(DRAWS.get(node.type, node.type) in table for table in tables):
             raise self._without_formula(node)
 
     def _without_formula(self, node: Node) -> ConversionError:
@@ -306,6 +309,17 @@ class Interpreter:
     def _call(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         function = self._graph.functions[node.attributes["f"]]
         return self._run(function, inputs[0], variables)
+
+    def _draw(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        """Returns random numbers from the seed of the graph, which moves on."""
+        dtype = node.attributes.get("Tout") or node.attributes["dtype"]
+        seed, (shape, *limits) = variables[SEED], inputs
+        key = self._formula(_on_values(node, "StatelessRandomGetKeyCounter"), [seed])
+        attributes = {**node.attributes, "dtype": dtype}
+        kind = dataclasses.replace(node, type=DRAWS[node.type], attributes=attributes)
+        drawn = self._formula(kind, [shape, *key, np.array(1, "int32"), *limits])
+        variables[SEED] = self._framework.assigned(seed, seed + self._array(_STEP), False)
+        return drawn
 
     def _differentiated(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         """Returns values whose gradient is a function of the graph."""
@@ -460,6 +474,7 @@ def known_results(node: Node, inputs: Values) -> Any:
     return [it if host.is_known(it) else np.array(it, object) for it in results]
 
 
+_STEP = np.array([0, 1], "int32")  # To the next seed, as in `SeedGenerator`.
 _SLICES = frozenset({"begin", "end", "strides"})
 
 
@@ -501,7 +516,10 @@ def _on_values(node: Node, kind: str) -> Node:
 def _written(functions: list[Function], arguments: Values) -> list[str]:
     """Returns the paths of the variables that functions write."""
     places = sorted({place for function in functions for place in function.writes})
-    return list(dict.fromkeys(arguments[place].path for place in places))
+    paths = [arguments[place].path for place in places]
+    if any(function.draws for function in functions):
+        paths.append(SEED)
+    return list(dict.fromkeys(paths))
 
 
 @functools.cache
@@ -543,5 +561,6 @@ _OWN: dict[str, Callable[[Interpreter, Node, Values, dict[str, Any]], Values]] =
     "StatelessWhile": Interpreter._while,
     "VariableShape": Interpreter._shape,
     "While": Interpreter._while,
+    **dict.fromkeys(DRAWS, Interpreter._draw),
     **dict.fromkeys(_ON_VALUES, Interpreter._update),
 }

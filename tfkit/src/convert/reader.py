@@ -13,12 +13,14 @@ from tfkit.src.convert.graph import (
     ASSIGNMENTS,
     CALLS,
     CUSTOM_GRADIENT,
+    DRAWS,
     Function,
     Graph,
     Node,
     Parameter,
     Variable,
     flat_inputs,
+    functions_of,
     needed,
     writes_of,
 )
@@ -134,7 +136,12 @@ class _Reader:
         same = frozenset(a for a, b in self._passed[signature.name].items() if a == b)
         made = [it for it in nodes if it.type not in _DROPPED]
         kept = tuple(needed(made, results, self.functions))
-        return Function(signature.name, names, kept, results, count, writes, same)
+        draws = any(
+            node.type in DRAWS
+            or any(self.functions[name].draws for name in functions_of(node, self.functions))
+            for node in kept
+        )
+        return Function(signature.name, names, kept, results, count, writes, draws, same)
 
     def _attribute(self, value: Any) -> Any:
         """Returns an attribute as an object of Python; a function is read, and known by its name."""

@@ -1,4 +1,4 @@
-"""TensorFlow's operations of gradients in JAX: those of a `tf.GradientTape` or a gradient inside of a call."""
+"""TensorFlow's operations of gradients in JAX: those of a `tf.GradientTape` or a gradient in a call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from tfkit.src.convert.host import index_of
 from tfkit.src.convert.jax import images, neighbours
 
-_SELU, _SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
+SELU, SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
 
 
 def _pulled(function: Callable[[Any], Any], x: Any, dy: Any) -> Any:
@@ -171,6 +171,10 @@ def _normalized(
     return [*back(jnp.asarray(dy, y.dtype)), empty, empty]
 
 
+def _inverse(y: Any, dy: Any) -> Any:
+    return jnp.where(dy == 0, jnp.zeros_like(dy), -dy * y * y)
+
+
 GRADIENTS: dict[str, Callable[..., Any]] = {
     "AvgPoolGrad": _average_pool,
     "AvgPool3DGrad": _average_pool,
@@ -181,12 +185,12 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     "DepthwiseConv2dNativeBackpropInput": _depthwise_input,
     "EluGrad": lambda dy, y: jnp.where(y < 0, dy * (y + 1), dy),
     "FusedBatchNormGradV3": _normalized,
-    "InvGrad": lambda y, dy: -dy * y * y,
+    "InvGrad": _inverse,
     "LeakyReluGrad": lambda dy, x, *, alpha: jnp.where(x > 0, dy, dy * alpha),
     "MaxPoolGrad": _max_pool,
     "MaxPool3DGrad": _max_pool,
     "MirrorPadGrad": _mirrored,
-    "ReciprocalGrad": lambda y, dy: -dy * y * y,
+    "ReciprocalGrad": _inverse,
     "Relu6Grad": lambda dy, x: jnp.where((x > 0) & (x < 6), dy, jnp.zeros_like(dy)),
     "ReluGrad": lambda dy, x: jnp.where(x > 0, dy, jnp.zeros_like(dy)),
     "ResizeBicubicGrad": _resized(images.resized_bicubic),
@@ -195,7 +199,7 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     # A gradient of zero stays zero where the derivative is infinite.
     "RsqrtGrad": lambda y, dy: jnp.where(dy == 0, jnp.zeros_like(dy), dy * -0.5 * y * y * y),
     "ScaleAndTranslateGrad": _spanned,
-    "SeluGrad": lambda dy, y: jnp.where(y < 0, dy * (y + _SELU_SLOPE), dy * _SELU).astype(dy.dtype),
+    "SeluGrad": lambda dy, y: jnp.where(y < 0, dy * (y + SELU_SLOPE), dy * SELU).astype(dy.dtype),
     "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
     "SoftplusGrad": lambda dy, x: dy * jax.nn.sigmoid(x),
     "SoftsignGrad": lambda dy, x: dy / jnp.square(1 + jnp.abs(x)),

@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from tfkit.src.convert.host import strided_slice
+from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.jax import (
     gradients,
     images,
@@ -38,6 +39,8 @@ def dtype_of(name: Any) -> np.dtype[Any]:
 def _cast(x: Any, *, DstT: str) -> Any:
     if DstT == "bool":
         return x != 0
+    if "float8" in DstT or "float8" in x.dtype.name:  # TensorFlow has no gradient of these.
+        x = lax.stop_gradient(x)
     if jnp.iscomplexobj(x) and not DstT.startswith("complex"):
         x = jnp.real(x)
     return x.astype(dtype_of(DstT))
@@ -59,16 +62,37 @@ def _inverse_root(x: Any) -> Any:
     return jnp.where(usual, lax.rsqrt(jnp.where(usual, x, 1)), _steep(lax.rsqrt, x, ~usual, -1))
 
 
+def _reciprocal(x: Any) -> Any:
+    """Returns the inverse, with a gradient as that of `_root`."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return 1 / x
+    usual = x != 0
+    return jnp.where(usual, 1 / jnp.where(usual, x, 1), _steep(lambda x: 1 / x, x, ~usual, -1))
+
+
 def _steep(function: Callable[[Any], Any], x: Any, chosen: Any, sign: int) -> Any:
     """Returns a function where its derivative is infinite or, for negative numbers, NaN.
 
     The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
     infinity would not.
     """
-    largest = jnp.finfo(x.dtype).max
+    # Not constants, which XLA would multiply with each other first.
+    large = jnp.where(chosen, jnp.finfo(x.dtype).max, 1).astype(x.dtype)
     part = jnp.where(chosen & jnp.isfinite(x), x, 0)
-    zero = (part - lax.stop_gradient(part)) * (sign * largest) * largest
+    zero = (part - lax.stop_gradient(part)) * (sign * large) * large
     return function(lax.stop_gradient(x)) + zero * jnp.where(x < 0, 0, 1).astype(x.dtype)
+
+
+def _absolute(x: Any) -> Any:
+    """Returns absolute values, with a gradient of 0 at 0, where JAX's is 1."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.abs(x)
+    return x * lax.stop_gradient(jnp.sign(x))
+
+
+def _selu(x: Any) -> Any:
+    low = gradients.SELU_SLOPE * jnp.expm1(jnp.where(x < 0, x, 0))
+    return jnp.where(x < 0, low, gradients.SELU * x).astype(x.dtype)
 
 
 def _div_no_nan(x: Any, y: Any) -> Any:
@@ -291,6 +315,18 @@ def _search(side: str) -> Callable[..., Any]:
     return places
 
 
+def _in_top(x: Any, y: Any, k: int) -> Any:
+    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    inside = (y >= 0) & (y < x.shape[-1])
+    own = jnp.take_along_axis(x, jnp.where(inside, y, 0)[:, None], -1)
+    return inside & jnp.all(jnp.isfinite(x), -1) & (jnp.sum(x > own, -1) < k)
+
+
+def _lower_upper(x: Any, *, output_idx_type: str) -> list[Any]:
+    factors, _, order = lax.linalg.lu(x)
+    return [factors, order.astype(dtype_of(output_idx_type))]
+
+
 def _top_k(x: Any, k: Any, *, index_type: str) -> list[Any]:
     values, places = lax.top_k(x, k)
     return [values, places.astype(dtype_of(index_type))]
@@ -420,6 +456,11 @@ def _range(start: Any, limit: Any, delta: Any, *, Tidx: str) -> Any:
 
 
 def _bitcast(x: Any, *, type: str) -> Any:
+    if dtype_of(type).itemsize != jnp.dtype(type).itemsize:
+        raise ConversionError(
+            f"The call reads bits as {type}, and JAX computes in {dtype_of(type)}. Let it use 64 bits before "
+            "anything else: jax.config.update('jax_enable_x64', True)"
+        )
     return lax.bitcast_convert_type(x, dtype_of(type))
 
 
@@ -469,7 +510,7 @@ def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any
 
 FORMULAS: dict[str, Callable[..., Any]] = {
     # Numbers
-    "Abs": jnp.abs,
+    "Abs": _absolute,
     "Acos": lambda x: jnp.arccos(x),
     "Acosh": lambda x: jnp.arccosh(x),
     "AddN": lambda values: functools.reduce(lambda a, b: a + b, values),
@@ -510,7 +551,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Greater": lambda x, y: x > y,
     "GreaterEqual": lambda x, y: x >= y,
     "Imag": lambda x: jnp.imag(x),
-    "Inv": lambda x: 1 / x,
+    "Inv": _reciprocal,
     "Invert": lambda x: ~x,
     "IsFinite": lambda x: jnp.isfinite(x),
     "IsInf": lambda x: jnp.isinf(x),
@@ -538,7 +579,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Pow": lambda x, y: jnp.power(x, y),
     "Real": lambda x: jnp.real(x),
     "RealDiv": lambda x, y: x / y,
-    "Reciprocal": lambda x: 1 / x,
+    "Reciprocal": _reciprocal,
     "RightShift": _shift(
         lambda x, y: (
             lax.shift_right_logical(x, y)
@@ -581,6 +622,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Prod": _along(jnp.prod),
     "Sum": _along(jnp.sum),
     "TopKV2": _top_k,
+    "InTopKV2": _in_top,
     # Shapes and places
     "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
     "Bucketize": _bucket,
@@ -660,6 +702,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "IFFT3D": _fourier(jnp.fft.ifftn, 3),
     "IRFFT": _inverse_real_fourier,
     "IRFFT2D": _inverse_real_fourier,
+    "Lu": _lower_upper,
     "LogMatrixDeterminant": lambda x: list(jnp.linalg.slogdet(x)),
     "MatMul": _mat_mul,
     "MatrixBandPart": _band,
@@ -689,7 +732,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Conv3DBackpropInputV2": neighbours.transposed_convolution,
     "DepthwiseConv2dNative": neighbours.depthwise_convolution,
     "DepthToSpace": neighbours.depth_to_space,
-    "Elu": lambda x: jax.nn.elu(x),
+    "Elu": lambda x: jnp.where(x < 0, jnp.expm1(jnp.where(x < 0, x, 0)), x),
     "ExtractImagePatches": neighbours.patches,
     "FusedBatchNormV3": neighbours.normalized,
     "LeakyRelu": lambda x, *, alpha: jnp.where(x > 0, x, x * alpha),
@@ -699,7 +742,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "PreventGradient": lambda x: lax.stop_gradient(x),
     "Relu": lambda x: jax.nn.relu(x),
     "Relu6": lambda x: jnp.where(x >= 6, 6, jax.nn.relu(x)).astype(x.dtype),
-    "Selu": lambda x: jax.nn.selu(x),
+    "Selu": _selu,
     "Sigmoid": lambda x: jax.nn.sigmoid(x),
     "Softmax": lambda x: jax.nn.softmax(x),
     "SoftmaxCrossEntropyWithLogits": _cross_entropy,

@@ -11,7 +11,7 @@ from torch import Tensor
 from tfkit.src.convert.host import index_of
 from tfkit.src.convert.pytorch import convolutions, images
 
-_SELU, _SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
+SELU, SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
 
 
 def _pulled(function: Callable[[Tensor], Tensor], x: Tensor, dy: Tensor) -> Tensor:
@@ -162,6 +162,10 @@ def _normalized(
     return [*back(dy.to(y.dtype)), empty, empty]
 
 
+def _inverse(y: Tensor, dy: Tensor) -> Tensor:
+    return torch.where(dy == 0, torch.zeros_like(dy), -dy * y * y)
+
+
 GRADIENTS: dict[str, Callable[..., Any]] = {
     "AvgPoolGrad": _average_pool,
     "AvgPool3DGrad": _average_pool,
@@ -172,12 +176,12 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     "DepthwiseConv2dNativeBackpropInput": _depthwise_input,
     "EluGrad": lambda dy, y: torch.where(y < 0, dy * (y + 1), dy),
     "FusedBatchNormGradV3": _normalized,
-    "InvGrad": lambda y, dy: -dy * y * y,
+    "InvGrad": _inverse,
     "LeakyReluGrad": lambda dy, x, *, alpha: torch.where(x > 0, dy, dy * alpha),
     "MaxPoolGrad": _max_pool,
     "MaxPool3DGrad": _max_pool,
     "MirrorPadGrad": _mirrored,
-    "ReciprocalGrad": lambda y, dy: -dy * y * y,
+    "ReciprocalGrad": _inverse,
     "Relu6Grad": lambda dy, x: torch.where((x > 0) & (x < 6), dy, torch.zeros_like(dy)),
     "ReluGrad": lambda dy, x: torch.where(x > 0, dy, torch.zeros_like(dy)),
     "ResizeBicubicGrad": _resized(images.resized_bicubic),
@@ -186,7 +190,7 @@ GRADIENTS: dict[str, Callable[..., Any]] = {
     # A gradient of zero stays zero where the derivative is infinite.
     "RsqrtGrad": lambda y, dy: torch.where(dy == 0, torch.zeros_like(dy), dy * -0.5 * y * y * y),
     "ScaleAndTranslateGrad": _spanned,
-    "SeluGrad": lambda dy, y: torch.where(y < 0, dy * (y + _SELU_SLOPE), dy * _SELU),
+    "SeluGrad": lambda dy, y: torch.where(y < 0, dy * (y + SELU_SLOPE), dy * SELU),
     "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
     "SoftplusGrad": lambda dy, x: dy * torch.sigmoid(x),
     "SoftsignGrad": lambda dy, x: dy / torch.square(1 + torch.abs(x)),

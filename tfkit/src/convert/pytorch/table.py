@@ -18,6 +18,7 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
 from tfkit.src.convert.host import index_of
+from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.pytorch import (
     composites,
     convolutions,
@@ -132,12 +133,12 @@ def _gather(x: Tensor, indices: Tensor, axis: Any, *, batch_dims: int | None) ->
     batch, axis = batch_dims or 0, axis % x.ndim
     if batch == 0:
         y = x.index_select(axis, indices.reshape(-1).to(torch.int64))
-        return y.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        return y.reshape([*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
     x = x.movedim(axis, batch)
-    flat = indices.flatten(batch).to(torch.int64)
+    flat = indices.reshape([*indices.shape[:batch], -1]).to(torch.int64)
     rest = x.shape[batch + 1 :]
     places = flat.reshape(*flat.shape, *[1] * len(rest)).expand(*flat.shape, *rest)
-    y = x.gather(batch, places).reshape(*indices.shape, *rest)
+    y = x.gather(batch, places).reshape([*indices.shape, *rest])
     inner = indices.ndim - batch
     return y.movedim(tuple(range(batch, batch + inner)), tuple(range(axis, axis + inner)))
 
@@ -297,6 +298,29 @@ def _inverse_root(x: Tensor) -> Tensor:
     return torch.where(usual, torch.where(usual, x, 1).rsqrt(), _steep(torch.rsqrt, x, ~usual, -1))
 
 
+def _reciprocal(x: Tensor) -> Tensor:
+    """Returns the inverse, with a gradient as that of `_root`."""
+    if not x.is_floating_point() or not torch.is_grad_enabled():
+        return torch.reciprocal(x)
+    usual = x != 0
+    inverse = torch.where(usual, x, 1).reciprocal()
+    return torch.where(usual, inverse, _steep(torch.reciprocal, x, ~usual, -1))
+
+
+def _selu(x: Tensor) -> Tensor:
+    low = gradients.SELU_SLOPE * torch.expm1(torch.where(x < 0, x, 0))
+    return torch.where(x < 0, low, gradients.SELU * x)
+
+
+def _times_safely(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        """Returns `x * function(y)`, which is 0 where `x` is, as its gradients are."""
+        zero = x == 0
+        return torch.where(zero, 0, x * function(torch.where(zero, 1, y))).to(x.dtype)
+
+    return product
+
+
 def _steep(function: Callable[[Tensor], Tensor], x: Tensor, chosen: Tensor, sign: int) -> Tensor:
     """Returns a function where its derivative is infinite or, for negative numbers, NaN.
 
@@ -387,6 +411,27 @@ def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return values[order], order.argsort()[places], counts[order]
 
 
+def _counted(x: Tensor, axis: Any, *, out_idx: str) -> list[Tensor]:
+    if x.ndim != 1:
+        raise ConversionError("Distinct rows, in contrast to numbers, have no formula in PyTorch.")
+    values, places, counts = _unique(x)
+    return [values, places.to(dtype_of(out_idx)), counts.to(dtype_of(out_idx))]
+
+
+def _in_top(x: Tensor, y: Tensor, k: int) -> Tensor:
+    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    places = y.to(torch.int64)
+    inside = (places >= 0) & (places < x.shape[-1])
+    own = x.gather(-1, torch.where(inside, places, 0)[:, None])
+    return inside & x.isfinite().all(-1) & ((x > own).sum(-1) < k)
+
+
+def _lower_upper(x: Tensor, *, output_idx_type: str) -> list[Tensor]:
+    factors, pivots = torch.linalg.lu_factor(x)
+    order = torch.lu_unpack(factors, pivots, unpack_data=False)[0].argmax(-2)
+    return [factors, order.to(dtype_of(output_idx_type))]
+
+
 def _distinct(x: Tensor, *, out_idx: str) -> list[Tensor]:
     values, places, _ = _unique(x)
     return [values, places.to(dtype_of(out_idx))]
@@ -399,6 +444,8 @@ def _divided(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _cast(x: Tensor, *, SrcT: str, DstT: str) -> Tensor:
+    if "float8" in SrcT or "float8" in DstT:  # TensorFlow has no gradient of these.
+        return x.detach().to(dtype_of(DstT))
     if DstT in ("uint32", "uint16"):
         return wrapped(x.to(torch.int64), DstT).to(dtype_of(DstT))
     if SrcT == "uint32" and DstT == "int32":
@@ -418,7 +465,11 @@ def _bitcast(x: Tensor, *, T: str, type: str) -> Tensor:
         x = _signed(x)
     if type == "uint32":
         return x.view(torch.int32).to(torch.int64) & WORD
-    return x.view(dtype_of(type))
+    wanted = dtype_of(type)
+    if wanted.itemsize < x.dtype.itemsize:
+        x = x[..., None]
+    y = x.detach().view(wanted)
+    return y[..., 0] if wanted.itemsize > x.dtype.itemsize else y
 
 
 def _right_shift(x: Tensor, y: Tensor, *, T: str) -> Tensor:
@@ -465,6 +516,13 @@ def _normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -
     angle = 2.0 * math.pi * pairs[:, 1]
     both = torch.stack([radius * torch.sin(angle), radius * torch.cos(angle)], 1)
     return both.reshape(-1)[:count].reshape(shape).to(dtype_of(dtype))
+
+
+def _truncated_normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
+    """Returns normal numbers between -2 and 2: different ones than TensorFlow's, of the same distribution."""
+    inside = math.erf(math.sqrt(2.0))
+    drawn = philox.unit(math.prod(shape), key, counter, torch.float32) * (2 * inside) - inside
+    return (math.sqrt(2.0) * torch.erfinv(drawn)).to(dtype_of(dtype)).reshape(shape)
 
 
 def _random_bits(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
@@ -533,6 +591,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Transpose": _transposed,
     "BroadcastTo": lambda x, shape: x.expand(shape),
     "Fill": _filled,
+    "Empty": lambda shape, *, dtype: torch.zeros(shape, dtype=dtype_of(dtype)),
     "Tile": lambda x, multiples: x.repeat(multiples) if x.ndim else x,
     "Pack": lambda values, *, axis: torch.stack(values, axis),
     "Unpack": lambda x, *, axis: list(x.unbind(axis)),
@@ -561,6 +620,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "SegmentSum": _sorted_segments("sum", lambda dtype: 0),
     "Bucketize": _bucket,
     "Unique": _distinct,
+    "UniqueWithCountsV2": _counted,
     "XlaDynamicSlice": _block,
     "XlaDynamicUpdateSlice": _updated,
     "InvertPermutation": lambda x: x.argsort().to(x.dtype),
@@ -617,14 +677,15 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Square": lambda x: torch.square(x),
     "Sqrt": _root,
     "Rsqrt": _inverse_root,
-    "Reciprocal": lambda x: torch.reciprocal(x),
-    "Inv": lambda x: torch.reciprocal(x),
+    "Reciprocal": _reciprocal,
+    "Inv": _reciprocal,
     "Exp": lambda x: torch.exp(x),
     "Expm1": lambda x: torch.expm1(x),
     "Log": lambda x: torch.log(x),
     "Log1p": lambda x: torch.log1p(x),
-    "Xlogy": lambda x, y: torch.xlogy(x, y),
-    "Xlog1py": lambda x, y: torch.special.xlog1py(x, y),
+    "Xdivy": _times_safely(torch.reciprocal),
+    "Xlogy": _times_safely(torch.log),
+    "Xlog1py": _times_safely(torch.log1p),
     "Sin": lambda x: torch.sin(x),
     "Cos": lambda x: torch.cos(x),
     "Tan": lambda x: torch.tan(x),
@@ -689,6 +750,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Cumprod": _cumulative(torch.cumprod, 1.0),
     "L2Loss": lambda x: x.square().sum() / 2,
     "TopKV2": _top_k,
+    "InTopKV2": _in_top,
     "UpperBound": _found(True),
     "LowerBound": _found(False),
     "MatMul": _matmul,
@@ -696,6 +758,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BatchMatMulV3": _batch_matmul,
     "Einsum": einsum.einsum,
     "Cholesky": lambda x: torch.linalg.cholesky(x),
+    "Lu": _lower_upper,
     "Cross": lambda x, y: torch.linalg.cross(x, y),
     "LogMatrixDeterminant": lambda x: list(torch.linalg.slogdet(x)),
     "MatrixDeterminant": lambda x: torch.linalg.det(x),
@@ -723,7 +786,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Relu6": lambda x: F.relu6(x),
     "LeakyRelu": lambda x, *, alpha: F.leaky_relu(x, alpha),
     "Elu": lambda x: F.elu(x),
-    "Selu": lambda x: F.selu(x),
+    "Selu": _selu,
     "Sigmoid": lambda x: torch.sigmoid(x),
     "Tanh": lambda x: torch.tanh(x),
     "Softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
@@ -755,6 +818,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "StatelessRandomUniformFullIntV2": _random_bits,
     "StatelessRandomUniformIntV2": _uniform_integers,
     "StatelessRandomUniformV2": _uniform,
+    "StatelessTruncatedNormalV2": _truncated_normal,
     # Lists
     "EmptyTensorList": lambda shape, most, *, element_dtype: lists.TensorList(element_dtype),
     "TensorListFromTensor": lists.from_tensor,
