@@ -48,7 +48,7 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     """Returns a tensor as an array of a dtype of TensorFlow's."""
     tensor = tensor.detach().cpu()
     if dtype == "bfloat16":
-        return tensor.view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
+        return tensor.contiguous().view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
     return tensor.numpy().astype(dtype, copy=False)
 
 

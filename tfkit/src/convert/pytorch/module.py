@@ -35,7 +35,9 @@ def convert(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]
 
 def _without_torch(example: Any) -> Any:
     return tf.nest.map_structure(
-        lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf,
+        lambda leaf: array_of(leaf, str(leaf.dtype).removeprefix("torch."))
+        if isinstance(leaf, torch.Tensor)
+        else leaf,
         example,
     )
 
