@@ -190,7 +190,7 @@ FUNCTIONS = {
     "slopes of convolutions": (slope(convolved), [IMAGES]),
     "slopes of pools": (slope(pooled), [IMAGES]),
     "slopes of kernels": (kernels, [IMAGES]),
-    "slope of a normalization": (slope(lambda x: batch_normalized(x)[0] ** 3), [IMAGES]),
+    "slope of a normalization": (slope(lambda x: tf.sin(batch_normalized(x)[0] * 0.1)), [IMAGES]),
     "batch normalization": (batch_normalized, [IMAGES]),
     "patches": (patches, [IMAGES]),
     "blocks": (

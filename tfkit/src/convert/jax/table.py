@@ -15,6 +15,7 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from jax import lax
+from tfkit.src.convert import hashing
 from tfkit.src.convert.host import strided_slice
 from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.jax import (
@@ -455,6 +456,29 @@ def _range(start: Any, limit: Any, delta: Any, *, Tidx: str) -> Any:
     return jnp.arange(start, limit, delta, dtype=dtype_of(Tidx))  # To a size that is a symbol.
 
 
+def _integer_hash(x: Any, *, num_buckets: int) -> Any:
+    """Returns the bucket of each integer, by the hash of its decimal string."""
+    if num_buckets >= 2**31:
+        raise ConversionError(
+            f"JAX has integers of 32 bits, and the hash has {num_buckets} buckets."
+        )
+    digits = 10 if x.dtype.itemsize <= 4 else 19
+    ten = jnp.asarray(10, x.dtype)
+    characters, length = hashing.decimal(
+        x, digits, jnp.where, lambda it: lax.div(it, ten), lambda it: it.astype(jnp.uint32)
+    )
+    high, low = hashing.farmhash(characters, length, jnp.where)
+    limit = jnp.uint32(num_buckets)
+
+    def step(n: Any, rest: Any) -> Any:
+        word, place = jnp.where(n < 32, high, low), jnp.uint32(31) - n % jnp.uint32(32)
+        rest = rest * 2 + ((word >> place) & 1)
+        return jnp.where(rest >= limit, rest - limit, rest)
+
+    rest = lax.fori_loop(jnp.uint32(0), jnp.uint32(64), step, jnp.zeros_like(low))
+    return rest.astype(dtype_of("int64"))
+
+
 def _bitcast(x: Any, *, type: str) -> Any:
     if dtype_of(type).itemsize != jnp.dtype(type).itemsize:
         raise ConversionError(
@@ -725,6 +749,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "AvgPool3D": neighbours.average_pool,
     "BatchToSpaceND": neighbours.batch_to_space,
     "BiasAdd": _bias_add,
+    "IntegerHash": _integer_hash,
     "LSTM": recurrence.lstm,  # Of several operations: the loop over time.
     "Conv2D": neighbours.convolution,
     "Conv2DBackpropInput": neighbours.transposed_convolution,

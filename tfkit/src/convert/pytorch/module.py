@@ -35,9 +35,11 @@ def convert(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]
 
 def _without_torch(example: Any) -> Any:
     return tf.nest.map_structure(
-        lambda leaf: array_of(leaf, str(leaf.dtype).removeprefix("torch."))
-        if isinstance(leaf, torch.Tensor)
-        else leaf,
+        lambda leaf: (
+            array_of(leaf, str(leaf.dtype).removeprefix("torch."))
+            if isinstance(leaf, torch.Tensor)
+            else leaf
+        ),
         example,
     )
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
+from tfkit.src.convert import hashing
 from tfkit.src.convert.host import index_of
 from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.pytorch import (
@@ -460,6 +461,19 @@ def _signed(x: Tensor) -> Tensor:
     return (((x + 2**31) & WORD) - 2**31).to(torch.int32)
 
 
+def _integer_hash(x: Tensor, *, num_buckets: int) -> Tensor:
+    """Returns the bucket of each integer, by the hash of its decimal string."""
+    characters, length = hashing.decimal(
+        x.to(torch.int64),
+        19,
+        torch.where,
+        lambda it: torch.div(it, 10, rounding_mode="trunc"),
+        lambda it: it & WORD,
+    )
+    high, low = hashing.farmhash(characters, length, torch.where)
+    return ((high % num_buckets) * (2**32 % num_buckets) + low % num_buckets) % num_buckets
+
+
 def _bitcast(x: Tensor, *, T: str, type: str) -> Tensor:
     if T == "uint32":
         x = _signed(x)
@@ -831,6 +845,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     # What several operations are together
     "Conv2D+BiasAdd": convolutions.with_bias,
     "Gelu": composites.gelu,
+    "IntegerHash": _integer_hash,
     "LSTM": composites.lstm,
     "MatMul+BiasAdd": composites.linear,
     "MatMul+Reshape+BiasAdd": composites.reshaped_linear,
