@@ -206,6 +206,10 @@ FUNCTIONS = {
     "written gradient": (lambda x: rounded(x, tf.constant(3.0)), [X]),
     "straight through": (lambda x: tf.grad_pass_through(lambda y: tf.round(3 * y))(x) ** 2, [X]),
     "block of a cache": (cached, [X]),
+    "hashed": (
+        lambda x: layers.Hashing(1000)([1, 12, -999, 1234567, -12345678, 2147483647] * x),
+        [WHOLE[:1] * 0 + 1],
+    ),
     "bins": (lambda x: ops.digitize(x, [-1.0, 0.0, 1.0]), [X]),
     "angle": (lambda x: ops.angle(tf.complex(x, 2 * x)), [X]),
     "in top": (lambda x: ops.in_top_k(tf.constant([0, 1, 2, 9]), x, 2), [X]),

@@ -44,7 +44,7 @@ def main() -> int:
     for item in chosen:
         for dtype in options.dtypes.split(","):
             for framework in options.frameworks.split(","):
-                for record in _run(item, dtype, framework):
+                for record in run(item, dtype, framework):
                     counts[record["result"]] += 1
                     records.append(record)
                     if record["result"] != "equal":
@@ -55,7 +55,8 @@ def main() -> int:
     return int(bool(counts["differs"] + counts["fails"]))
 
 
-def _run(item: Item, dtype: str, framework: str) -> list[dict[str, Any]]:
+def run(item: Item, dtype: str, framework: str) -> list[dict[str, Any]]:
+    """Returns a record for each mode of a case."""
     records = []
     for training in item.modes:
         record = {"case": item.name, "dtype": dtype, "framework": framework, "training": training}

@@ -23,7 +23,7 @@ TOLERANCES = {"float32": 1e-5, "bfloat16": 4 * 2.0**-7, "float16": 4 * 2.0**-10}
 
 @dataclasses.dataclass
 class Result:
-    """What a call gave.
+    """The results of a call.
 
     Attributes:
         outputs: arrays.
