@@ -36,7 +36,7 @@ def _of_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:
         explicit_paddings: list[int] | None,
         data_format: str,
     ) -> Any:
-        options = {"strides": strides, "padding": padding, "dilations": dilations}
+        options: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
         options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
         return _pulled(lambda kernel: forward(x, kernel, **options), jnp.zeros(shape, x.dtype), dy)
 
@@ -54,7 +54,7 @@ def _depthwise_input(
     explicit_paddings: list[int] | None,
     data_format: str,
 ) -> Any:
-    options = {"strides": strides, "padding": padding, "dilations": dilations}
+    options: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
     options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
     forward = neighbours.depthwise_convolution
     return _pulled(lambda x: forward(x, kernel, **options), jnp.zeros(shape, dy.dtype), dy)
@@ -71,7 +71,7 @@ def _max_pool(
     explicit_paddings: list[int] | None,
     data_format: str,
 ) -> Any:
-    options = {"ksize": ksize, "strides": strides, "padding": padding}
+    options: dict[str, Any] = {"ksize": ksize, "strides": strides, "padding": padding}
     options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
     return _pulled(lambda x: neighbours.max_pool(x, **options), x, dy)
 
@@ -85,7 +85,12 @@ def _average_pool(
     padding: str,
     data_format: str,
 ) -> Any:
-    options = {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format}
+    options: dict[str, Any] = {
+        "ksize": ksize,
+        "strides": strides,
+        "padding": padding,
+        "data_format": data_format,
+    }
     return _pulled(lambda x: neighbours.average_pool(x, **options), jnp.zeros(shape, dy.dtype), dy)
 
 
@@ -120,7 +125,7 @@ def _spanned(
     antialias: bool,
 ) -> Any:
     size = list(dy.shape[1:3])
-    options = {"kernel_type": kernel_type, "antialias": antialias}
+    options: dict[str, Any] = {"kernel_type": kernel_type, "antialias": antialias}
     return _pulled(lambda x: images.spanned(x, size, scale, translation, **options), x, dy)
 
 
@@ -160,7 +165,7 @@ def _normalized(
     data_format: str,
     is_training: bool,
 ) -> list[Any]:
-    options = {"epsilon": epsilon, "exponential_avg_factor": 1.0}
+    options: dict[str, Any] = {"epsilon": epsilon, "exponential_avg_factor": 1.0}
     options |= {"data_format": data_format, "is_training": is_training}
 
     def forward(x: Any, gamma: Any, beta: Any) -> Any:

@@ -38,7 +38,7 @@ def _of_kernel(forward: Callable[..., Any]) -> Callable[..., Any]:
         explicit_paddings: Any,
         data_format: str,
     ) -> Tensor:
-        options = {"strides": strides, "padding": padding, "dilations": dilations}
+        options: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
         options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
         return _pulled(lambda kernel: forward(x, kernel, **options), x.new_zeros(shape), dy)
 
@@ -56,7 +56,7 @@ def _depthwise_input(
     explicit_paddings: Any,
     data_format: str,
 ) -> Tensor:
-    options = {"strides": strides, "padding": padding, "dilations": dilations}
+    options: dict[str, Any] = {"strides": strides, "padding": padding, "dilations": dilations}
     options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
     forward = convolutions.depthwise
     return _pulled(lambda x: forward(x, kernel, **options), dy.new_zeros(shape), dy)
@@ -73,7 +73,7 @@ def _max_pool(
     explicit_paddings: Any,
     data_format: str,
 ) -> Tensor:
-    options = {"ksize": ksize, "strides": strides, "padding": padding}
+    options: dict[str, Any] = {"ksize": ksize, "strides": strides, "padding": padding}
     options |= {"explicit_paddings": explicit_paddings, "data_format": data_format}
     return _pulled(lambda x: convolutions.maximum(x, **options), x, dy)
 
@@ -81,13 +81,21 @@ def _max_pool(
 def _average_pool(
     shape: list[int], dy: Tensor, *, ksize: Any, strides: Any, padding: str, data_format: str
 ) -> Tensor:
-    options = {"ksize": ksize, "strides": strides, "padding": padding, "data_format": data_format}
+    options: dict[str, Any] = {
+        "ksize": ksize,
+        "strides": strides,
+        "padding": padding,
+        "data_format": data_format,
+    }
     return _pulled(lambda x: convolutions.mean(x, **options), dy.new_zeros(shape), dy)
 
 
 def _resized(forward: Callable[..., Any]) -> Callable[..., Any]:
     def formula(dy: Tensor, x: Tensor, *, align_corners: bool, half_pixel_centers: bool) -> Tensor:
-        options = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+        options: dict[str, Any] = {
+            "align_corners": align_corners,
+            "half_pixel_centers": half_pixel_centers,
+        }
         return _pulled(lambda x: forward(x, list(dy.shape[1:3]), **options), x, dy)
 
     return formula
@@ -111,7 +119,8 @@ def _spanned(
     kernel_type: str,
     antialias: bool,
 ) -> Tensor:
-    size, options = list(dy.shape[1:3]), {"kernel_type": kernel_type, "antialias": antialias}
+    size = list(dy.shape[1:3])
+    options: dict[str, Any] = {"kernel_type": kernel_type, "antialias": antialias}
     return _pulled(lambda x: images.spanned(x, size, scale, translation, **options), x, dy)
 
 
@@ -150,7 +159,7 @@ def _normalized(
     data_format: str,
     is_training: bool,
 ) -> list[Tensor]:
-    options = {"epsilon": epsilon, "exponential_avg_factor": 1.0}
+    options: dict[str, Any] = {"epsilon": epsilon, "exponential_avg_factor": 1.0}
     options |= {"data_format": data_format, "is_training": is_training}
 
     def forward(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:

@@ -122,9 +122,9 @@ class TorchModule(torch.nn.Module):
         state = [_value(*place) for place in self._places.values()]
         if self._changed[mode] and torch.is_grad_enabled():
             # They are changed in place below, and a gradient may need their values of before.
-            changed = set(self._changed[mode])
+            assigned = set(self._changed[mode])
             pairs = zip(self._places, state, strict=True)
-            state = [it.clone() if path in changed else it for path, it in pairs]
+            state = [it.clone() if path in assigned else it for path, it in pairs]
         if torch.compiler.is_exporting():
             found = self._interpreted(mode, state, flat)
         elif torch.compiler.is_compiling():
