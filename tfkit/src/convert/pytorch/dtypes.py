@@ -49,6 +49,8 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     tensor = tensor.detach().cpu()
     if dtype == "bfloat16":
         return tensor.contiguous().view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
+    if dtype.startswith("float8"):
+        return tensor.contiguous().view(torch.uint8).numpy().view(tf.as_dtype(dtype).as_numpy_dtype)
     return tensor.numpy().astype(dtype, copy=False)
 
 
