@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tests.convert.functions import Function, assert_drawn, drawn, rounded
 from tests.guide.vae import vae_class
 from tfkit import layers, ops
 from tfkit.interop import from_jax, to_jax
@@ -305,19 +306,68 @@ def test_a_condition_on_data_is_chosen_in_the_program():
     assert float(state["count"]) == 1
 
 
-def test_a_gradient_of_the_users_own_is_refused_not_ignored():
-    @tf.custom_gradient
-    def clipped(x):
-        return tf.identity(x), lambda dy: tf.clip_by_value(dy, -1.0, 1.0)
-
-    class Clipped(layers.Layer):
+def test_a_written_gradient_inside_of_a_loop_is_refused_not_ignored():
+    class Looped(layers.Layer):
         def call(self, x):
-            return clipped(x)
+            return tf.while_loop(
+                lambda i, y: i < 3, lambda i, y: (i + 1, rounded(y, 2.0)[1]), (0, x)
+            )[1]
 
-    f, params, state = to_jax(Clipped(), X)
-    np.testing.assert_array_equal(f(params, state, X)[0], X)
-    with pytest.raises(ConversionError, match="gradient of its own"):
+    f, params, state = to_jax(Looped(), X)
+    np.testing.assert_array_equal(f(params, state, X)[0], X * 8)
+    with pytest.raises(ConversionError, match="is a `custom_gradient` inside of a loop"):
         jax.grad(lambda x: squared(f, params, state, x))(X)
+
+
+def test_what_is_no_derivative_is_converted_in_training():
+    """The gradients of float8 are rounded, and those of scales are their next values."""
+    layer = layers.Dense(2)
+    layer.build((None, 3))
+    layer.quantize("float8")
+    f, params, state = to_jax(layer, X)
+    found = jax.grad(lambda params: jnp.sum(jnp.sin(f(params, state, X, training=True)[0])))(params)
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.sin(layer(X, training=True)))
+    expected = tape.gradient(loss, layer.trainable_variables)
+    for path, gradient in zip(params, expected, strict=True):
+        np.testing.assert_allclose(found[path], gradient, atol=1e-6)
+
+
+def test_a_trained_variable_to_which_a_call_assigns_comes_back():
+    layer = layers.SpectralNormalization(layers.Dense(2))
+    layer(X)
+    f, params, state = to_jax(layer, X)
+    for _ in range(2):
+        outputs, state = jax.jit(f, static_argnames="training")(params, state, X, training=True)
+        params = {path: state.get(path, it) for path, it in params.items()}
+        np.testing.assert_allclose(outputs, layer(X, training=True), atol=1e-6)
+        np.testing.assert_allclose(state["kernel"], layer.kernel, atol=1e-6)
+    from_jax(layer, {path: 2 * it for path, it in params.items()}, state)
+    np.testing.assert_allclose(layer.kernel, 2 * params["kernel"])
+
+
+def test_draws_of_tensorflows_generators_follow_from_a_seed_in_the_state():
+    f, params, state = to_jax(Function(drawn), np.ones((300, 60), "float32"))
+    x = np.ones((400, 60), "float32")
+    first, after = f(params, state, x)
+    assert_drawn([np.asarray(it) for it in first])
+    assert (f(params, after, x)[0][0] != first[0]).any()
+    np.testing.assert_array_equal(f(params, state, x, seed=3)[0], f(params, after, x, seed=3)[0])
+
+
+def test_inputs_keep_their_dtype():
+    layer = Function(lambda x: x * 2, autocast=False)
+    for example in (jnp.ones((2, 3), "bfloat16"), tf.TensorSpec((None, 3), tf.bfloat16)):
+        f, params, state = to_jax(layer, example)
+        assert f(params, state, jnp.ones((5, 3), "bfloat16"))[0].dtype == jnp.bfloat16
+
+
+def test_bits_of_64_are_refused():
+    f, params, state = to_jax(
+        Function(lambda x: ops.view(x, "float64")), np.ones((2, 4), "float32")
+    )
+    with pytest.raises(ConversionError, match="jax_enable_x64"):
+        f(params, state, np.ones((2, 4), "float32"))
 
 
 @pytest.mark.parametrize(

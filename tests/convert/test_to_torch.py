@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfkit
 from tests.conformance import table
-from tests.convert.functions import FUNCTIONS, Counter, Function
+from tests.convert.functions import FUNCTIONS, Counter, Function, assert_drawn, drawn, rounded
 from tests.guide.vae import vae_class
 from tests.losses import test_functions
 from tfkit import layers
@@ -57,9 +57,8 @@ def difference(wanted, found):
     )
     both = np.isfinite(wanted.astype("float64"))
     np.testing.assert_array_equal(np.isfinite(found.astype("float64")), both)
-    gap = np.abs(
-        wanted.astype("float64") - found.astype("float64"), where=both, out=np.zeros(wanted.shape)
-    )
+    wanted, found = (np.where(both, it, 0).astype("float64") for it in (wanted, found))
+    gap = np.abs(wanted - found)
     return float(gap.max(initial=0)) / scale
 
 
@@ -180,17 +179,49 @@ def test_what_depends_on_values_is_decided_in_each_call():
         assert difference(function(tf.constant(x)), module(torch.tensor(x))) < TOLERANCE
 
 
-def test_a_gradient_that_a_user_wrote_is_refused():
-    @tf.custom_gradient
-    def clipped(x):
-        return tf.sin(x), lambda g: tf.clip_by_value(g, -1.0, 1.0)
+def test_a_written_gradient_inside_of_a_loop_is_refused():
+    def looped(x):
+        return tf.while_loop(
+            lambda y: tf.reduce_sum(y) < 99, lambda y: [rounded(y, 2.0)[1] + 1], [x]
+        )[0]
 
-    module = tfkit.interop.to_torch(Function(clipped), X)
-    x = torch.tensor(X, requires_grad=True)
-    y = module(x)
-    assert difference(tf.sin(X), y) < TOLERANCE
+    module = tfkit.interop.to_torch(Function(looped), X)
+    y = module(torch.tensor(X, requires_grad=True))
+    assert difference(looped(tf.constant(X)), y) < TOLERANCE
     with pytest.raises(NotImplementedError, match="custom_gradient"):
         y.sum().backward()
+
+
+def test_what_is_no_derivative_is_converted_in_training():
+    """The gradients of float8 are rounded, and those of scales are their next values."""
+    layer = layers.Dense(3)
+    layer.build((None, 8))
+    layer.quantize("float8")
+    compare(layer, [X], True)
+
+
+@pytest.mark.parametrize("kind", [layers.LSTM, layers.GRU, layers.SimpleRNN])
+def test_a_state_that_is_read_and_then_assigned_has_gradients(kind):
+    layer, steps = kind(4, stateful=True), np.ones((2, 3, 4), "float32")
+    layer(steps)
+    layer.reset_state()
+    for _ in range(2):
+        compare(layer, [steps], True)
+
+
+def test_draws_of_tensorflows_generators_follow_from_a_seed_of_the_module():
+    module = tfkit.interop.to_torch(Function(drawn), np.ones((300, 60), "float32"))
+    x = torch.ones(400, 60)
+    found = [module(x), module(x)]
+    assert not torch.equal(found[0][0], found[1][0])
+    assert_drawn([it.numpy() for it in found[0]])
+    module.copy_back()  # The seed is not one of the layer's.
+
+
+def test_examples_of_pytorchs_own_dtypes():
+    layer = Function(lambda x: x * 2, autocast=False)
+    module = tfkit.interop.to_torch(layer, torch.tensor(X).bfloat16())
+    assert module(torch.ones(5, 8).bfloat16()).dtype == torch.bfloat16
 
 
 def test_strings_are_refused_with_the_name_of_the_layer():

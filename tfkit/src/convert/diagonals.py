@@ -21,10 +21,16 @@ def bounds(k: Diagonals) -> tuple[int, int]:
 
 
 def sizes(k: Diagonals, longest: Any, num_rows: int, num_cols: int) -> tuple[Any, Any]:
-    """Returns the numbers of rows and columns of matrices with diagonals; -1 is the smallest that fits."""
+    """Returns the numbers of rows and columns of matrices with diagonals.
+
+    Instead of -1 it is the smallest that fits; without both, matrices are square.
+    """
     low, high = bounds(k)
-    rows = num_rows if num_rows != -1 else longest + max(-high, 0)
-    return rows, num_cols if num_cols != -1 else longest + max(low, 0)
+    rows, cols = longest + max(-high, 0), longest + max(low, 0)
+    if num_rows == num_cols == -1:
+        larger = longest + max(-high, low, 0)
+        return larger, larger
+    return num_rows if num_rows != -1 else rows, num_cols if num_cols != -1 else cols
 
 
 def places(

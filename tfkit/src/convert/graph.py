@@ -23,6 +23,22 @@ ASSIGNMENTS = frozenset(
 )
 
 
+# Draws by the generators of the process or of an operation, which a converted call has not: they become
+# draws by a key and a counter, from a seed of their own at this path among the variables.
+DRAWS = {
+    "RandomStandardNormal": "StatelessRandomNormalV2",
+    "RandomUniform": "StatelessRandomUniformV2",
+    "RandomUniformInt": "StatelessRandomUniformIntV2",
+    "TruncatedNormal": "StatelessTruncatedNormalV2",
+}
+SEED = "other/draws"
+# An `IdentityN` whose gradient is a function that is written out, and not the derivative of what is
+# computed. Its inputs are the values, and what the function needs beside the gradients of the outputs. Its
+# attributes are `gradient`, the name of the function (`None` if it cannot be read), and `places`, the
+# positions of the values that have a gradient.
+CUSTOM_GRADIENT = "CustomGradient"
+
+
 @dataclasses.dataclass(frozen=True)
 class Node:
     """One operation.
@@ -35,7 +51,7 @@ class Node:
         outputs: numbers of the values that it computes.
         attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
             with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
-            these. `custom_gradient` is whether the user wrote the gradient (of an `IdentityN`).
+            these.
     """
 
     name: str
@@ -65,6 +81,7 @@ class Function:
         num_values: how many values there are.
         writes: positions of the parameters that are variables and are assigned to, here or in functions that
             are called.
+        draws: whether there is a draw of `DRAWS`, here or in functions that are called.
         unchanged: positions at which the function returns its own parameter (of the body of a loop: what does
             not vary).
     """
@@ -75,6 +92,7 @@ class Function:
     results: tuple[int, ...]
     num_values: int
     writes: frozenset[int]
+    draws: bool
     unchanged: frozenset[int]
 
 
@@ -87,12 +105,14 @@ class Graph:
         functions: all functions that are called inside, by name.
         captures: for each parameter behind the inputs a `Variable` or a constant.
         num_inputs: the number of inputs.
+        backward: names of functions that only gradients call.
     """
 
     main: Function
     functions: Mapping[str, Function]
     captures: tuple[Variable | np.ndarray, ...]
     num_inputs: int
+    backward: frozenset[str] = frozenset()
 
     def variables(self) -> list[Variable]:
         """Returns the variables that the graph reads or writes, each once."""
@@ -101,9 +121,9 @@ class Graph:
     def written(self) -> set[str]:
         """Returns the paths of the variables that the graph writes."""
         captured = {self.num_inputs + place: it for place, it in enumerate(self.captures)}
-        return {
-            it.path for it in (captured[n] for n in self.main.writes) if isinstance(it, Variable)
-        }
+        written = [captured[place] for place in self.main.writes]
+        paths = {it.path for it in written if isinstance(it, Variable)}
+        return paths | {SEED} if self.main.draws else paths
 
 
 @dataclasses.dataclass(frozen=True)

@@ -123,6 +123,36 @@ def _unpack(x: np.ndarray, *, num: int, axis: int) -> list[Any]:
     return [np.take(x, place, axis) for place in range(num)]
 
 
+def _broadcast_axes(a: np.ndarray, b: np.ndarray) -> Any:
+    """Returns the axes along which the gradients of two tensors that were broadcast are summed."""
+    rank = max(len(a), len(b))
+    shapes = [[1] * (rank - len(it)) + list(it) for it in (a, b)]
+    pairs = list(zip(*shapes, strict=True))
+    return [
+        np.array([n for n, pair in enumerate(pairs) if pair[place] == 1], "int32")
+        for place in (0, 1)
+    ]
+
+
+def _stitch(indices: list[np.ndarray], data: list[np.ndarray]) -> Any:
+    count = max(int(np.max(it, initial=-1)) for it in indices) + 1
+    rows = [it.reshape(-1, *it.shape[n.ndim :]) for n, it in zip(indices, data, strict=True)]
+    result = np.zeros((count, *rows[0].shape[1:]), np.result_type(*rows))
+    for places, values in zip(indices, rows, strict=True):
+        result[places.ravel()] = values
+    return result
+
+
+def _concatenated_starts(axis: np.ndarray, shapes: list[np.ndarray]) -> list[np.ndarray]:
+    starts, total = [], 0
+    for shape in shapes:
+        start = np.zeros(shape.shape, shape.dtype)
+        start[int(axis)] = total
+        total = total + shape[int(axis)]
+        starts.append(start)
+    return starts
+
+
 def _divided(x: np.ndarray, y: np.ndarray) -> Any:
     return NotImplemented if object in (x.dtype, y.dtype) else x / y
 
@@ -134,9 +164,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "AddV2": lambda x, y: x + y,
     "All": _reduce(np.all),
     "BroadcastArgs": lambda a, b: np.array(np.broadcast_shapes(tuple(a), tuple(b)), a.dtype),
+    "BroadcastGradientArgs": _broadcast_axes,
     "Cast": _cast,
+    "ConcatOffset": _concatenated_starts,
     "ConcatV2": lambda values, axis: np.concatenate(values, int(axis)),
     "Const": lambda *, value: value,
+    "DynamicStitch": _stitch,
     "EnsureShape": lambda x: x,
     # Constants in 64 bits may be out of the range of 32, which is all that JAX has at first.
     "Exp": lambda x: np.exp(x),
@@ -151,6 +184,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Greater": lambda x, y: np.asarray(x > y, bool),
     "GreaterEqual": lambda x, y: np.asarray(x >= y, bool),
     "Identity": lambda x: x,
+    "InvertPermutation": lambda x: np.argsort(x).astype(x.dtype),
     "Less": lambda x, y: np.asarray(x < y, bool),
     "LessEqual": lambda x, y: np.asarray(x <= y, bool),
     "LogicalAnd": lambda x, y: np.logical_and(x, y),

@@ -28,7 +28,17 @@ from typing import Any, Protocol
 import numpy as np
 
 from tfkit.src.convert import host
-from tfkit.src.convert.graph import CALLS, Function, Graph, Node, Variable, flat_inputs
+from tfkit.src.convert.graph import (
+    CALLS,
+    CUSTOM_GRADIENT,
+    DRAWS,
+    SEED,
+    Function,
+    Graph,
+    Node,
+    Variable,
+    flat_inputs,
+)
 from tfkit.src.convert.patterns import PATTERNS, fused
 
 # Names of parameters of formulas whose values must be known while the program is made.
@@ -51,10 +61,13 @@ KNOWN = frozenset(
         "output_size",
         "paddings",
         "perm",
+        "scale",
+        "segment_ids",
         "shape",
         "size",
         "start",
         "strides",
+        "translation",
     }
 )
 # Names of those that are given likewise if they are known, and as arrays otherwise.
@@ -65,6 +78,7 @@ _UNKNOWN = object()
 
 Values = list[Any]
 Body = Callable[[Values], Values]
+Gradient = Callable[[Values, Values], Values]
 
 
 class Framework(Protocol):
@@ -102,6 +116,17 @@ class Framework(Protocol):
         """
         ...
 
+    def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
+        """Returns the values, with a gradient that is written out.
+
+        Args:
+            values: arrays.
+            kept: further arrays that the gradient needs.
+            gradient: returns the gradient of each value, or `None`, of `kept` and the gradients of the
+                results.
+        """
+        ...
+
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop.
 
@@ -135,7 +160,9 @@ class Interpreter:
         self._graph = graph = fused(graph, PATTERNS.keys() & framework.formulas.keys())
         self._framework = framework
         self._owner = owner
-        for function in (graph.main, *graph.functions.values()):
+        # A gradient may have operations without a formula: outputs can be computed without it.
+        called = [it for name, it in graph.functions.items() if name not in graph.backward]
+        for function in (graph.main, *called):
             for node in function.nodes:
                 self._check(node)
 
@@ -150,7 +177,8 @@ class Interpreter:
         return [self._array(it) for it in results]
 
     def _check(self, node: Node) -> None:
-        if not any(node.type in table for table in (self._framework.formulas, _OWN, host.FORMULAS)):
+        tables = (self._framework.formulas, {} if node.type in DRAWS else _OWN, host.FORMULAS)
+        if not any(DRAWS.get(node.type, node.type) in table for table in tables):
             raise self._without_formula(node)
 
     def _without_formula(self, node: Node) -> ConversionError:
@@ -282,6 +310,44 @@ class Interpreter:
         function = self._graph.functions[node.attributes["f"]]
         return self._run(function, inputs[0], variables)
 
+    def _draw(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        """Returns random numbers from the seed of the graph, which moves on."""
+        dtype = node.attributes.get("Tout") or node.attributes["dtype"]
+        seed, (shape, *limits) = variables[SEED], inputs
+        key = self._formula(_on_values(node, "StatelessRandomGetKeyCounter"), [seed])
+        attributes = {**node.attributes, "dtype": dtype}
+        kind = dataclasses.replace(node, type=DRAWS[node.type], attributes=attributes)
+        drawn = self._formula(kind, [shape, *key, np.array(1, "int32"), *limits])
+        variables[SEED] = self._framework.assigned(seed, seed + self._array(_STEP), False)
+        return drawn
+
+    def _differentiated(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
+        """Returns values whose gradient is a function of the graph."""
+        values, captured = inputs
+        name, places = node.attributes["gradient"], node.attributes["places"]
+        fixed = [host.is_known(it) or isinstance(it, Variable) for it in captured]
+        kept = [it for it, is_fixed in zip(captured, fixed, strict=True) if not is_fixed]
+
+        def gradient(kept: Values, upstream: Values) -> Values:
+            if name is None:
+                raise ConversionError(
+                    f"The gradient of '{node.name}' in '{self._owner}' is a `custom_gradient` inside of a "
+                    "loop, a branch or a `tf.function`, where it is a function of TensorFlow and is not "
+                    f"converted. Outputs can be computed in {self._framework.name}, gradients cannot."
+                )
+            arrays = iter(kept)
+            arguments = [
+                it if is_fixed else next(arrays)
+                for it, is_fixed in zip(captured, fixed, strict=True)
+            ]
+            found = self._run(self._graph.functions[name], [*upstream, *arguments], dict(variables))
+            result: Values = [None] * len(values)
+            for place, it in zip(places, found, strict=True):
+                result[place] = self._array(it)
+            return result
+
+        return self._framework.with_gradient([self._array(it) for it in values], kept, gradient)
+
     def _if(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         names = [node.attributes["else_branch"], node.attributes["then_branch"]]
         predicate, arguments = inputs
@@ -408,6 +474,7 @@ def known_results(node: Node, inputs: Values) -> Any:
     return [it if host.is_known(it) else np.array(it, object) for it in results]
 
 
+_STEP = np.array([0, 1], "int32")  # To the next seed, as in `SeedGenerator`.
 _SLICES = frozenset({"begin", "end", "strides"})
 
 
@@ -449,7 +516,10 @@ def _on_values(node: Node, kind: str) -> Node:
 def _written(functions: list[Function], arguments: Values) -> list[str]:
     """Returns the paths of the variables that functions write."""
     places = sorted({place for function in functions for place in function.writes})
-    return list(dict.fromkeys(arguments[place].path for place in places))
+    paths = [arguments[place].path for place in places]
+    if any(function.draws for function in functions):
+        paths.append(SEED)
+    return list(dict.fromkeys(paths))
 
 
 @functools.cache
@@ -475,6 +545,7 @@ _ON_VALUES = {
 _OWN: dict[str, Callable[[Interpreter, Node, Values, dict[str, Any]], Values]] = {
     "AssignVariableOp": Interpreter._assign,
     "Case": Interpreter._case,
+    CUSTOM_GRADIENT: Interpreter._differentiated,
     "Const": lambda interpreter, node, inputs, variables: [node.attributes["value"]],
     "If": Interpreter._if,
     "PartitionedCall": Interpreter._call,
@@ -490,5 +561,6 @@ _OWN: dict[str, Callable[[Interpreter, Node, Values, dict[str, Any]], Values]] =
     "StatelessWhile": Interpreter._while,
     "VariableShape": Interpreter._shape,
     "While": Interpreter._while,
+    **dict.fromkeys(DRAWS, Interpreter._draw),
     **dict.fromkeys(_ON_VALUES, Interpreter._update),
 }

@@ -8,6 +8,7 @@
 | `Gelu` | `x * Phi(x)` | `x` |
 | `Normalization` | `(x - mean) / sqrt(variance + epsilon)` | `x`, `axis` |
 | `ScaledNormalization` | that, times `gamma`, plus `beta`, by the last axis | `x`, `axis`, `gamma`, `beta` |
+| `IntegerHash` | the bucket of an integer by the hash of its decimal string | `x` |
 | `LSTM` | the loop of an `LSTM` over time | `x`, `kernel`, `recurrent_kernel`, `bias`, `h`, `c` |
 
 A node takes the place of the last of these operations. The others are left out unless something else
@@ -56,7 +57,7 @@ def _fused(function: Function, graph: Graph, patterns: dict[str, Pattern]) -> Fu
 
 
 def _without_identities(function: Function) -> Function:
-    """Leaves out the nodes to which TensorFlow ties a gradient that is not the user's."""
+    """Leaves out the nodes to which TensorFlow ties a gradient that is the derivative anyway."""
     same: dict[int, int] = {}
 
     def renamed(numbers: tuple[int, ...]) -> tuple[int, ...]:
@@ -67,7 +68,7 @@ def _without_identities(function: Function) -> Function:
         inputs = tuple(
             renamed(it) if isinstance(it, tuple) else same.get(it, it) for it in node.inputs
         )
-        if node.type == "IdentityN" and not node.attributes["custom_gradient"]:
+        if node.type == "IdentityN":
             (values,) = inputs
             assert isinstance(values, tuple)
             same.update(zip(node.outputs, values, strict=True))
@@ -296,6 +297,17 @@ def _lstm(values: _Values, node: Node) -> Found | None:
     return Found(inputs, {"num_steps": loop.num_steps}, outputs)
 
 
+def _integer_hash(values: _Values, node: Node) -> Found | None:
+    if node.type != "StringToHashBucketFast":
+        return None
+    text = values.of(node.inputs[0], "AsString")
+    if text is None or "int" not in text.attributes["T"]:
+        return None
+    if text.attributes["width"] != -1 or text.attributes["fill"]:
+        return None
+    return Found(text.inputs, {"num_buckets": node.attributes["num_buckets"]})
+
+
 PATTERNS: dict[str, Pattern] = {
     "MatMul+BiasAdd": _linear,
     "MatMul+Reshape+BiasAdd": _reshaped_linear,
@@ -303,5 +315,6 @@ PATTERNS: dict[str, Pattern] = {
     "Gelu": _gelu,
     "Normalization": _normalization,
     "ScaledNormalization": _scaled_normalization,
+    "IntegerHash": _integer_hash,
     "LSTM": _lstm,
 }

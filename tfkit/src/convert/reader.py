@@ -12,15 +12,19 @@ from tfkit.src.borrowed.private import gradient_registry, op_def_registry
 from tfkit.src.convert.graph import (
     ASSIGNMENTS,
     CALLS,
+    CUSTOM_GRADIENT,
+    DRAWS,
     Function,
     Graph,
     Node,
     Parameter,
     Variable,
     flat_inputs,
+    functions_of,
     needed,
     writes_of,
 )
+from tfkit.src.runtime.derivatives import is_derivative
 from tfkit.src.runtime.function_defs import functions_in
 
 # Checks that raise an error and compute nothing: a converted function does not make them.
@@ -44,9 +48,8 @@ def read(
     Raises:
         ValueError: if the function captures something that is neither a variable nor a dense tensor.
     """
-    library = {it.signature.name: it for it in function.graph.as_graph_def().library.function}
-    reader = _Reader(library)
-    main = reader.function(function.function_def)
+    reader = _Reader()
+    main = reader.traced(function)
     by_handle = {id(it.handle): it for it in function.graph.variables}
     captures: list[Variable | np.ndarray] = []
     for outside, inside in function.graph.captures:
@@ -63,20 +66,33 @@ def read(
         else:
             captures.append(outside.numpy())
     num_inputs = len(main.parameters) - len(captures)
-    return Graph(main, reader.functions, tuple(captures), num_inputs)
+    backward = frozenset(reader.backward)
+    return Graph(main, reader.functions, tuple(captures), num_inputs, backward)
 
 
 class _Reader:
     """Functions as they are found, those inside first."""
 
-    def __init__(self, library: Mapping[str, Any]) -> None:
-        self._library = library
+    def __init__(self) -> None:
+        self._library: dict[str, Any] = {}
         self.functions: dict[str, Function] = {}
+        self.backward: set[str] = set()
         # For the results that a function does not change: the parameters that they are.
         self._passed: dict[str, dict[int, int]] = {}
 
-    def function(self, definition: Any) -> Function:
-        """Returns the description of a `FunctionDef`; those of the functions inside it are kept."""
+    def traced(self, function: Any) -> Function:
+        """Returns the description of a `ConcreteFunction`; those of the functions inside it are kept."""
+        definitions = function.graph.as_graph_def().library.function
+        self._library.update({it.signature.name: it for it in definitions})
+        return self.function(function.function_def, function.graph)
+
+    def function(self, definition: Any, graph: Any = None) -> Function:
+        """Returns the description of a `FunctionDef`; those of the functions inside it are kept.
+
+        Args:
+            definition: the `FunctionDef`.
+            graph: the graph of which it was made, if that is there.
+        """
         signature = definition.signature
         parameters = [
             Parameter(it.name, tf.dtypes.as_dtype(it.type).name) for it in signature.input_arg
@@ -100,8 +116,12 @@ class _Reader:
                     count += 1
             inputs = _grouped(op, node, numbers)
             attributes = {name: self._attribute(value) for name, value in node.attr.items()}
-            attributes["custom_gradient"] = _has_custom_gradient(attributes)
             kind = "Identity" if node.op in _CHECKED else node.op
+            rule = _custom_gradient(attributes)
+            if rule is not None:
+                kind = CUSTOM_GRADIENT
+                found, attributes = self._gradient(rule, node, graph, numbers)
+                inputs = (*inputs, found)
             if called is not None:
                 self._keep(node.op)
                 kind, inputs, attributes["f"] = "PartitionedCall", (_flattened(inputs),), node.op
@@ -116,7 +136,12 @@ class _Reader:
         same = frozenset(a for a, b in self._passed[signature.name].items() if a == b)
         made = [it for it in nodes if it.type not in _DROPPED]
         kept = tuple(needed(made, results, self.functions))
-        return Function(signature.name, names, kept, results, count, writes, same)
+        draws = any(
+            node.type in DRAWS
+            or any(self.functions[name].draws for name in functions_of(node, self.functions))
+            for node in kept
+        )
+        return Function(signature.name, names, kept, results, count, writes, draws, same)
 
     def _attribute(self, value: Any) -> Any:
         """Returns an attribute as an object of Python; a function is read, and known by its name."""
@@ -128,6 +153,40 @@ class _Reader:
                 return [_plain(field.name, item) for item in content]
             return []
         return _plain(kind, getattr(value, kind)) if kind else None
+
+    def _gradient(
+        self, rule: Any, node: Any, graph: Any, numbers: Mapping[str, int]
+    ) -> tuple[tuple[int, ...], dict[str, Any]]:
+        """Returns the inputs and the attributes that the gradient of a node adds to it.
+
+        The gradient is a function of Python that uses tensors of the graph. It is traced as a function inside
+        the graph, which captures them, as TensorFlow does when it differentiates the graph.
+        """
+        refused: dict[str, Any] = {"gradient": None, "places": []}
+        if graph is None:  # Of a function inside: its tensors belong to a graph that is gone.
+            return (), refused
+        outputs = graph.get_operation_by_name(node.name).outputs
+        places: list[int] = []
+
+        def gradient(*upstream: tf.Tensor) -> list[tf.Tensor]:
+            found = rule(None, *upstream)
+            places[:] = [place for place, it in enumerate(found) if it is not None]
+            return [tf.convert_to_tensor(found[place]) for place in places]
+
+        specs = [tf.TensorSpec(it.shape, it.dtype) for it in outputs]
+        try:
+            with graph.as_default():
+                function = tf.function(gradient, autograph=False).get_concrete_function(*specs)
+            captured = tuple(_number(it, graph, numbers) for it, _ in function.graph.captures)
+        except (
+            Exception
+        ):  # Of any kind, from a user's function: the gradient is refused when it is needed.
+            return (), refused
+        before = set(self.functions)
+        name = function.function_def.signature.name
+        self.functions[name] = self.traced(function)
+        self.backward |= self.functions.keys() - before
+        return captured, {"gradient": name, "places": places}
 
     def _keep(self, name: str) -> None:
         if name not in self.functions:
@@ -159,23 +218,36 @@ class _Reader:
                     yield flat[written]
 
 
-def _has_custom_gradient(attributes: Mapping[str, Any]) -> bool:
-    """Whether a user wrote the gradient of a node: those of TensorFlow and tfkit are true derivatives."""
+def _custom_gradient(attributes: Mapping[str, Any]) -> Any:
+    """Returns the gradient that is written out for a node; `None` if it has none but its derivative."""
     name = attributes.get("_gradient_op_type") or ""
     if not name.startswith("CustomGradient-"):
-        return False
-    pending = [gradient_registry.lookup(name)]
+        return None
+    rule = gradient_registry.lookup(name)
+    pending = [rule]
     while pending:
         function = pending.pop()
-        names = function.__code__.co_freevars
-        inside = dict(
-            zip(names, (it.cell_contents for it in function.__closure__ or ()), strict=True)
-        )
-        if "grad_fn" in inside:
-            module = getattr(inside["grad_fn"], "__module__", None) or ""
-            return module.partition(".")[0] not in ("tensorflow", "tfkit")
+        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+        inside = {name: it.cell_contents for name, it in cells}
+        if is_derivative(inside.get("grad_fn")):
+            return None
         pending += [it for name, it in inside.items() if name == "tape_grad_fn"]
-    return True
+    return rule
+
+
+def _number(tensor: Any, graph: Any, numbers: Mapping[str, int]) -> int:
+    """Returns the number of the value that a tensor of a graph has in the function made of it."""
+    for place, given in enumerate(graph.inputs):
+        if given is tensor:
+            return place
+    output = tensor.op.op_def.output_arg
+    lengths = [_length(it, tensor.op.node_def) for it in output]
+    place = tensor.value_index
+    for argument, length in zip(output, lengths, strict=True):
+        if place < length:
+            return numbers[f"{tensor.op.name}:{argument.name}:{place}"]
+        place -= length
+    raise KeyError(tensor.name)
 
 
 def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from tfkit.src.convert import frameworks
 from tfkit.src.convert.tracing import trace
 from tfkit.src.convert.values import set_values
 from tfkit.src.core.layer import Layer
+from tfkit.src.core.tracking import named_state
 
 
 def to_jax(
@@ -84,6 +85,11 @@ def from_jax(
         )
     others = {path: it for path, it in (state or {}).items() if not str(path).startswith("other/")}
     if isinstance(params, Mapping):
+        if isinstance(layer, Layer):
+            # Values of trained variables to which a call assigns are in `state`, too: `params` counts.
+            trained = {id(it) for it in layer.trainable_variables}
+            paths = [path for path, it in named_state(layer).items() if id(it) in trained]
+            others = {path: it for path, it in others.items() if path not in paths}
         if both := sorted(map(str, params.keys() & others.keys())):
             raise ValueError(
                 f"`params` and `state` both have values of the variables {both}. None was set."

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.convert.graph import Graph
+from tfkit.src.convert.graph import SEED, Graph
 from tfkit.src.convert.reader import read
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.tracking import named_state
+from tfkit.src.random import SeedGenerator
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
@@ -41,6 +42,7 @@ class Calls:
         by_training: the call without and with training.
         variables: all variables that take part or belong to the layer, by path.
         trained: paths of those that are trained.
+        assigned: paths of those of them to which a call assigns.
     """
 
     layer: Layer
@@ -48,6 +50,7 @@ class Calls:
     by_training: dict[bool, Call]
     variables: dict[str, tf.Variable]
     trained: list[str]
+    assigned: list[str]
 
     def specs(self) -> list[tf.TensorSpec]:
         """Returns the forms of the graph's inputs."""
@@ -105,9 +108,7 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
             f"'{layer.name}' takes strings, which JAX and PyTorch do not have. Look words up, or split the "
             "layer, before the converted call."
         )
-    if not layer.built:
-        args, kwargs = tf.nest.map_structure(lambda it: KerasTensor(it.shape, it.dtype), free)
-        layer(*args, **kwargs)
+    _build(layer, free, exact)
     paths = {id(variable): path for path, variable in named_state(layer).items()}
     variables = dict(named_state(layer))
 
@@ -137,8 +138,26 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
             exact,
             calls_with(exact),
         )  # A layer that needs to know the size of the batch.
+    if any(call.graph.main.draws for call in calls.values()):
+        variables[SEED] = SeedGenerator().state
     names = [path for path, variable in variables.items() if id(variable) in trained]
-    return Calls(layer, inputs, calls, variables, names)
+    written = {path for call in calls.values() for path in call.graph.written()}
+    assigned = [path for path in names if path in written]
+    return Calls(layer, inputs, calls, variables, names, assigned)
+
+
+def _build(layer: Layer, free: Any, exact: Any) -> None:
+    """Builds a layer by a call on symbols: with a batch of any size, if the layer need not know it."""
+    if layer.built:
+        return
+    for specs in (free, exact):
+        args, kwargs = tf.nest.map_structure(lambda it: KerasTensor(it.shape, it.dtype), specs)
+        try:
+            layer(*args, **kwargs)
+            return
+        except Exception:
+            if specs is exact or repr(free) == repr(exact):
+                raise
 
 
 def _call(layer: Layer, specs: Any, training: bool, path_of: Any, trained: set[int]) -> Call:

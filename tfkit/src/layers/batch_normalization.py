@@ -14,6 +14,7 @@ from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.renormalization import checked_clipping, corrections
 from tfkit.src.runtime import replicas
+from tfkit.src.runtime.derivatives import derivative
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 
@@ -297,6 +298,7 @@ def _normalized(
         inverse = tf.math.rsqrt(variance + epsilon)
         scale = inverse * gamma
 
+        @derivative
         def gradient(upstream: tf.Tensor, *of_moments: tf.Tensor) -> tuple[tf.Tensor, ...]:
             count = tf.cast(tf.size(inputs) // tf.size(mean), inputs.dtype)
             d_beta = tf.reduce_sum(upstream, axes, keepdims=True)
@@ -305,7 +307,8 @@ def _normalized(
             return (upstream - common) * scale, d_gamma, d_beta
 
         outputs = deviations * scale + beta
-        return (outputs, tf.squeeze(mean, axes), tf.squeeze(variance, axes)), gradient
+        moments = [tf.stop_gradient(tf.squeeze(it, axes)) for it in (mean, variance)]
+        return (outputs, *moments), gradient
 
     gamma = tf.ones(channels, inputs.dtype) if gamma is None else gamma
     beta = tf.zeros(channels, inputs.dtype) if beta is None else beta

@@ -8,6 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.runtime.derivatives import derivative
+
 
 def is_sparse(x: Any) -> bool:
     """Whether `x` is a `tf.SparseTensor`."""
@@ -57,6 +59,7 @@ def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
 
     @tf.custom_gradient
     def multiply(values: tf.Tensor, kernel: tf.Tensor) -> Any:
+        @derivative
         def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.IndexedSlices]:
             rows, columns = tf.unstack(x.indices, axis=1)
             used, places = tf.unique(columns)

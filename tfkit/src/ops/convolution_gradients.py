@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.runtime import tensorflow_faults, xla
+from tfkit.src.runtime.derivatives import derivative
 from tfkit.src.runtime.known_rows import has_rows
 from tfkit.src.symbolic.tensors import is_described
 
@@ -51,6 +52,7 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, padding: str) -> tf.Tensor:
 
     @tf.custom_gradient
     def run(images: tf.Tensor, kernel: tf.Tensor) -> Any:
+        @derivative
         def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
             return (
                 _image_gradient(images, kernel, upstream, padding),

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.ops.shaping import static_or_dynamic_shape
+from tfkit.src.runtime.derivatives import derivative
 from tfkit.src.runtime.shared_programs import differing_in_xla
 
 
@@ -36,6 +37,7 @@ def project(
 
     @tf.custom_gradient
     def projected(images: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        @derivative
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
             # TensorFlow's own gradient is that of the inverse map, which differs.
             with tf.GradientTape() as tape:

@@ -10,7 +10,7 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from jax import lax
-from tfkit.src.convert.interpreter import Body, Values
+from tfkit.src.convert.interpreter import Body, Gradient, Values
 from tfkit.src.convert.jax.lists import TensorList
 from tfkit.src.convert.jax.table import FORMULAS, dtype_of
 
@@ -58,6 +58,27 @@ class Jax:
         new = lax.stop_gradient(new)
         return new + (old - lax.stop_gradient(old)) if trained else new
 
+    def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
+        """Returns the values, with a gradient that is written out: in reverse, and not forward."""
+
+        @jax.custom_vjp
+        def same(values: Values, kept: Values) -> Values:
+            return values
+
+        def forward(values: Values, kept: Values) -> Any:
+            return values, (values, kept)
+
+        def backward(residuals: Any, upstream: Values) -> Any:
+            values, kept = residuals
+            found = [
+                None if it is None else jnp.asarray(it, value.dtype)
+                for it, value in zip(gradient(kept, _dense(upstream, values)), values, strict=True)
+            ]
+            return found, jax.tree.map(lambda _: None, kept)
+
+        same.defvjp(forward, backward)
+        return same(values, kept)
+
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop: a `scan`, which has a gradient, if its length is known."""
         first = [self._carried(it) for it in values]
@@ -88,6 +109,14 @@ class Jax:
         return (
             self.array(np.asarray(value)) if isinstance(value, (np.ndarray, np.generic)) else value
         )
+
+
+def _dense(upstream: Values, values: Values) -> Values:
+    """Returns gradients of the dtypes of the values; JAX has none for integers."""
+    return [
+        jnp.zeros_like(value) if it.dtype == jax.dtypes.float0 else it
+        for it, value in zip(upstream, values, strict=True)
+    ]
 
 
 def _like(form: Any, value: Any) -> Any:

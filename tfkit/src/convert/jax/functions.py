@@ -20,7 +20,8 @@ class JaxFunction:
 
     Call arguments:
         params: values of the trained variables by path, as `to_jax` returned them.
-        state: values of all other variables by path.
+        state: values of all other variables by path; also of the trained ones to which a call assigns, which
+            are not read: it is their values after the call that count.
         *inputs: arrays, or nests of them, in the form of the examples.
         training: whether to compute what the layer does in training. Not traced: name it in
             `static_argnames` of `jax.jit`, or choose it outside.
@@ -38,6 +39,7 @@ class JaxFunction:
         self._calls = calls
         self._seeds = calls.seeds()
         self._state = [path for path in calls.variables if path not in set(calls.trained)]
+        self._state += calls.assigned
         self._run = {
             False: Interpreter(calls.by_training[False].graph, framework, calls.layer.name)
         }
@@ -65,7 +67,7 @@ class JaxFunction:
         if bool(training) not in self._run:
             raise self._refusal
         arrays = self._arrays(inputs, keywords)
-        variables = {**self._checked("params", params), **self._checked("state", state)}
+        variables = {**self._checked("state", state), **self._checked("params", params)}
         if seed is not None:
             variables.update(self._seeded(variables, seed))
         results = self._run[bool(training)](arrays, variables)
@@ -77,8 +79,8 @@ class JaxFunction:
     def values(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Returns the present values of the layer's variables as `(params, state)`."""
         values = {path: jnp.asarray(it.numpy()) for path, it in self._calls.variables.items()}
-        trained = {path: values.pop(path) for path in self._calls.trained}
-        return trained, values
+        trained = {path: values[path] for path in self._calls.trained}
+        return trained, {path: values[path] for path in self._state}
 
     def _arrays(self, inputs: Any, keywords: Any) -> list[Any]:
         specs, flat = self._calls.specs(), self._calls.flat((inputs, keywords))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 import jax
 import jax.numpy as jnp
+from tfkit.src.convert import resampling
 
 
 def resized_bilinear(
@@ -25,6 +28,39 @@ def resized_bilinear(
         first = jnp.take(images, low, axis, mode="clip")
         images = first + (jnp.take(images, high, axis, mode="clip") - first) * share
     return images
+
+
+def resized_bicubic(
+    images: Any, size: list[int], *, align_corners: bool, half_pixel_centers: bool
+) -> Any:
+    """Returns images of another size, by cubic interpolation; floats of 32 bits."""
+    weights = [
+        resampling.cubic(old, new, align_corners, half_pixel_centers)
+        for old, new in zip(images.shape[1:3], size, strict=True)
+    ]
+    return _weighted(images, weights)
+
+
+def spanned(
+    images: Any,
+    size: list[int],
+    scale: list[float],
+    translation: list[float],
+    *,
+    kernel_type: str,
+    antialias: bool,
+) -> Any:
+    """Returns images of another size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    weights = [
+        resampling.spanned(old, new, factor, shift, kernel_type, antialias)
+        for old, new, factor, shift in zip(images.shape[1:3], size, scale, translation, strict=True)
+    ]
+    return _weighted(images, weights)
+
+
+def _weighted(images: Any, weights: list[np.ndarray]) -> Any:
+    rows, columns = (jnp.asarray(it, jnp.float32) for it in weights)
+    return jnp.einsum("bhwc,Hh,Ww->bHWc", images.astype(jnp.float32), rows, columns)
 
 
 def resized_nearest(

@@ -144,6 +144,77 @@ def batch_to_space(x: Any, block_shape: list[int], crops: list[list[int]]) -> An
     return x[(slice(None), *cuts)]
 
 
+def depth_to_space(x: Any, *, block_size: int, data_format: str) -> Any:
+    """Returns `x` with blocks of its channels moved into the axes of space."""
+    x = jnp.moveaxis(x, 1, -1) if data_format == "NCHW" else x
+    batch, height, width, channels = x.shape
+    parts = (batch, height, width, block_size, block_size, channels // block_size**2)
+    x = x.reshape(parts).transpose(0, 1, 3, 2, 4, 5)
+    x = x.reshape(batch, height * block_size, width * block_size, parts[-1])
+    return jnp.moveaxis(x, -1, 1) if data_format == "NCHW" else x
+
+
+def space_to_depth(x: Any, *, block_size: int, data_format: str) -> Any:
+    """Returns `x` with blocks of space moved into the channels: the inverse of `depth_to_space`."""
+    x = jnp.moveaxis(x, 1, -1) if data_format == "NCHW" else x
+    batch, height, width, channels = x.shape
+    halves = (height // block_size, block_size, width // block_size, block_size)
+    x = x.reshape(batch, *halves, channels).transpose(0, 1, 3, 2, 4, 5)
+    x = x.reshape(batch, halves[0], halves[2], channels * block_size**2)
+    return jnp.moveaxis(x, -1, 1) if data_format == "NCHW" else x
+
+
+def patches(
+    x: Any, *, ksizes: list[int], strides: list[int], rates: list[int], padding: str
+) -> Any:
+    """Returns the content of each window, along the channels: rows, then columns, then channels."""
+    height, width = ksizes[1:3]
+    found = lax.conv_general_dilated_patches(
+        x,
+        (height, width),
+        strides[1:3],
+        padding,
+        rhs_dilation=rates[1:3],
+        dimension_numbers=_FORMS[4],
+    )  # The channels of `x` vary slowest there.
+    parts = found.reshape(*found.shape[:3], x.shape[-1], height * width)
+    return jnp.moveaxis(parts, -2, -1).reshape(found.shape)
+
+
+def normalized(
+    x: Any,
+    gamma: Any,
+    beta: Any,
+    mean: Any,
+    variance: Any,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> list[Any]:
+    """Returns `x`, normalized for each channel, and the moments, which have no gradient."""
+    first = data_format.startswith("NC")
+    wide = (jnp.moveaxis(x, 1, -1) if first else x).astype(gamma.dtype)
+    moments = [mean, variance]
+    if is_training:
+        axes = tuple(range(wide.ndim - 1))
+        count = np.prod(wide.shape[:-1])
+        mean = jnp.mean(wide, axes)
+        variance = jnp.mean(jnp.square(wide - mean), axes)
+        unbiased = variance * (count / max(count - 1, 1))
+        if exponential_avg_factor == 1:
+            moments = [mean, unbiased]
+        else:
+            moments = [
+                old + (new - old) * exponential_avg_factor
+                for old, new in zip(moments, (mean, unbiased), strict=True)
+            ]
+    y = ((wide - mean) * (lax.rsqrt(variance + epsilon) * gamma) + beta).astype(x.dtype)
+    kept = [lax.stop_gradient(it) for it in (*moments, mean, variance)]
+    return [jnp.moveaxis(y, -1, 1) if first else y, *kept, jnp.zeros((0,), gamma.dtype)]
+
+
 def _inner(values: list[int], data_format: str) -> list[int]:
     return values[2:] if data_format.startswith("NC") else values[1:-1]
 

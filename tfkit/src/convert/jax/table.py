@@ -15,9 +15,18 @@ import numpy as np
 import jax
 import jax.numpy as jnp
 from jax import lax
+from tfkit.src.convert import hashing
 from tfkit.src.convert.host import strided_slice
 from tfkit.src.convert.interpreter import ConversionError
-from tfkit.src.convert.jax import images, lists, matrices, neighbours, philox, recurrence
+from tfkit.src.convert.jax import (
+    gradients,
+    images,
+    lists,
+    matrices,
+    neighbours,
+    philox,
+    recurrence,
+)
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
@@ -31,9 +40,60 @@ def dtype_of(name: Any) -> np.dtype[Any]:
 def _cast(x: Any, *, DstT: str) -> Any:
     if DstT == "bool":
         return x != 0
+    if "float8" in DstT or "float8" in x.dtype.name:  # TensorFlow has no gradient of these.
+        x = lax.stop_gradient(x)
     if jnp.iscomplexobj(x) and not DstT.startswith("complex"):
         x = jnp.real(x)
     return x.astype(dtype_of(DstT))
+
+
+def _root(x: Any) -> Any:
+    """Returns the square root. Its gradient is 0 where that from above is, also at 0, as in TensorFlow."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.sqrt(x)
+    usual = x > 0
+    return jnp.where(usual, jnp.sqrt(jnp.where(usual, x, 1)), _steep(jnp.sqrt, x, ~usual, 1))
+
+
+def _inverse_root(x: Any) -> Any:
+    """Returns the inverse of the square root, with a gradient as that of `_root`."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return lax.rsqrt(x)
+    usual = x > float(jnp.finfo(x.dtype).max) ** (-2 / 3)  # Where the derivative is finite.
+    return jnp.where(usual, lax.rsqrt(jnp.where(usual, x, 1)), _steep(lax.rsqrt, x, ~usual, -1))
+
+
+def _reciprocal(x: Any) -> Any:
+    """Returns the inverse, with a gradient as that of `_root`."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return 1 / x
+    usual = x != 0
+    return jnp.where(usual, 1 / jnp.where(usual, x, 1), _steep(lambda x: 1 / x, x, ~usual, -1))
+
+
+def _steep(function: Callable[[Any], Any], x: Any, chosen: Any, sign: int) -> Any:
+    """Returns a function where its derivative is infinite or, for negative numbers, NaN.
+
+    The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
+    infinity would not.
+    """
+    # Not constants, which XLA would multiply with each other first.
+    large = jnp.where(chosen, jnp.finfo(x.dtype).max, 1).astype(x.dtype)
+    part = jnp.where(chosen & jnp.isfinite(x), x, 0)
+    zero = (part - lax.stop_gradient(part)) * (sign * large) * large
+    return function(lax.stop_gradient(x)) + zero * jnp.where(x < 0, 0, 1).astype(x.dtype)
+
+
+def _absolute(x: Any) -> Any:
+    """Returns absolute values, with a gradient of 0 at 0, where JAX's is 1."""
+    if not jnp.issubdtype(x.dtype, jnp.floating):
+        return jnp.abs(x)
+    return x * lax.stop_gradient(jnp.sign(x))
+
+
+def _selu(x: Any) -> Any:
+    low = gradients.SELU_SLOPE * jnp.expm1(jnp.where(x < 0, x, 0))
+    return jnp.where(x < 0, low, gradients.SELU * x).astype(x.dtype)
 
 
 def _div_no_nan(x: Any, y: Any) -> Any:
@@ -191,6 +251,45 @@ def _one_hot(indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
     return jnp.where(jnp.expand_dims(indices, axis) == places, on, off)
 
 
+def _sorted_segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
+    def joined(x: Any, segment_ids: list[int]) -> Any:
+        count = segment_ids[-1] + 1 if segment_ids else 0
+        result = jnp.full((count, *x.shape[1:]), start(x.dtype), x.dtype)
+        result = getattr(result.at[np.array(segment_ids, int)], method)(x)
+        sizes = np.bincount(np.array(segment_ids, int), minlength=count)
+        shape = [-1] + [1] * (jnp.ndim(x) - 1)
+        # Segments without rows are zero, but for products.
+        empty = sizes.reshape(shape) == 0
+        return result if method == "multiply" else jnp.where(empty, jnp.zeros_like(result), result)
+
+    return joined
+
+
+def _segment_mean(x: Any, segment_ids: list[int]) -> Any:
+    sizes = np.maximum(np.bincount(np.array(segment_ids, int)), 1)
+    total = _sorted_segments("add", lambda dtype: 0)(x, segment_ids)
+    return total / jnp.asarray(sizes.reshape([-1] + [1] * (jnp.ndim(x) - 1)), x.dtype)
+
+
+def _updated(x: Any, update: Any, indices: Any) -> Any:
+    """Returns `x` with a block replaced, which is moved until it fits."""
+    room = np.array(x.shape) - np.array(update.shape)
+    starts = jnp.clip(indices, 0, jnp.asarray(room, indices.dtype))
+    return lax.dynamic_update_slice(x, update.astype(x.dtype), list(starts))
+
+
+def _block(x: Any, begin: Any, shape: list[Any]) -> Any:
+    """Returns a block of `x`, which is moved until it fits."""
+    starts = jnp.asarray(begin)
+    room = np.array(x.shape) - np.array(shape)
+    return lax.dynamic_slice(x, list(jnp.clip(starts, 0, jnp.asarray(room, starts.dtype))), shape)
+
+
+def _bucket(x: Any, *, boundaries: list[float]) -> Any:
+    edges = jnp.asarray(np.array(boundaries, "float32"))
+    return jnp.searchsorted(edges, x.astype(jnp.float32), side="right").astype(jnp.int32)
+
+
 def _segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
     def joined(x: Any, ids: Any, num_segments: Any) -> Any:
         rest = x.shape[jnp.ndim(ids) :]
@@ -215,6 +314,18 @@ def _search(side: str) -> Callable[..., Any]:
         return search(rows, values).astype(dtype_of(out_type))
 
     return places
+
+
+def _in_top(x: Any, y: Any, k: int) -> Any:
+    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    inside = (y >= 0) & (y < x.shape[-1])
+    own = jnp.take_along_axis(x, jnp.where(inside, y, 0)[:, None], -1)
+    return inside & jnp.all(jnp.isfinite(x), -1) & (jnp.sum(x > own, -1) < k)
+
+
+def _lower_upper(x: Any, *, output_idx_type: str) -> list[Any]:
+    factors, _, order = lax.linalg.lu(x)
+    return [factors, order.astype(dtype_of(output_idx_type))]
 
 
 def _top_k(x: Any, k: Any, *, index_type: str) -> list[Any]:
@@ -246,8 +357,9 @@ def _mat_mul(a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     return _turned(a, transpose_a, False) @ _turned(b, transpose_b, False)
 
 
-def _batch_mat_mul(a: Any, b: Any, *, adj_x: bool, adj_y: bool) -> Any:
-    return _turned(a, False, adj_x) @ _turned(b, False, adj_y)
+def _batch_mat_mul(a: Any, b: Any, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Any:
+    a, b = _turned(a, False, adj_x), _turned(b, False, adj_y)
+    return a @ b if Tout is None else jnp.matmul(a, b, preferred_element_type=dtype_of(Tout))
 
 
 def _solve(matrix: Any, right: Any, *, adjoint: bool) -> Any:
@@ -315,7 +427,16 @@ def _cross_entropy(logits: Any, labels: Any) -> list[Any]:
     # Nothing times minus infinity is nothing.
     safe = jnp.where((labels == 0) & jnp.isinf(logs), jnp.zeros_like(logs), logs)
     loss = -jnp.sum(labels * safe, -1)
+    # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1.
+    total = jax.scipy.special.logsumexp(logits, -1)
+    rest = 1 - lax.stop_gradient(jnp.sum(labels, -1))
+    loss += rest * _zero_with_gradient(total)
     return [loss, lax.stop_gradient(jnp.exp(logs) - labels)]
+
+
+def _zero_with_gradient(x: Any) -> Any:
+    """Returns zeros with the gradient of `x`."""
+    return jnp.where(jnp.isfinite(x), x - lax.stop_gradient(x), 0)
 
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> list[Any]:
@@ -335,7 +456,35 @@ def _range(start: Any, limit: Any, delta: Any, *, Tidx: str) -> Any:
     return jnp.arange(start, limit, delta, dtype=dtype_of(Tidx))  # To a size that is a symbol.
 
 
+def _integer_hash(x: Any, *, num_buckets: int) -> Any:
+    """Returns the bucket of each integer, by the hash of its decimal string."""
+    if num_buckets >= 2**31:
+        raise ConversionError(
+            f"JAX has integers of 32 bits, and the hash has {num_buckets} buckets."
+        )
+    digits = 10 if x.dtype.itemsize <= 4 else 19
+    ten = jnp.asarray(10, x.dtype)
+    characters, length = hashing.decimal(
+        x, digits, jnp.where, lambda it: lax.div(it, ten), lambda it: it.astype(jnp.uint32)
+    )
+    high, low = hashing.farmhash(characters, length, jnp.where)
+    limit = jnp.uint32(num_buckets)
+
+    def step(n: Any, rest: Any) -> Any:
+        word, place = jnp.where(n < 32, high, low), jnp.uint32(31) - n % jnp.uint32(32)
+        rest = rest * 2 + ((word >> place) & 1)
+        return jnp.where(rest >= limit, rest - limit, rest)
+
+    rest = lax.fori_loop(jnp.uint32(0), jnp.uint32(64), step, jnp.zeros_like(low))
+    return rest.astype(dtype_of("int64"))
+
+
 def _bitcast(x: Any, *, type: str) -> Any:
+    if dtype_of(type).itemsize != jnp.dtype(type).itemsize:
+        raise ConversionError(
+            f"The call reads bits as {type}, and JAX computes in {dtype_of(type)}. Let it use 64 bits before "
+            "anything else: jax.config.update('jax_enable_x64', True)"
+        )
     return lax.bitcast_convert_type(x, dtype_of(type))
 
 
@@ -383,26 +532,9 @@ def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any
     return drawn.astype(dtype_of(output_dtype))
 
 
-@jax.custom_jvp
-def _without_gradient(values: list[Any]) -> list[Any]:
-    return values
-
-
-@_without_gradient.defjvp
-def _refused_gradient(primals: Any, tangents: Any) -> Any:
-    raise ConversionError(
-        "The call has a part with a gradient of its own (`custom_gradient`), which is a function of "
-        "TensorFlow and is not converted. Outputs can be computed in JAX, gradients cannot."
-    )
-
-
-def _identities(values: list[Any], *, custom_gradient: bool) -> list[Any]:
-    return _without_gradient(values) if custom_gradient else values
-
-
 FORMULAS: dict[str, Callable[..., Any]] = {
     # Numbers
-    "Abs": jnp.abs,
+    "Abs": _absolute,
     "Acos": lambda x: jnp.arccos(x),
     "Acosh": lambda x: jnp.arccosh(x),
     "AddN": lambda values: functools.reduce(lambda a, b: a + b, values),
@@ -413,6 +545,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Atan": lambda x: jnp.arctan(x),
     "Atan2": lambda y, x: jnp.arctan2(y, x),
     "Atanh": lambda x: jnp.arctanh(x),
+    "BesselI0": lambda x: jax.scipy.special.i0(x),
+    "BesselI0e": lambda x: jax.scipy.special.i0e(x),
+    "BesselI1": lambda x: jax.scipy.special.i1(x),
+    "BesselI1e": lambda x: jax.scipy.special.i1e(x),
     "Bitcast": _bitcast,
     "BitwiseAnd": lambda x, y: x & y,
     "BitwiseOr": lambda x, y: x | y,
@@ -439,7 +575,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Greater": lambda x, y: x > y,
     "GreaterEqual": lambda x, y: x >= y,
     "Imag": lambda x: jnp.imag(x),
-    "Inv": lambda x: 1 / x,
+    "Inv": _reciprocal,
     "Invert": lambda x: ~x,
     "IsFinite": lambda x: jnp.isfinite(x),
     "IsInf": lambda x: jnp.isinf(x),
@@ -467,7 +603,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Pow": lambda x, y: jnp.power(x, y),
     "Real": lambda x: jnp.real(x),
     "RealDiv": lambda x, y: x / y,
-    "Reciprocal": lambda x: 1 / x,
+    "Reciprocal": _reciprocal,
     "RightShift": _shift(
         lambda x, y: (
             lax.shift_right_logical(x, y)
@@ -477,13 +613,13 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     ),
     "Rint": lambda x: jnp.round(x),
     "Round": lambda x: jnp.round(x),
-    "Rsqrt": lambda x: lax.rsqrt(x),
+    "Rsqrt": lambda x: _inverse_root(x),
     "Select": _select,
     "SelectV2": lambda condition, x, y: jnp.where(condition, x, y),
     "Sign": lambda x: jnp.sign(x),
     "Sin": lambda x: jnp.sin(x),
     "Sinh": lambda x: jnp.sinh(x),
-    "Sqrt": lambda x: jnp.sqrt(x),
+    "Sqrt": lambda x: _root(x),
     "Square": lambda x: x * x,
     "SquaredDifference": lambda x, y: (x - y) * (x - y),
     "Sub": lambda x, y: x - y,
@@ -510,8 +646,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Prod": _along(jnp.prod),
     "Sum": _along(jnp.sum),
     "TopKV2": _top_k,
+    "InTopKV2": _in_top,
     # Shapes and places
     "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
+    "Bucketize": _bucket,
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),
     "DenseBincount": _bin_count,
     "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
@@ -522,7 +660,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "GatherV2": _gather,
     "Identity": lambda x: x,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
-    "IdentityN": _identities,
+    "IdentityN": lambda values: values,
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
     ),
@@ -540,6 +678,11 @@ FORMULAS: dict[str, Callable[..., Any]] = {
         x, size, tuple(axis) if isinstance(axis, list) else axis
     ),
     "ScatterNd": _scatter,
+    "SegmentMax": _sorted_segments("max", _least),
+    "SegmentMean": _segment_mean,
+    "SegmentMin": _sorted_segments("min", _greatest),
+    "SegmentProd": _sorted_segments("multiply", lambda dtype: 1),
+    "SegmentSum": _sorted_segments("add", lambda dtype: 0),
     "Slice": _slice,
     "Split": _split,
     "SplitV": _split_at,
@@ -558,6 +701,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "UnsortedSegmentProd": _segments("multiply", lambda dtype: 1),
     "UnsortedSegmentSum": _segments("add", lambda dtype: 0),
     "UpperBound": _search("right"),
+    "XlaDynamicSlice": _block,
+    "XlaDynamicUpdateSlice": _updated,
     # Lists
     "TensorListFromTensor": lists.from_tensor,
     "TensorListGetItem": lists.get_item,
@@ -581,6 +726,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "IFFT3D": _fourier(jnp.fft.ifftn, 3),
     "IRFFT": _inverse_real_fourier,
     "IRFFT2D": _inverse_real_fourier,
+    "Lu": _lower_upper,
     "LogMatrixDeterminant": lambda x: list(jnp.linalg.slogdet(x)),
     "MatMul": _mat_mul,
     "MatrixBandPart": _band,
@@ -603,35 +749,42 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "AvgPool3D": neighbours.average_pool,
     "BatchToSpaceND": neighbours.batch_to_space,
     "BiasAdd": _bias_add,
+    "IntegerHash": _integer_hash,
     "LSTM": recurrence.lstm,  # Of several operations: the loop over time.
     "Conv2D": neighbours.convolution,
     "Conv2DBackpropInput": neighbours.transposed_convolution,
     "Conv3D": neighbours.convolution,
     "Conv3DBackpropInputV2": neighbours.transposed_convolution,
     "DepthwiseConv2dNative": neighbours.depthwise_convolution,
-    "Elu": lambda x: jax.nn.elu(x),
+    "DepthToSpace": neighbours.depth_to_space,
+    "Elu": lambda x: jnp.where(x < 0, jnp.expm1(jnp.where(x < 0, x, 0)), x),
+    "ExtractImagePatches": neighbours.patches,
+    "FusedBatchNormV3": neighbours.normalized,
     "LeakyRelu": lambda x, *, alpha: jnp.where(x > 0, x, x * alpha),
     "LogSoftmax": lambda x: jax.nn.log_softmax(x),
     "MaxPool": neighbours.max_pool,
     "MaxPool3D": neighbours.max_pool,
     "PreventGradient": lambda x: lax.stop_gradient(x),
     "Relu": lambda x: jax.nn.relu(x),
-    "Relu6": lambda x: jnp.where(x < 6, jax.nn.relu(x), 6).astype(x.dtype),
-    "Selu": lambda x: jax.nn.selu(x),
+    "Relu6": lambda x: jnp.where(x >= 6, 6, jax.nn.relu(x)).astype(x.dtype),
+    "Selu": _selu,
     "Sigmoid": lambda x: jax.nn.sigmoid(x),
     "Softmax": lambda x: jax.nn.softmax(x),
     "SoftmaxCrossEntropyWithLogits": _cross_entropy,
     "Softplus": lambda x: jax.nn.softplus(x),
     "Softsign": lambda x: jax.nn.soft_sign(x),
     "SpaceToBatchND": neighbours.space_to_batch,
+    "SpaceToDepth": neighbours.space_to_depth,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,
     "StopGradient": lambda x: lax.stop_gradient(x),
     # Images
     "HSVToRGB": images.hsv_to_rgb,
     "ImageProjectiveTransformV3": images.projected,
     "RGBToHSV": images.rgb_to_hsv,
+    "ResizeBicubic": images.resized_bicubic,
     "ResizeBilinear": images.resized_bilinear,
     "ResizeNearestNeighbor": images.resized_nearest,
+    "ScaleAndTranslate": images.spanned,
     # Random numbers
     "StatelessMultinomial": _categorical,
     "StatelessRandomGammaV3": _gamma,
@@ -641,4 +794,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "StatelessRandomUniformIntV2": _integers,
     "StatelessRandomUniformV2": _uniform,
     "StatelessTruncatedNormalV2": _truncated_normal,
+    # Gradients
+    **gradients.GRADIENTS,
 }

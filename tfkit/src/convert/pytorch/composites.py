@@ -85,33 +85,3 @@ def lstm(
         x, (h[None], c[None]), weights, True, 1, 0.0, torch.is_grad_enabled(), False, False
     )
     return [h[0], c[0], lists.of(outputs)]
-
-
-# --- Gradients that a user wrote ----------------------------------------------------------------------
-
-
-def identities(values: list[Tensor], *, custom_gradient: bool) -> list[Tensor]:
-    """Returns the values; those with a gradient of their own refuse to be differentiated."""
-    if not custom_gradient or torch.compiler.is_exporting():
-        return values
-    return [_without_gradient(it) if it.is_floating_point() else it for it in values]
-
-
-@torch.library.custom_op("tfkit::without_gradient", mutates_args=())
-def _without_gradient(x: Tensor) -> Tensor:
-    return x.clone()
-
-
-@_without_gradient.register_fake
-def _form(x: Tensor) -> Tensor:
-    return torch.empty_like(x)
-
-
-def _refused(context: Any, gradient: Tensor) -> Tensor:
-    raise NotImplementedError(
-        "The call has a part with a gradient of its own (`custom_gradient`), which is a function of "
-        "TensorFlow and is not converted. Outputs can be computed in PyTorch, gradients cannot."
-    )
-
-
-_without_gradient.register_autograd(_refused)

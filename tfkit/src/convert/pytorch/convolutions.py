@@ -238,3 +238,93 @@ def batch_to_space(x: Tensor, block_shape: list[int], crops: Any) -> Tensor:
     x = x.reshape(x.shape[0], *merged, *x.shape[2 * count + 1 :])
     rest = [(0, 0)] * (x.ndim - 1 - count)
     return padded(x, [*((-before, -after) for before, after in crops), *rest])
+
+
+def depth_to_space(x: Tensor, *, block_size: int, data_format: str) -> Tensor:
+    """Returns a tensor with blocks of its channels moved into the axes of space."""
+    x = x.movedim(1, -1) if data_format == "NCHW" else x
+    batch, height, width, channels = x.shape
+    x = x.reshape(batch, height, width, block_size, block_size, channels // block_size**2)
+    x = x.permute(0, 1, 3, 2, 4, 5).reshape(batch, height * block_size, width * block_size, -1)
+    return x.movedim(-1, 1) if data_format == "NCHW" else x
+
+
+def space_to_depth(x: Tensor, *, block_size: int, data_format: str) -> Tensor:
+    """Returns a tensor with blocks of space moved into the channels: the inverse of `depth_to_space`."""
+    x = x.movedim(1, -1) if data_format == "NCHW" else x
+    batch, height, width, channels = x.shape
+    rows, columns = height // block_size, width // block_size
+    x = x.reshape(batch, rows, block_size, columns, block_size, channels)
+    x = x.permute(0, 1, 3, 2, 4, 5).reshape(batch, rows, columns, channels * block_size**2)
+    return x.movedim(-1, 1) if data_format == "NCHW" else x
+
+
+def patches(x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
+    """Returns the content of each window, along the channels: rows, then columns, then channels."""
+    kernel, steps, spread = (list(it[1:3]) for it in (ksizes, strides, rates))
+    x = x.movedim(-1, 1)
+    pairs = _padding(padding, None, "NHWC", x.shape[2:], kernel, steps, spread)
+    x = padded(x, pairs)
+    for axis, (width, step, rate) in enumerate(zip(kernel, steps, spread, strict=True)):
+        count = (x.shape[2 + axis] - (width - 1) * rate - 1) // step + 1
+        starts = torch.arange(count, device=x.device)[:, None] * step
+        places = (starts + torch.arange(width, device=x.device) * rate).reshape(-1)
+        x = x.index_select(2 + axis, places)
+    batch, channels, rows, columns = x.shape
+    x = x.reshape(batch, channels, rows // kernel[0], kernel[0], columns // kernel[1], kernel[1])
+    return x.permute(0, 2, 4, 3, 5, 1).flatten(3)
+
+
+def normalized(
+    x: Tensor,
+    gamma: Tensor,
+    beta: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    *,
+    epsilon: float,
+    exponential_avg_factor: float,
+    data_format: str,
+    is_training: bool,
+) -> list[Tensor]:
+    """Returns a tensor, normalized for each channel, and the moments, which have no gradient."""
+    first = data_format.startswith("NC")
+    wide = (x.movedim(1, -1) if first else x).to(gamma.dtype)
+    moments = [mean, variance]
+    if is_training:
+        axes = list(range(wide.ndim - 1))
+        count = wide[..., 0].numel()
+        mean = wide.mean(axes)
+        variance = torch.square(wide - mean).mean(axes)
+        unbiased = variance * (count / max(count - 1, 1))
+        if exponential_avg_factor == 1:
+            moments = [mean, unbiased]
+        else:
+            moments = [
+                old + (new - old) * exponential_avg_factor
+                for old, new in zip(moments, (mean, unbiased), strict=True)
+            ]
+    y = ((wide - mean) * (torch.rsqrt(variance + epsilon) * gamma) + beta).to(x.dtype)
+    kept = [it.detach() for it in (*moments, mean, variance)]
+    return [y.movedim(-1, 1) if first else y, *kept, gamma.new_zeros(0)]
+
+
+def taken(x: Tensor, index: Any) -> Tensor:
+    """Returns `x[index]`, for an index of NumPy, which may have negative steps."""
+    index = list(index)
+    consumed = sum(item is not None and item is not Ellipsis for item in index)
+    flips, axis = [], 0
+    for place, item in enumerate(index):
+        if item is Ellipsis:
+            axis += x.ndim - consumed
+        elif item is not None:
+            if isinstance(item, slice) and item.step == 1:
+                index[place] = slice(item.start, item.stop)
+            elif isinstance(item, slice) and item.step < 0:
+                # PyTorch has no negative steps: the same elements of the mirrored axis.
+                first, last, step = item.indices(x.shape[axis])
+                size = x.shape[axis]
+                flips.append(axis)
+                index[place] = slice(size - 1 - first, size - 1 - last, -step)
+            axis += 1
+    return (x.flip(flips) if flips else x)[tuple(index)]

@@ -48,7 +48,9 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
     """Returns a tensor as an array of a dtype of TensorFlow's."""
     tensor = tensor.detach().cpu()
     if dtype == "bfloat16":
-        return tensor.view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
+        return tensor.contiguous().view(torch.int16).numpy().view(tf.bfloat16.as_numpy_dtype)
+    if dtype.startswith("float8"):
+        return tensor.contiguous().view(torch.uint8).numpy().view(tf.as_dtype(dtype).as_numpy_dtype)
     return tensor.numpy().astype(dtype, copy=False)
 
 

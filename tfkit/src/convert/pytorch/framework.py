@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch._guards import detect_fake_mode
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.utils._python_dispatch import _disable_current_modes  # Private, seen in PyTorch 2.13.
 
 from tfkit.src.convert import host
-from tfkit.src.convert.interpreter import Body, Values
+from tfkit.src.convert.interpreter import Body, Gradient, Values
 from tfkit.src.convert.pytorch.dtypes import fresh, tensor_of
 from tfkit.src.convert.pytorch.table import FORMULAS
 
@@ -63,6 +64,16 @@ class Pytorch:
         new = new.detach()
         return new + (old - old.detach()) if old.requires_grad else new
 
+    def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
+        """Returns the values, with a gradient that is written out."""
+        if torch.compiler.is_exporting() or not torch.is_grad_enabled():
+            return values
+        if get_proxy_mode() is not None and not torch.compiler.is_compiling():
+            # A graph that is recorded below autograd has no place for it.
+            raise RuntimeError("a gradient is a function of its own")
+        results = _Same.apply(gradient, len(values), *values, *kept)
+        return list(results)
+
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
         """Returns the values after a loop; one whose length is known is written out in a graph."""
         while bool(test(values)[0]):
@@ -73,3 +84,28 @@ class Pytorch:
         """Returns the results of one of several functions."""
         place = int(index)
         return branches[place if 0 <= place < len(branches) else -1](values)
+
+
+class _Same(torch.autograd.Function):
+    """Values, with a gradient that is a function."""
+
+    @staticmethod
+    def forward(context: Any, gradient: Gradient, count: int, *tensors: Any) -> Any:
+        """Returns the values; keeps what the gradient needs."""
+        context.gradient, context.count = gradient, count
+        context.save_for_backward(*tensors)
+        return tuple(it.view_as(it) for it in tensors[:count])
+
+    @staticmethod
+    def backward(context: Any, *upstream: Any) -> Any:
+        """Returns a gradient for each argument, or `None`."""
+        tensors, count = context.saved_tensors, context.count
+        given = [
+            torch.zeros_like(it) if g is None else g
+            for it, g in zip(tensors[:count], upstream, strict=True)
+        ]
+        found = context.gradient(list(tensors[count:]), given)
+        found = [
+            it if x.is_floating_point() else None for it, x in zip(found, tensors, strict=False)
+        ]
+        return (None, None, *found, *[None] * (len(tensors) - count))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import torch
 from torch import Tensor
+
+from tfkit.src.convert import resampling
 
 
 def resized_nearest(
@@ -23,67 +23,53 @@ def resized_nearest(
 def resized_bilinear(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of another size, by linear interpolation."""
-    return _resized(x, size, "bilinear", align_corners, half_pixel_centers)
+    """Returns images of another size, by linear interpolation; floats of 32 bits."""
+    weights = [
+        resampling.linear(old, new, align_corners, half_pixel_centers)
+        for old, new in zip(x.shape[1:3], size, strict=True)
+    ]
+    return _weighted(x, weights)
 
 
 def resized_bicubic(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of another size, by cubic interpolation."""
-    return _resized(x, size, "bicubic", align_corners, half_pixel_centers)
-
-
-def _resized(x: Tensor, size: list[int], kind: str, align: bool, half: bool) -> Tensor:
-    """Returns images of another size, by a matrix for rows and one for columns."""
-    wide = x if x.is_floating_point() else x.to(torch.float32)
-    rows, columns = (
-        torch.as_tensor(_weights(old, new, kind, align, half), dtype=wide.dtype, device=x.device)
+    """Returns images of another size, by cubic interpolation; floats of 32 bits."""
+    weights = [
+        resampling.cubic(old, new, align_corners, half_pixel_centers)
         for old, new in zip(x.shape[1:3], size, strict=True)
-    )
-    return torch.einsum("bhwc,Hh,Ww->bHWc", wide, rows, columns)
+    ]
+    return _weighted(x, weights)
 
 
-def _positions(old: int, new: int, align: bool, half: bool) -> np.ndarray:
-    scale = (old - 1) / (new - 1) if align and new > 1 else old / new
-    places = np.arange(new)
-    return ((places + 0.5) * scale - 0.5) if half else places * scale
+def spanned(
+    x: Tensor,
+    size: list[int],
+    scale: list[float],
+    translation: list[float],
+    *,
+    kernel_type: str,
+    antialias: bool,
+) -> Tensor:
+    """Returns images of another size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    weights = [
+        resampling.spanned(old, new, factor, shift, kernel_type, antialias)
+        for old, new, factor, shift in zip(x.shape[1:3], size, scale, translation, strict=True)
+    ]
+    return _weighted(x, weights)
+
+
+def _weighted(x: Tensor, weights: list[np.ndarray]) -> Tensor:
+    """Returns images of another size, by a matrix for rows and one for columns."""
+    rows, columns = (torch.as_tensor(it, dtype=torch.float32, device=x.device) for it in weights)
+    return torch.einsum("bhwc,Hh,Ww->bHWc", x.to(torch.float32), rows, columns)
 
 
 def _nearest(old: int, new: int, align: bool, half: bool) -> np.ndarray:
-    scale = (old - 1) / (new - 1) if align and new > 1 else old / new
-    places = (np.arange(new) + (0.5 if half else 0.0)).astype("float32") * np.float32(scale)
+    scale = resampling.scale_of(old, new, align)
+    places = (np.arange(new) + (0.5 if half else 0.0)).astype("float32") * scale
     chosen = np.floor(places + 0.5) if align else np.floor(places)
     return np.clip(chosen, 0, old - 1).astype("int64")
-
-
-def _weights(old: int, new: int, kind: str, align: bool, half: bool) -> np.ndarray:
-    """Returns the weight of each old position for each new one."""
-    positions = _positions(old, new, align, half)
-    weights = np.zeros((new, old))
-    for place, position in enumerate(positions):
-        first = math.floor(position)
-        if kind == "bilinear":
-            taps = {first: 1 - (position - first), first + 1: position - first}
-        else:  # Keys's kernel; of the positions outside none counts if pixels have half centers.
-            taps = {
-                at: _keys(position - at, -0.5 if half else -0.75)
-                for at in range(first - 1, first + 3)
-            }
-            if half:
-                taps = {at: weight for at, weight in taps.items() if 0 <= at < old}
-                total = sum(taps.values())
-                taps = {at: weight / total for at, weight in taps.items()}
-        for at, weight in taps.items():
-            weights[place, min(max(at, 0), old - 1)] += weight
-    return weights  # fmt: skip
-
-
-def _keys(x: float, a: float) -> float:
-    x = abs(x)
-    if x <= 1:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
-    return (((x - 5) * x + 8) * x - 4) * a if x < 2 else 0.0
 
 
 def projected(

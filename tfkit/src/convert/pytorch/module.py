@@ -35,7 +35,11 @@ def convert(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]
 
 def _without_torch(example: Any) -> Any:
     return tf.nest.map_structure(
-        lambda leaf: leaf.detach().cpu().numpy() if isinstance(leaf, torch.Tensor) else leaf,
+        lambda leaf: (
+            array_of(leaf, str(leaf.dtype).removeprefix("torch."))
+            if isinstance(leaf, torch.Tensor)
+            else leaf
+        ),
         example,
     )
 
@@ -116,6 +120,11 @@ class TorchModule(torch.nn.Module):
         flat = self._flat((inputs, keywords))
         mode = self.training
         state = [_value(*place) for place in self._places.values()]
+        if self._changed[mode] and torch.is_grad_enabled():
+            # They are changed in place below, and a gradient may need their values of before.
+            assigned = set(self._changed[mode])
+            pairs = zip(self._places, state, strict=True)
+            state = [it.clone() if path in assigned else it for path, it in pairs]
         if torch.compiler.is_exporting():
             found = self._interpreted(mode, state, flat)
         elif torch.compiler.is_compiling():
@@ -193,6 +202,7 @@ class TorchModule(torch.nn.Module):
         (layer,) = self._layer
         variables = tracking.named_state(layer)
         values = {path: _value(*place) for path, place in self._places.items()}
+        values = {path: it for path, it in values.items() if not path.startswith("other/")}
         wrong = sorted(variables.keys() ^ values.keys())
         wrong += [
             path

@@ -11,16 +11,20 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
+from tfkit.src.convert import hashing
 from tfkit.src.convert.host import index_of
+from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.convert.pytorch import (
     composites,
     convolutions,
     einsum,
+    gradients,
     images,
     lists,
     matrices,
@@ -113,23 +117,7 @@ def _strided_slice(
     shrink_axis_mask: int,
 ) -> Tensor:
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    index = list(index_of(begin, end, strides, *masks))
-    consumed = sum(item is not None and item is not Ellipsis for item in index)
-    flips, axis = [], 0
-    for place, item in enumerate(index):
-        if item is Ellipsis:
-            axis += x.ndim - consumed
-        elif item is not None:
-            if isinstance(item, slice) and item.step == 1:
-                index[place] = slice(item.start, item.stop)
-            elif isinstance(item, slice) and item.step < 0:
-                # PyTorch has no negative steps: the same elements of the mirrored axis.
-                first, last, step = item.indices(x.shape[axis])
-                size = x.shape[axis]
-                flips.append(axis)
-                index[place] = slice(size - 1 - first, size - 1 - last, -step)
-            axis += 1
-    return (x.flip(flips) if flips else x)[tuple(index)]
+    return convolutions.taken(x, index_of(begin, end, strides, *masks))
 
 
 def _slice(x: Tensor, begin: Any, size: list[Any]) -> Tensor:
@@ -146,12 +134,12 @@ def _gather(x: Tensor, indices: Tensor, axis: Any, *, batch_dims: int | None) ->
     batch, axis = batch_dims or 0, axis % x.ndim
     if batch == 0:
         y = x.index_select(axis, indices.reshape(-1).to(torch.int64))
-        return y.reshape(*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+        return y.reshape([*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]])
     x = x.movedim(axis, batch)
-    flat = indices.flatten(batch).to(torch.int64)
+    flat = indices.reshape([*indices.shape[:batch], -1]).to(torch.int64)
     rest = x.shape[batch + 1 :]
     places = flat.reshape(*flat.shape, *[1] * len(rest)).expand(*flat.shape, *rest)
-    y = x.gather(batch, places).reshape(*indices.shape, *rest)
+    y = x.gather(batch, places).reshape([*indices.shape, *rest])
     inner = indices.ndim - batch
     return y.movedim(tuple(range(batch, batch + inner)), tuple(range(axis, axis + inner)))
 
@@ -254,8 +242,9 @@ def _matmul(x: Tensor, y: Tensor, *, transpose_a: bool, transpose_b: bool) -> Te
     return (x.mT if transpose_a else x) @ (y.mT if transpose_b else y)
 
 
-def _batch_matmul(x: Tensor, y: Tensor, *, adj_x: bool, adj_y: bool) -> Tensor:
-    return (x.mH if adj_x else x) @ (y.mH if adj_y else y)
+def _batch_matmul(x: Tensor, y: Tensor, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Tensor:
+    wanted = dtype_of(Tout) if Tout else x.dtype
+    return (x.mH if adj_x else x).to(wanted) @ (y.mH if adj_y else y).to(wanted)
 
 
 def _solve(x: Tensor, y: Tensor, *, adjoint: bool) -> Tensor:
@@ -278,14 +267,175 @@ def _sparse_cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
 
 
 def _cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
+    logits, labels = torch.broadcast_tensors(logits, labels)
     logs = F.log_softmax(logits, -1)
-    return [-(labels * logs).sum(-1), logs.exp() - labels]
+    loss = -torch.where((labels == 0) & logs.isinf(), 0, labels * logs).sum(-1)
+    # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1: zeros that have it.
+    total = logits.logsumexp(-1)
+    total = torch.where(total.isfinite(), total, 0)
+    loss = loss + (1 - labels.sum(-1).detach()) * (total - total.detach())
+    return [loss, (logs.exp() - labels).detach()]
 
 
 def _top_k(x: Tensor, k: Any, *, index_type: str | None) -> list[Tensor]:
     """Returns the largest elements and their places; of equal ones the first, unlike `torch.topk`."""
     values, indices = x.sort(dim=-1, descending=True, stable=True)
     return [values[..., :k], indices[..., :k].to(dtype_of(index_type or "int32"))]
+
+
+def _root(x: Tensor) -> Tensor:
+    """Returns the square root. Its gradient is 0 where that from above is, also at 0, as in TensorFlow."""
+    if not x.is_floating_point() or not torch.is_grad_enabled():
+        return torch.sqrt(x)
+    usual = x > 0
+    return torch.where(usual, torch.where(usual, x, 1).sqrt(), _steep(torch.sqrt, x, ~usual, 1))
+
+
+def _inverse_root(x: Tensor) -> Tensor:
+    """Returns the inverse of the square root, with a gradient as that of `_root`."""
+    if not x.is_floating_point() or not torch.is_grad_enabled():
+        return torch.rsqrt(x)
+    usual = x > _limits(x.dtype).max ** (-2 / 3)  # Where the derivative is finite.
+    return torch.where(usual, torch.where(usual, x, 1).rsqrt(), _steep(torch.rsqrt, x, ~usual, -1))
+
+
+def _reciprocal(x: Tensor) -> Tensor:
+    """Returns the inverse, with a gradient as that of `_root`."""
+    if not x.is_floating_point() or not torch.is_grad_enabled():
+        return torch.reciprocal(x)
+    usual = x != 0
+    inverse = torch.where(usual, x, 1).reciprocal()
+    return torch.where(usual, inverse, _steep(torch.reciprocal, x, ~usual, -1))
+
+
+def _selu(x: Tensor) -> Tensor:
+    low = gradients.SELU_SLOPE * torch.expm1(torch.where(x < 0, x, 0))
+    return torch.where(x < 0, low, gradients.SELU * x)
+
+
+def _times_safely(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
+    def product(x: Tensor, y: Tensor) -> Tensor:
+        """Returns `x * function(y)`, which is 0 where `x` is, as its gradients are."""
+        zero = x == 0
+        return torch.where(zero, 0, x * function(torch.where(zero, 1, y))).to(x.dtype)
+
+    return product
+
+
+def _steep(function: Callable[[Tensor], Tensor], x: Tensor, chosen: Tensor, sign: int) -> Tensor:
+    """Returns a function where its derivative is infinite or, for negative numbers, NaN.
+
+    The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
+    infinity would not.
+    """
+    largest = _limits(x.dtype).max
+    part = torch.where(chosen & x.isfinite(), x, 0)
+    zero = (part - part.detach()) * (sign * largest) * largest
+    return function(x.detach()) + zero * (x >= 0).to(x.dtype)
+
+
+def _sorted_segments(method: str, first: Callable[[Any], Any]) -> Callable[..., Tensor]:
+    def formula(x: Tensor, segment_ids: list[int]) -> Tensor:
+        """Returns one row for each segment; those without rows are zero, but for products."""
+        count = segment_ids[-1] + 1 if segment_ids else 0
+        ids = torch.tensor(segment_ids, dtype=torch.int64, device=x.device)
+        if method == "sum":
+            return x.new_zeros([count, *x.shape[1:]]).index_add(0, ids, x)
+        rows = ids.reshape(-1, *[1] * (x.ndim - 1)).expand(x.shape)
+        start = x.new_full([count, *x.shape[1:]], first(x.dtype))
+        result = start.scatter_reduce(0, rows, x, method)
+        if method == "prod":
+            return result
+        used = torch.zeros(count, dtype=torch.bool, device=x.device).index_fill(0, ids, True)
+        return torch.where(used.reshape(-1, *[1] * (x.ndim - 1)), result, 0).to(x.dtype)
+
+    return formula
+
+
+def _segment_mean(x: Tensor, segment_ids: list[int]) -> Tensor:
+    total = _sorted_segments("sum", lambda dtype: 0)(x, segment_ids)
+    sizes = torch.tensor(np.bincount(np.array(segment_ids, int)), device=x.device).clamp(min=1)
+    return total / sizes.reshape(-1, *[1] * (x.ndim - 1)).to(x.dtype)
+
+
+def _block_places(x: Tensor, starts: Any, shape: Any) -> list[Tensor]:
+    """Returns indices of a block of `x`, which is moved until it fits, for each axis."""
+    starts = torch.as_tensor(starts, device=x.device)
+    places = []
+    for axis, (size, width) in enumerate(zip(x.shape, shape, strict=True)):
+        first = starts[axis].clamp(0, size - width)
+        places.append(
+            (first + torch.arange(width, device=x.device)).reshape(-1, *[1] * (x.ndim - 1 - axis))
+        )
+    return places
+
+
+def _block(x: Tensor, begin: Any, shape: list[Any]) -> Tensor:
+    return x[tuple(_block_places(x, begin, shape))] if x.ndim else x
+
+
+def _updated(x: Tensor, update: Tensor, indices: Tensor) -> Tensor:
+    update = update.to(x.dtype)
+    if not x.ndim:
+        return update
+    return x.index_put(tuple(_block_places(x, indices, update.shape)), update)
+
+
+def _bucket(x: Tensor, *, boundaries: list[float]) -> Tensor:
+    edges = torch.tensor(np.array(boundaries, "float32"), device=x.device)
+    return torch.searchsorted(edges, x.float().contiguous(), right=True).to(torch.int32)
+
+
+def _extreme_places(method: str) -> Callable[..., Tensor]:
+    def formula(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
+        """Returns `x` with the larger or smaller elements of it and all updates for a place."""
+        depth, rest = indices.shape[-1], x.shape[indices.shape[-1] :]
+        sizes = torch.tensor(x.shape[:depth], device=x.device)
+        strides = sizes.flip(0).cumprod(0).flip(0) // sizes
+        flat = (indices.reshape(-1, depth).to(torch.int64) * strides).sum(-1)
+        rows = updates.reshape(flat.shape[0], -1)
+        table = x.reshape(math.prod(x.shape[:depth]), -1)
+        found = table.scatter_reduce(0, flat[:, None].expand(rows.shape), rows, method)
+        return found.reshape(*x.shape[:depth], *rest)
+
+    return formula
+
+
+def _unique(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns values, positions and counts in the order in which values come first."""
+    if get_proxy_mode() is not None:
+        raise RuntimeError("how many values there are depends on values")
+    values, places, counts = torch.unique(x, return_inverse=True, return_counts=True)
+    numbers = torch.arange(len(x), device=x.device)
+    firsts = torch.full((len(values),), len(x), device=x.device)
+    order = firsts.scatter_reduce(0, places, numbers, "amin").argsort()
+    return values[order], order.argsort()[places], counts[order]
+
+
+def _counted(x: Tensor, axis: Any, *, out_idx: str) -> list[Tensor]:
+    if x.ndim != 1:
+        raise ConversionError("Distinct rows, in contrast to numbers, have no formula in PyTorch.")
+    values, places, counts = _unique(x)
+    return [values, places.to(dtype_of(out_idx)), counts.to(dtype_of(out_idx))]
+
+
+def _in_top(x: Tensor, y: Tensor, k: int) -> Tensor:
+    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    places = y.to(torch.int64)
+    inside = (places >= 0) & (places < x.shape[-1])
+    own = x.gather(-1, torch.where(inside, places, 0)[:, None])
+    return inside & x.isfinite().all(-1) & ((x > own).sum(-1) < k)
+
+
+def _lower_upper(x: Tensor, *, output_idx_type: str) -> list[Tensor]:
+    factors, pivots = torch.linalg.lu_factor(x)
+    order = torch.lu_unpack(factors, pivots, unpack_data=False)[0].argmax(-2)
+    return [factors, order.to(dtype_of(output_idx_type))]
+
+
+def _distinct(x: Tensor, *, out_idx: str) -> list[Tensor]:
+    values, places, _ = _unique(x)
+    return [values, places.to(dtype_of(out_idx))]
 
 
 def _divided(x: Tensor, y: Tensor) -> Tensor:
@@ -295,6 +445,8 @@ def _divided(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _cast(x: Tensor, *, SrcT: str, DstT: str) -> Tensor:
+    if "float8" in SrcT or "float8" in DstT:  # TensorFlow has no gradient of these.
+        return x.detach().to(dtype_of(DstT))
     if DstT in ("uint32", "uint16"):
         return wrapped(x.to(torch.int64), DstT).to(dtype_of(DstT))
     if SrcT == "uint32" and DstT == "int32":
@@ -309,12 +461,29 @@ def _signed(x: Tensor) -> Tensor:
     return (((x + 2**31) & WORD) - 2**31).to(torch.int32)
 
 
+def _integer_hash(x: Tensor, *, num_buckets: int) -> Tensor:
+    """Returns the bucket of each integer, by the hash of its decimal string."""
+    characters, length = hashing.decimal(
+        x.to(torch.int64),
+        19,
+        torch.where,
+        lambda it: torch.div(it, 10, rounding_mode="trunc"),
+        lambda it: it & WORD,
+    )
+    high, low = hashing.farmhash(characters, length, torch.where)
+    return ((high % num_buckets) * (2**32 % num_buckets) + low % num_buckets) % num_buckets
+
+
 def _bitcast(x: Tensor, *, T: str, type: str) -> Tensor:
     if T == "uint32":
         x = _signed(x)
     if type == "uint32":
         return x.view(torch.int32).to(torch.int64) & WORD
-    return x.view(dtype_of(type))
+    wanted = dtype_of(type)
+    if wanted.itemsize < x.dtype.itemsize:
+        x = x[..., None]
+    y = x.detach().view(wanted)
+    return y[..., 0] if wanted.itemsize > x.dtype.itemsize else y
 
 
 def _right_shift(x: Tensor, y: Tensor, *, T: str) -> Tensor:
@@ -361,6 +530,13 @@ def _normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -
     angle = 2.0 * math.pi * pairs[:, 1]
     both = torch.stack([radius * torch.sin(angle), radius * torch.cos(angle)], 1)
     return both.reshape(-1)[:count].reshape(shape).to(dtype_of(dtype))
+
+
+def _truncated_normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
+    """Returns normal numbers between -2 and 2: different ones than TensorFlow's, of the same distribution."""
+    inside = math.erf(math.sqrt(2.0))
+    drawn = philox.unit(math.prod(shape), key, counter, torch.float32) * (2 * inside) - inside
+    return (math.sqrt(2.0) * torch.erfinv(drawn)).to(dtype_of(dtype)).reshape(shape)
 
 
 def _random_bits(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
@@ -429,6 +605,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Transpose": _transposed,
     "BroadcastTo": lambda x, shape: x.expand(shape),
     "Fill": _filled,
+    "Empty": lambda shape, *, dtype: torch.zeros(shape, dtype=dtype_of(dtype)),
     "Tile": lambda x, multiples: x.repeat(multiples) if x.ndim else x,
     "Pack": lambda values, *, axis: torch.stack(values, axis),
     "Unpack": lambda x, *, axis: list(x.unbind(axis)),
@@ -443,11 +620,23 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ScatterNd": _scatter_nd,
     "TensorScatterUpdate": lambda x, indices, y: x.index_put(_places(indices), y),
     "TensorScatterAdd": lambda x, indices, y: x.index_put(_places(indices), y, accumulate=True),
+    "TensorScatterMax": _extreme_places("amax"),
+    "TensorScatterMin": _extreme_places("amin"),
     "TensorScatterSub": lambda x, indices, y: x.index_put(_places(indices), -y, accumulate=True),
     "UnsortedSegmentSum": _segment_sum,
     "UnsortedSegmentMax": _segments("amax", lambda dtype: _limits(dtype).min),
     "UnsortedSegmentMin": _segments("amin", lambda dtype: _limits(dtype).max),
     "UnsortedSegmentProd": _segments("prod", lambda dtype: 1),
+    "SegmentMax": _sorted_segments("amax", lambda dtype: _limits(dtype).min),
+    "SegmentMean": _segment_mean,
+    "SegmentMin": _sorted_segments("amin", lambda dtype: _limits(dtype).max),
+    "SegmentProd": _sorted_segments("prod", lambda dtype: 1),
+    "SegmentSum": _sorted_segments("sum", lambda dtype: 0),
+    "Bucketize": _bucket,
+    "Unique": _distinct,
+    "UniqueWithCountsV2": _counted,
+    "XlaDynamicSlice": _block,
+    "XlaDynamicUpdateSlice": _updated,
     "InvertPermutation": lambda x: x.argsort().to(x.dtype),
     "DenseBincount": _bin_count,
     "ReverseV2": lambda x, axis: x.flip(_axes(axis, x)),
@@ -456,6 +645,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "PadV2": lambda x, paddings, b: _padded(x, paddings, b),
     "MirrorPad": images.mirrored,
     "SpaceToBatchND": convolutions.space_to_batch,
+    "SpaceToDepth": convolutions.space_to_depth,
+    "DepthToSpace": convolutions.depth_to_space,
+    "ExtractImagePatches": convolutions.patches,
+    "FusedBatchNormV3": convolutions.normalized,
     "BatchToSpaceND": convolutions.batch_to_space,
     "Range": lambda start, limit, delta, *, Tidx: torch.arange(
         start, limit, delta, dtype=dtype_of(Tidx)
@@ -467,7 +660,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "EnsureShape": lambda x: x,
     "PreventGradient": lambda x: x,
     "StopGradient": lambda x: x.detach(),
-    "IdentityN": composites.identities,
+    "IdentityN": lambda values: values,
     "Cast": _cast,
     "Bitcast": _bitcast,
     "SelectV2": lambda condition, x, y: torch.where(condition, x, y),
@@ -496,16 +689,17 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ComplexAbs": lambda x: torch.abs(x),
     "Sign": lambda x: torch.sign(x),
     "Square": lambda x: torch.square(x),
-    "Sqrt": lambda x: torch.sqrt(x),
-    "Rsqrt": lambda x: torch.rsqrt(x),
-    "Reciprocal": lambda x: torch.reciprocal(x),
-    "Inv": lambda x: torch.reciprocal(x),
+    "Sqrt": _root,
+    "Rsqrt": _inverse_root,
+    "Reciprocal": _reciprocal,
+    "Inv": _reciprocal,
     "Exp": lambda x: torch.exp(x),
     "Expm1": lambda x: torch.expm1(x),
     "Log": lambda x: torch.log(x),
     "Log1p": lambda x: torch.log1p(x),
-    "Xlogy": lambda x, y: torch.xlogy(x, y),
-    "Xlog1py": lambda x, y: torch.special.xlog1py(x, y),
+    "Xdivy": _times_safely(torch.reciprocal),
+    "Xlogy": _times_safely(torch.log),
+    "Xlog1py": _times_safely(torch.log1p),
     "Sin": lambda x: torch.sin(x),
     "Cos": lambda x: torch.cos(x),
     "Tan": lambda x: torch.tan(x),
@@ -521,6 +715,11 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Erf": lambda x: torch.erf(x),
     "Erfc": lambda x: torch.erfc(x),
     "Erfinv": lambda x: torch.erfinv(x),
+    "BesselI0": lambda x: torch.special.i0(x),
+    "BesselI0e": lambda x: torch.special.i0e(x),
+    "BesselI1": lambda x: torch.special.i1(x),
+    "BesselI1e": lambda x: torch.special.i1e(x),
+    "NextAfter": lambda x, y: torch.nextafter(x, y),
     "Lgamma": lambda x: torch.lgamma(x),
     "Digamma": lambda x: torch.digamma(x),
     "Floor": lambda x: x.floor(),
@@ -531,6 +730,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Imag": lambda x: torch.imag(x),
     "Complex": lambda x, y: torch.complex(x, y),
     "Conj": lambda x: torch.conj(x),
+    "Angle": lambda x: torch.angle(x),
     "IsFinite": lambda x: torch.isfinite(x),
     "IsNan": lambda x: torch.isnan(x),
     "IsInf": lambda x: torch.isinf(x),
@@ -547,6 +747,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BitwiseAnd": lambda x, y: torch.bitwise_and(x, y),
     "BitwiseOr": lambda x, y: torch.bitwise_or(x, y),
     "BitwiseXor": lambda x, y: torch.bitwise_xor(x, y),
+    "Invert": lambda x: torch.bitwise_not(x),
     "LeftShift": _whole(lambda x, y: x << y),
     "RightShift": _right_shift,
     # Sums and products
@@ -563,12 +764,15 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Cumprod": _cumulative(torch.cumprod, 1.0),
     "L2Loss": lambda x: x.square().sum() / 2,
     "TopKV2": _top_k,
+    "InTopKV2": _in_top,
     "UpperBound": _found(True),
     "LowerBound": _found(False),
     "MatMul": _matmul,
     "BatchMatMulV2": _batch_matmul,
+    "BatchMatMulV3": _batch_matmul,
     "Einsum": einsum.einsum,
     "Cholesky": lambda x: torch.linalg.cholesky(x),
+    "Lu": _lower_upper,
     "Cross": lambda x, y: torch.linalg.cross(x, y),
     "LogMatrixDeterminant": lambda x: list(torch.linalg.slogdet(x)),
     "MatrixDeterminant": lambda x: torch.linalg.det(x),
@@ -596,7 +800,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Relu6": lambda x: F.relu6(x),
     "LeakyRelu": lambda x, *, alpha: F.leaky_relu(x, alpha),
     "Elu": lambda x: F.elu(x),
-    "Selu": lambda x: F.selu(x),
+    "Selu": _selu,
     "Sigmoid": lambda x: torch.sigmoid(x),
     "Tanh": lambda x: torch.tanh(x),
     "Softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
@@ -617,6 +821,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "AvgPool3D": convolutions.mean,
     "ResizeBilinear": images.resized_bilinear,
     "ResizeBicubic": images.resized_bicubic,
+    "ScaleAndTranslate": images.spanned,
     "ResizeNearestNeighbor": images.resized_nearest,
     "ImageProjectiveTransformV3": images.projected,
     "RGBToHSV": lambda x: images.to_hsv(x),
@@ -627,6 +832,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "StatelessRandomUniformFullIntV2": _random_bits,
     "StatelessRandomUniformIntV2": _uniform_integers,
     "StatelessRandomUniformV2": _uniform,
+    "StatelessTruncatedNormalV2": _truncated_normal,
     # Lists
     "EmptyTensorList": lambda shape, most, *, element_dtype: lists.TensorList(element_dtype),
     "TensorListFromTensor": lists.from_tensor,
@@ -639,9 +845,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     # What several operations are together
     "Conv2D+BiasAdd": convolutions.with_bias,
     "Gelu": composites.gelu,
+    "IntegerHash": _integer_hash,
     "LSTM": composites.lstm,
     "MatMul+BiasAdd": composites.linear,
     "MatMul+Reshape+BiasAdd": composites.reshaped_linear,
     "Normalization": composites.normalization,
     "ScaledNormalization": composites.scaled_normalization,
+    # Gradients
+    **gradients.GRADIENTS,
 }

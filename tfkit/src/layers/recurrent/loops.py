@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.runtime import litert, xla
+from tfkit.src.runtime.derivatives import derivative
 
 # Kernels of at least so many elements are multiplied in two halves: below, more operations cost more.
 _FORWARD, _BACKWARD = 6_000, 12_000
@@ -209,6 +210,7 @@ def run_gates(
             cell, inputs, states, weights, mask, all_outputs=all_outputs, in_halves=in_halves
         )
 
+        @derivative
         def gradient(*upstream: Any) -> Any:
             d_outputs, d_final = upstream[: len(outputs)], list(upstream[len(outputs) :])
             d_projections, d_states = _backward(

@@ -1,0 +1,28 @@
+"""Gradients that are written out for speed and are the derivative of what is computed all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+_MARK = "is_derivative"
+# TensorFlow's own, in modules of its own, by the beginning of their qualified names.
+_OF_TENSORFLOW = ("swish.<locals>", "recompute_grad.<locals>", "ctc_loss_dense.<locals>")
+
+
+def derivative(gradient: Callable[..., Any]) -> Callable[..., Any]:
+    """Marks the gradient of a `tf.custom_gradient` as the derivative of what the function computes.
+
+    A conversion leaves such a gradient out, and differentiates what is computed. A gradient without the mark
+    may be any other function, such as that of a rounding, and is converted itself or refused.
+    """
+    setattr(gradient, _MARK, True)
+    return gradient
+
+
+def is_derivative(gradient: Any) -> bool:
+    """Whether a gradient is marked, or one of TensorFlow's that is known to be a derivative."""
+    module = getattr(gradient, "__module__", None) or ""
+    name = getattr(gradient, "__qualname__", "")
+    known = module.startswith("tensorflow.python.ops.") and name.startswith(_OF_TENSORFLOW)
+    return known or getattr(gradient, _MARK, False) is True
