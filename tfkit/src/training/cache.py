@@ -74,7 +74,7 @@ class Programs:
         if trace is not None and self._is_fresh(mode, trace):
             return before
         step = model._tfkit_step_for(mode)
-        if self.runs_eagerly:
+        if self.runs_eagerly or step.called_as_is is not None:
             program: Program = kind.eagerly(step)
         else:
             with self._lock:

@@ -136,6 +136,7 @@ class Compiled(Layer):
         self._tfkit_metrics = compiled_metrics
         self._tfkit_loss_tracker = loss_tracker
         self.stop_training = False
+        self.train_function = self.test_function = self.predict_function = None
         self.compiled = True
         self._tfkit_programs = Programs(self._tfkit_settings)
 

@@ -321,7 +321,7 @@ def _keeps_order(dataset: Any) -> bool:
 
 
 def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> None:
-    step = model._tfkit_step_for(mode)
+    step = model._tfkit_own_step_for(mode)
     if model._tfkit_programs.runs_eagerly:
         step.run(batch())
     else:
