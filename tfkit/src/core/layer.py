@@ -75,6 +75,9 @@ class Layer(Copied, Quantization, Stateful):
         TensorShape([2, 4])
     """
 
+    # A subclass may set these two for all its instances.
+    input_spec: Any = None
+    supports_masking = False
     _allow_non_tensor_positional_args = False
     __signature__ = constructors.ConstructorSignature()
 
@@ -118,8 +121,8 @@ class Layer(Copied, Quantization, Stateful):
         self._tfkit_input_shape_argument = input_shape
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.autocast = autocast
-        self.input_spec: Any = None
-        self.supports_masking = self._tfkit_overrides("compute_mask")
+        if self._tfkit_overrides("compute_mask") and not self._tfkit_overrides("supports_masking"):
+            self.supports_masking = True
         state = self._tfkit
         state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
@@ -141,7 +144,7 @@ class Layer(Copied, Quantization, Stateful):
             self._tfkit.called_by(current_frame())
             args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):
-                return self._tfkit_record(args, kwargs)
+                return self.symbolic_call(*args, **kwargs)
             if self._tfkit_runs_directly():
                 return self._tfkit.direct(args, kwargs)
             return self._tfkit_call_in_phases(args, kwargs)
@@ -179,7 +182,7 @@ class Layer(Copied, Quantization, Stateful):
         """Returns the dtype to which float arguments are cast; `None` if they are not changed."""
         return self.input_dtype if self.autocast else None
 
-    def _tfkit_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
         """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs."""
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)

@@ -55,7 +55,10 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        if layer._tfkit_overrides("compute_output_spec"):
+        # A layer that overrides both gets here by `super()`, perhaps of the other method in turn.
+        if layer._tfkit_overrides("compute_output_spec") and not layer._tfkit_overrides(
+            "compute_output_shape"
+        ):
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
         return specs.shapes_of(building.traced(layer, inputs, named))
 

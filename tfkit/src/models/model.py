@@ -103,6 +103,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         self._tfkit_in_turn = Lock()
         if inputs is not None:
             self._tfkit_set_graph(graph_between(inputs, outputs))
+            if not is_ours(owner_of(type(self), "build")):
+                self.build(None)  # As in Keras: a subclass may make weights beside the graph.
 
     # --- The graph of layers ------------------------------------------------------------------------
 

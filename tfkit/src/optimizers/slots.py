@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +134,10 @@ class SlotOwner(tf.Module):
         return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers."""
+        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers.
+
+        An optimizer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
+        """
         for index, variable in enumerate(self.variables):
             store[str(index)] = variable.numpy()
 
@@ -151,6 +154,21 @@ class SlotOwner(tf.Module):
                 f"Received the keys {list(store)}. An optimizer has its slots after `build()`."
             )
         self.set_weights([store[key] for key in expected])
+
+    def _tfkit_stores_itself(self) -> bool:
+        """Whether a subclass defines what a file stores of it."""
+        methods = ("save_own_variables", "load_own_variables")
+        return any(getattr(type(self), name) is not getattr(SlotOwner, name) for name in methods)
+
+    def _tfkit_restorer(self) -> Callable[[], None]:
+        """Returns a function that restores the present values of all that loading from a file may change."""
+        values = [(variable, variable.numpy()) for variable in self.variables]
+
+        def restore() -> None:
+            for variable, value in values:
+                variable.assign(value)
+
+        return restore
 
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Assigns values to `variables`, all or none.

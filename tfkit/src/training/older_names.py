@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
 from tfkit.src.training.model_steps import ModelSteps
-from tfkit.src.training.running_steps import checked_results
+from tfkit.src.training.running_steps import checked_results, runs_eagerly
 from tfkit.src.training.step import Step
 
 
@@ -32,7 +32,7 @@ class StepFunction:
         batch = tf.nest.map_structure(tf.convert_to_tensor, batch)
         model, mode = self._model, self._mode
         step, programs = model._tfkit_own_step_for(mode), model._tfkit_programs
-        if programs.runs_eagerly:
+        if runs_eagerly(model):
             results = step.run(batch)
         else:
             trace = programs.trace(mode, batch, step)

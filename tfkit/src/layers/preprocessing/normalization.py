@@ -103,6 +103,7 @@ class Normalization(Preprocessing):
         self._broadcast_shape = tuple(shape[axis] if axis in kept else 1 for axis in range(rank))
         if self.input_mean is not None:
             self._given(self.input_mean)  # Raises an error if the shapes do not fit.
+            self.finalize_state()
             return
         options: Any = {"shape": self._sizes, "trainable": False, "autocast": False}
         self.adapt_mean = self.add_weight(name="mean", initializer="zeros", **options)
@@ -111,6 +112,7 @@ class Normalization(Preprocessing):
         self.count = self.add_weight(
             name="count", shape=(), dtype="int64", initializer="zeros", trainable=False
         )
+        self.finalize_state()
 
     def _given(self, values: Any) -> np.ndarray:
         """Returns a mean or variance of the constructor, in the form of the inputs."""
@@ -181,6 +183,7 @@ class Normalization(Preprocessing):
         assert moments is not None
         self.adapt_mean.assign(moments.mean.reshape(self._sizes))
         self.adapt_variance.assign(moments.variance.reshape(self._sizes))
+        self.finalize_state()
 
     def _check_fits(self, shape: tuple[int, ...]) -> None:
         sizes = tuple(shape[axis] for axis in self._kept_axes if axis < len(shape))
@@ -195,7 +198,10 @@ class Normalization(Preprocessing):
         )
 
     def finalize_state(self) -> None:
-        """Does nothing: calls read the weights. Keras's layer computes constants here."""
+        """Does nothing: calls read the weights. Subclasses may override it.
+
+        `build` and `adapt` call it at their end, when `mean` and `variance` have their values.
+        """
 
     def call(self, inputs: Any) -> Any:
         """Returns `inputs`, normalized."""
