@@ -137,6 +137,9 @@ def shape_arguments(
         for name, parameter in known.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+    takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
+    if not parameters and takes_any and len(shapes) > 1:  # As in Keras: `**shapes` are all of them.
+        return (), {f"{name}_shape": shape for name, shape in shapes.items()}
     if len(parameters) == 1 or (not parameters and known):
         return (next(iter(shapes.values()), None),), {}
     what = f"`{method.__name__}()` method"
@@ -174,6 +177,16 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return layer._tfkit_call_in_phases(*layer._tfkit_as_tensors(args, kwargs))
 
     return trace(forward, args, kwargs)
+
+
+def without_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Makes the weights for a call on symbolic tensors whose outputs are known without a trace of `call`.
+
+    Layers inside that no `build` makes have weights after the first call on tensors only.
+    """
+    if not layer.built and layer._tfkit_overrides("build"):
+        with around_call(layer):
+            layer._tfkit_build_once(layer._tfkit.signature.bind(args, kwargs, layer))
 
 
 # --- Building again -----------------------------------------------------------------------------------

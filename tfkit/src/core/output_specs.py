@@ -23,7 +23,9 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if layer._tfkit_overrides("compute_output_spec"):
         if layer.autocast:
             args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
-        return layer.compute_output_spec(*args, **kwargs)
+        outputs = layer.compute_output_spec(*args, **kwargs)
+        building.without_call(layer, args, kwargs)
+        return outputs
     known = layer._tfkit_known_outputs(args, kwargs)
     if known is not None:
         return known
