@@ -49,7 +49,10 @@ def methods_of(cls):
         name: value
         for name, value in found.items()
         if (not name.startswith("__") or name in _SPECIAL)
-        and (inspect.isfunction(value) or isinstance(value, (property, classmethod, functools.cached_property)))
+        and (
+            inspect.isfunction(value)
+            or isinstance(value, (property, classmethod, functools.cached_property))
+        )
     }
 
 
@@ -71,6 +74,7 @@ def counted(cls, counts, names=None):
 
 def _counting(cls, name, value, counts, this):
     if isinstance(value, (property, functools.cached_property)):
+
         def read(self):
             counts.note(name)
             return getattr(super(this(), self), name)
@@ -79,6 +83,7 @@ def _counting(cls, name, value, counts, this):
             return property(read)
         write = None
         if value.fset is not None:
+
             def write(self, new):
                 counts.note(f"{name}=")
                 super(this(), type(self)).__dict__ if False else None
@@ -86,6 +91,7 @@ def _counting(cls, name, value, counts, this):
 
         return property(read, write)
     if isinstance(value, classmethod):
+
         def of_class(cls, *args, **kwargs):
             counts.note(name)
             return getattr(super(this(), cls), name)(*args, **kwargs)

@@ -33,8 +33,12 @@ def use_model(k, cls, counts):
 
 
 def trained(k, model, counts):
-    counts.run("compile", lambda: model.compile("adam", "categorical_crossentropy", metrics=["accuracy"]))
-    counts.run("fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0))
+    counts.run(
+        "compile", lambda: model.compile("adam", "categorical_crossentropy", metrics=["accuracy"])
+    )
+    counts.run(
+        "fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0)
+    )
     counts.run("evaluate", lambda: model.evaluate(X, Y, verbose=0))
     counts.run("predict", lambda: model.predict(X, verbose=0))
     counts.run("train_on_batch", lambda: model.train_on_batch(X, Y))
@@ -46,7 +50,10 @@ def filed(k, model, counts):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.keras")
         counts.run("save", lambda: model.save(path))
-        counts.run("load", lambda: k.models.load_model(path, custom_objects={type(model).__name__: type(model)}))
+        counts.run(
+            "load",
+            lambda: k.models.load_model(path, custom_objects={type(model).__name__: type(model)}),
+        )
         path = os.path.join(folder, "m.weights.h5")
         counts.run("save_weights", lambda: model.save_weights(path))
         counts.run("load_weights", lambda: model.load_weights(path))
@@ -111,12 +118,14 @@ def use_layer_case(k, case, cls, counts):
     other = counts.run("config", lambda: cls.from_config(layer.get_config()))
     if other is not None:
         outputs = counts.run("symbolic", lambda: other(*specs))
+
         def saved():
             model = k.Model(specs, outputs)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "m.keras")
                 model.save(path)
                 k.models.load_model(path)
+
         if outputs is not None:
             counts.run("saved", saved)
 
@@ -152,7 +161,10 @@ def use_metric(k, cls, counts, make, data):
     counts.run("update", lambda: metric.update_state(*data))
     counts.run("result", lambda: metric.result())
     counts.run("reset", lambda: metric.reset_state())
-    counts.run("stateless", lambda: metric.stateless_result(metric.stateless_update_state(metric.variables, *data)))
+    counts.run(
+        "stateless",
+        lambda: metric.stateless_result(metric.stateless_update_state(metric.variables, *data)),
+    )
     counts.run("config", lambda: cls.from_config(metric.get_config()))
 
 
@@ -160,8 +172,12 @@ def use_metric_in_model(k, cls, counts):
     k.utils.get_custom_objects()[cls.__name__] = cls
     metric = counts.run("make", cls)
     model = small_model(k)
-    counts.run("compile", lambda: model.compile("sgd", "categorical_crossentropy", metrics=[metric]))
-    counts.run("fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0))
+    counts.run(
+        "compile", lambda: model.compile("sgd", "categorical_crossentropy", metrics=[metric])
+    )
+    counts.run(
+        "fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0)
+    )
     counts.run("evaluate", lambda: model.evaluate(X, Y, verbose=0))
     counts.run("train_on_batch", lambda: model.train_on_batch(X, Y))
     with tempfile.TemporaryDirectory() as folder:
@@ -184,7 +200,9 @@ def use_loss_in_model(k, cls, counts):
     loss = counts.run("make", cls)
     model = small_model(k)
     counts.run("compile", lambda: model.compile("sgd", loss))
-    counts.run("fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0))
+    counts.run(
+        "fit", lambda: model.fit(X, Y, batch_size=4, epochs=2, validation_data=(X, Y), verbose=0)
+    )
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "m.keras")
         counts.run("save", lambda: model.save(path))
@@ -197,6 +215,11 @@ def use_callback(k, cls, counts, make):
         return
     model = small_model(k)
     model.compile(k.optimizers.SGD(0.1, use_ema="EMA" in cls.__name__), "categorical_crossentropy")
-    counts.run("fit", lambda: model.fit(X, Y, batch_size=4, epochs=3, validation_data=(X, Y), verbose=0, callbacks=[callback]))
+    counts.run(
+        "fit",
+        lambda: model.fit(
+            X, Y, batch_size=4, epochs=3, validation_data=(X, Y), verbose=0, callbacks=[callback]
+        ),
+    )
     counts.run("evaluate", lambda: model.evaluate(X, Y, verbose=0, callbacks=[callback]))
     counts.run("predict", lambda: model.predict(X, verbose=0, callbacks=[callback]))

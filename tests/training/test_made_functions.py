@@ -21,7 +21,9 @@ def wrapping(k, as_result=False):
             def function(data):
                 self.calls = (*self.calls, mode)
                 results = inner(data)
-                return results + 1 if mode == "predict" else {**results, "more": results["loss"] + 1}
+                return (
+                    results + 1 if mode == "predict" else {**results, "more": results["loss"] + 1}
+                )
 
             return function
 
@@ -129,7 +131,9 @@ def test_compile_drops_functions_and_programs_run_where_nothing_is_overridden():
 def test_a_dataset_a_schedule_of_steps_and_callbacks_go_with_a_function():
     model = wrapping(tfkit)
     seen = []
-    callback = tfkit.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    callback = tfkit.callbacks.LambdaCallback(
+        on_train_batch_end=lambda batch, logs: seen.append(batch)
+    )
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(2)
     history = model.fit(data, epochs=2, steps_per_epoch=2, callbacks=[callback], verbose=0).history
     assert model.calls == ("train",) * 4 and seen == [0, 1, 0, 1] and len(history["loss"]) == 2

@@ -19,7 +19,7 @@ from tfkit.src.core.copies import Copied
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.typing import open_signature
-from tfkit.src.errors import forks, tracebacks
+from tfkit.src.errors import forks, never_called, tracebacks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
@@ -91,8 +91,12 @@ class Layer(Copied, Quantization, Stateful):
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wraps a `build` that the subclass defines, so that it marks the layer as built."""
+        """Wraps a `build` that the subclass defines, so that it marks the layer as built.
+
+        Warns of a method that Keras would call, and tfkit does not.
+        """
         super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
         if "build" in vars(cls):
             cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
 

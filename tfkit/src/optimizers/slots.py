@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import auto_name
+from tfkit.src.errors import never_called
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
 from tfkit.src.runtime import replicas
@@ -79,6 +80,11 @@ class SlotOwner(tf.Module):
     Args:
         name: name of the object; `None` for one that is made from the class's name.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__()  # without the name: tf.Module takes Python identifiers only

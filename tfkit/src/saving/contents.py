@@ -125,7 +125,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def stored_optimizer(model: ModelLike) -> dict[str, Any]:
-    """Returns what a file stores of the model's optimizer, by path: its variables, or what it stores itself."""
+    """Returns what a file stores of the model's optimizer, by path: variables, or what it stores itself."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not optimizer.built or not optimizer._tfkit_stores_itself():
         return dict(optimizer_state(model))

@@ -1,4 +1,4 @@
-"""Methods of models from before Keras 3 that Keras 3 still has, and the functions that a subclass makes for steps."""
+"""Methods of models from before Keras 3 that it still has, such as those that make functions of steps."""
 
 from __future__ import annotations
 
