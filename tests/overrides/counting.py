@@ -1,95 +1,91 @@
-"""Subclasses that override all methods and properties of a class by ones that count and call `super()`."""
+"""Subclasses that override the methods and properties of a class by ones that count and call `super()`."""
 
 import functools
 import inspect
-from collections import defaultdict
+import warnings
 
-# A class of Keras's or of tfkit's, not one of Python's or TensorFlow's.
-_OWN = ("keras.", "tfkit.")
+# Of the methods with two underscores, those that are called by their names.
 _SPECIAL = {"__call__"}
+_KINDS = (property, classmethod, functools.cached_property)
 
 
 class Counts:
-    """Which methods were called, by phase of the use.
+    """Which methods were called in each phase of a use.
 
     Attributes:
-        phase: name of the phase in progress.
-        called: from the name of a phase to the names called in it.
-        errors: from the name of a phase to the error that ended it.
+        called: the names called in a phase, by the phase's name.
+        errors: the error that ended a phase, by its name.
     """
 
     def __init__(self):
-        self.phase = "make"
-        self.called = defaultdict(dict)
+        self._phase = "make"
+        self.called = {}
         self.errors = {}
 
     def note(self, name):
-        called = self.called[self.phase]
-        called[name] = called.get(name, 0) + 1
+        self.called.setdefault(self._phase, set()).add(name)
 
     def run(self, phase, function):
-        """Runs a phase; an error ends it and is stored."""
-        self.phase = phase
+        """Runs a phase, and returns its result; an error ends it and is stored."""
+        self._phase = phase
         try:
             return function()
         except Exception as error:
-            self.errors[phase] = error
+            self.errors.setdefault(phase, error)
             return None
         finally:
-            self.phase = "later"
+            self._phase = "afterwards"
 
 
 def methods_of(cls):
-    """The names of methods and properties that the classes of a framework define, with the definitions."""
+    """The methods and properties that classes of Keras or of tfkit define, by name."""
     found = {}
     for base in reversed(cls.__mro__):
-        if base.__module__.startswith(_OWN):
+        if base.__module__.startswith(("keras.", "tfkit.")):
             found.update(vars(base))
     return {
         name: value
         for name, value in found.items()
         if (not name.startswith("__") or name in _SPECIAL)
-        and (
-            inspect.isfunction(value)
-            or isinstance(value, (property, classmethod, functools.cached_property))
-        )
+        and (inspect.isfunction(value) or isinstance(value, _KINDS))
     }
 
 
-def counted(cls, counts, names=None):
-    """Returns a subclass of `cls` whose methods count.
+def counted(cls, counts, like):
+    """A subclass of `cls` whose methods count, and the names of which a warning said that they have no effect.
 
     Args:
         cls: the class.
         counts: where to count.
-        names: the methods to override; `None` for all.
+        like: a class whose methods are overridden, too, unless they are attributes of `cls`. Its properties
+            are not: tfkit may have an attribute instead, which its constructor sets.
     """
-    made = {}
-    for name, value in methods_of(cls).items():
-        if names is None or name in names:
-            made[name] = _counting(cls, name, value, counts, lambda: result)
-    result = type(cls)(cls.__name__, (cls,), {**made, "__module__": "user"})
-    return result
+    methods = {
+        name: it
+        for name, it in methods_of(like).items()
+        if not hasattr(cls, name) and not isinstance(it, property)
+    }
+    methods |= methods_of(cls)
+    made = {name: _counting(name, it, counts, lambda: result) for name, it in methods.items()}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = type(cls)(cls.__name__, (cls,), {**made, "__module__": "user"})
+    texts = [str(warning.message).split("`")[1] for warning in caught]
+    return result, {text.rpartition(".")[2] for text in texts}
 
 
-def _counting(cls, name, value, counts, this):
+def _counting(name, value, counts, this):
     if isinstance(value, (property, functools.cached_property)):
 
         def read(self):
             counts.note(name)
             return getattr(super(this(), self), name)
 
-        if isinstance(value, functools.cached_property):
-            return property(read)
-        write = None
-        if value.fset is not None:
+        def write(self, new):
+            counts.note(name)
+            getattr(this().__base__, name).fset(self, new)
 
-            def write(self, new):
-                counts.note(f"{name}=")
-                super(this(), type(self)).__dict__ if False else None
-                getattr(this().__mro__[1], name).fset(self, new)
-
-        return property(read, write)
+        return property(read, write if getattr(value, "fset", None) else None)
     if isinstance(value, classmethod):
 
         def of_class(cls, *args, **kwargs):
@@ -103,5 +99,9 @@ def _counting(cls, name, value, counts, this):
         counts.note(name)
         return getattr(super(this(), self), name)(*args, **kwargs)
 
-    vars(method).pop("_is_default", None)  # Keras marks the methods of which nothing is overridden.
+    # Keras marks the methods that count as not overridden.
+    vars(method).pop("_is_default", None)
+    # The signature without the function, whose code is not that of this class.
+    method.__signature__ = inspect.signature(value)
+    del method.__wrapped__
     return method

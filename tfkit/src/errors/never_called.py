@@ -227,7 +227,7 @@ def _is_ours(cls: type) -> bool:
 
 
 def _is_new(cls: type, name: str) -> bool:
-    """Whether a class defines a method, by itself or by a mixin: it was not checked with a base class."""
+    """Whether a class or a mixin of it defines a method that was not checked with a base class."""
     definer = next((base for base in cls.__mro__ if name in vars(base)), object)
     value = vars(definer).get(name)
     if not (inspect.isfunction(value) or isinstance(value, (property, classmethod, staticmethod))):
