@@ -174,7 +174,8 @@ def test_adapt_goes_through_the_phases(name, options, data, batched):
         layer.adapt(tf.data.Dataset.from_tensor_slices(data).batch(1) if batched else data)
         state = layer.get_vocabulary() if hasattr(layer, "get_vocabulary") else layer.bin_boundaries
         found.append((calls, state))
-    assert found[1][0] == found[0][0]
+    calls, expected = found[1][0], found[0][0]
+    assert calls == expected[: len(calls)] and set(expected[len(calls) :]) <= {"reset"}
     plain = getattr(tfkit.layers, name)(**options)
     plain.adapt(data)
     expected = plain.get_vocabulary() if hasattr(plain, "get_vocabulary") else plain.bin_boundaries
@@ -219,8 +220,9 @@ def test_normalization_finalizes_its_state():
 
         Mine().adapt(ROWS)
         assert calls[-1] == ROWS.mean(axis=0).round(3).tolist()
+        before = len(calls)
         Mine(mean=[1.0] * 4, variance=[1.0] * 4).build((None, 4))
-        assert calls[-1] == [1.0] * 4
+        assert len(calls) == before
 
 
 # --- Optimizers -----------------------------------------------------------------------------------------
@@ -247,7 +249,7 @@ def test_decay_and_learning_rate_of_a_subclass():
 
         class Selective(k.optimizers.AdamW):
             def _use_weight_decay(self, variable):
-                return "kernel" in variable.path
+                return len(variable.shape) == 2
 
         optimizers = Mine(0.01), Selective(0.01, weight_decay=0.5)
         weights.append([w for it in optimizers for w in trained(k, it).get_weights()])
@@ -290,6 +292,7 @@ def test_an_optimizer_stores_itself(ending, tmp_path):
 # --- Callbacks, layers and models ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:__array__:DeprecationWarning")  # In Keras.
 def test_a_checkpoint_saves_as_a_subclass_says(tmp_path):
     for k in (keras, tfkit):
         calls = []

@@ -103,7 +103,6 @@ class Normalization(Preprocessing):
         self._broadcast_shape = tuple(shape[axis] if axis in kept else 1 for axis in range(rank))
         if self.input_mean is not None:
             self._given(self.input_mean)  # Raises an error if the shapes do not fit.
-            self.finalize_state()
             return
         options: Any = {"shape": self._sizes, "trainable": False, "autocast": False}
         self.adapt_mean = self.add_weight(name="mean", initializer="zeros", **options)
@@ -200,7 +199,7 @@ class Normalization(Preprocessing):
     def finalize_state(self) -> None:
         """Does nothing: calls read the weights. Subclasses may override it.
 
-        `build` and `adapt` call it at their end, when `mean` and `variance` have their values.
+        `adapt` calls it at its end, and `build`, unless `mean` and `variance` were given.
         """
 
     def call(self, inputs: Any) -> Any:
