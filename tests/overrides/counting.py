@@ -52,7 +52,7 @@ def methods_of(cls):
 
 
 def counted(cls, counts, like):
-    """A subclass of `cls` whose methods count, and the names of which a warning said that they have no effect.
+    """A subclass of `cls` whose methods count, and the names that warnings say have no effect.
 
     Args:
         cls: the class.

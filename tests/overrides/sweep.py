@@ -62,7 +62,7 @@ INTERNAL = {
 
 
 def findings(ours, theirs, use):
-    """What Keras calls in a phase, and tfkit neither calls up to then nor warns of; and errors of tfkit alone."""
+    """What Keras calls in a phase, and tfkit neither calls by then nor warns of; errors of tfkit alone."""
     results, warned = [], set()
     for library, cls in ((keras, theirs), (tfkit, ours)):
         counts = Counts()

@@ -107,7 +107,7 @@ Model.get_state_tree: _create_nested_dict
 Model.set_state_tree: _assign_variable_values _flatten_nested_dict
 MonitorCallback.on_epoch_end: _set_monitor_op
 MultiHeadAttention.build: _build_attention _get_common_kwargs_for_sublayer _make_output_dense
-Muon.update_step: _adamw_update_step _muon_update_step assign_add assign_sub
+Muon.update_step: _adamw_update_step _muon_update_step assign_add assign_sub transpose_last_axis
 Operation.input: _get_node_attribute_at_index
 Operation: _post_build _post_track_variable _setattr_hook
 Optimizer.__init__: _track_variable

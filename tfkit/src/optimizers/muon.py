@@ -209,7 +209,7 @@ class Muon(Optimizer):
         self.assign(variable, new_w)
 
     def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
-        if self._tfkit_untracked.exclusions.has(variable):
+        if not self._use_weight_decay(variable):
             return None
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 
