@@ -29,7 +29,8 @@ def same(make, use=lambda layer: layer(X, X)):
         results.append((np.asarray(use(layer)), calls, layer))
     (theirs, expected, _), (ours, found, _) = results
     np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-6)
-    assert set(found) == set(expected) and found
+    assert set(found) == set(expected)
+    assert found
 
 
 # --- Attention ------------------------------------------------------------------------------------------
@@ -155,7 +156,7 @@ def adapting(base, calls):
 
 
 @pytest.mark.parametrize(
-    "name, options, data",
+    ("name", "options", "data"),
     [
         ("TextVectorization", {}, WORDS),
         ("TextVectorization", {"output_mode": "tf_idf"}, WORDS),
@@ -175,7 +176,8 @@ def test_adapt_goes_through_the_phases(name, options, data, batched):
         state = layer.get_vocabulary() if hasattr(layer, "get_vocabulary") else layer.bin_boundaries
         found.append((calls, state))
     calls, expected = found[1][0], found[0][0]
-    assert calls == expected[: len(calls)] and set(expected[len(calls) :]) <= {"reset"}
+    assert calls == expected[: len(calls)]
+    assert set(expected[len(calls) :]) <= {"reset"}
     plain = getattr(tfkit.layers, name)(**options)
     plain.adapt(data)
     expected = plain.get_vocabulary() if hasattr(plain, "get_vocabulary") else plain.bin_boundaries
@@ -327,7 +329,8 @@ def test_a_layer_that_describes_its_outputs_is_built_by_a_symbolic_call():
             return super().compute_output_spec(*args, **kwargs)
 
     layer = Described(3)
-    assert layer(tfkit.Input((4,))).shape == (None, 3) and len(layer.weights) == 2
+    assert layer(tfkit.Input((4,))).shape == (None, 3)
+    assert len(layer.weights) == 2
     assert Described(3).compute_output_shape((2, 4)) == (2, 3)
 
     class Pair(tfkit.layers.MultiHeadAttention):
@@ -435,7 +438,7 @@ def test_a_subclass_with_a_configuration_of_its_own_is_made_again():
 
 
 @pytest.mark.parametrize(
-    "base, name, instead",
+    ("base", "name", "instead"),
     [
         (tfkit.Model, "_get_own_losses", "losses"),
         (tfkit.Sequential, "_get_own_losses", "losses"),
@@ -488,5 +491,7 @@ def test_correct_use_does_not_warn():
             def assign_sub(self, variable, value):
                 super().assign_sub(variable, value)
 
-    assert Own and Attributes and Steps
+    assert Own
+    assert Attributes
+    assert Steps
     assert len(NEVER_CALLED) > 50

@@ -31,9 +31,9 @@ def pairs():
         for part in folder.split("."):
             theirs, ours = getattr(theirs, part), getattr(ours, part)
         for name, cls in vars(theirs).items():
-            if inspect.isclass(cls) and inspect.isclass(getattr(ours, name, None)):
-                if name not in ("CallbackList", "InputSpec"):
-                    yield cls, getattr(ours, name)
+            both = inspect.isclass(cls) and inspect.isclass(getattr(ours, name, None))
+            if both and name not in ("CallbackList", "InputSpec"):
+                yield cls, getattr(ours, name)
 
 
 @functools.cache

@@ -136,11 +136,13 @@ def test_a_dataset_a_schedule_of_steps_and_callbacks_go_with_a_function():
     )
     data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(2)
     history = model.fit(data, epochs=2, steps_per_epoch=2, callbacks=[callback], verbose=0).history
-    assert model.calls == ("train",) * 4 and seen == [0, 1, 0, 1] and len(history["loss"]) == 2
+    assert model.calls == ("train",) * 4
+    assert seen == [0, 1, 0, 1]
+    assert len(history["loss"]) == 2
 
 
 @pytest.mark.parametrize(
-    "function, message",
+    ("function", "message"),
     [
         (lambda iterator: None, "`train_function` of Sequential returned None"),
         (lambda iterator: {"loss": next(iterator) and next(iterator)}, "more batches than one"),

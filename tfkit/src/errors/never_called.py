@@ -251,9 +251,8 @@ def _is_used(cls: type, name: str) -> bool:
 def _codes(value: Any) -> Iterator[CodeType]:
     """Yields the code of a method or property, and of the functions inside it."""
     parts = (value.fget, value.fset) if isinstance(value, property) else (value,)
-    pending = [
-        getattr(inspect.unwrap(getattr(it, "__func__", it)), "__code__", None) for it in parts
-    ]
+    functions = [getattr(part, "__func__", part) for part in parts]
+    pending = [getattr(inspect.unwrap(it), "__code__", None) for it in functions if callable(it)]
     while pending:
         code = pending.pop()
         if isinstance(code, CodeType):

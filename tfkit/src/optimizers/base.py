@@ -144,11 +144,6 @@ class Optimizer(SlotOwner):
             return self._iterations // self.gradient_accumulation_steps
         return self._iterations
 
-    @property
-    def learning_rate(self) -> Any:
-        """The present learning rate. Assigning a float changes it for compiled programs, too."""
-        return self._get_current_learning_rate()
-
     def _get_current_learning_rate(self) -> Any:
         """Returns the learning rate of the next update; subclasses may override it, as in Keras."""
         if isinstance(self._learning_rate, LearningRateSchedule):
@@ -157,6 +152,11 @@ class Optimizer(SlotOwner):
         if isinstance(self._learning_rate, tf.Variable):
             return self._learning_rate
         return self._learning_rate()
+
+    @property
+    def learning_rate(self) -> Any:
+        """The present learning rate. Assigning a float changes it for compiled programs, too."""
+        return self._get_current_learning_rate()
 
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -26,7 +26,7 @@ class StepFunction:
         self._model = model
         self._mode = mode
 
-    def __call__(self, data: Iterator[Any] | Sequence[Any]) -> Any:
+    def __call__(self, data: Any) -> Any:
         """Returns the results of the step on the next batch of an iterator, or on the first one of a list."""
         batch = data[0] if isinstance(data, (list, tuple)) else next(data)
         batch = tf.nest.map_structure(tf.convert_to_tensor, batch)
@@ -50,10 +50,6 @@ class OlderNames(ModelSteps):
         test_function: the same for `evaluate`, `test_on_batch` and validation.
         predict_function: the same for `predict` and `predict_on_batch`.
     """
-
-    train_function: Callable[[Any], Any] | None = None
-    test_function: Callable[[Any], Any] | None = None
-    predict_function: Callable[[Any], Any] | None = None
 
     @abc.abstractmethod
     def _tfkit_own_step_for(self, mode: str) -> Step:
