@@ -46,7 +46,7 @@ class OlderNames(ModelSteps):
 
     Attributes:
         train_function: the function that `fit` and `train_on_batch` call for each batch, if a subclass makes
-            it or a program sets it; the default, and `None`, stand for compiled programs of many steps.
+            it or a program sets it. With the default, and with `None`, programs run many steps at once.
         test_function: the same for `evaluate`, `test_on_batch` and validation.
         predict_function: the same for `predict` and `predict_on_batch`.
     """
