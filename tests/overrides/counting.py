@@ -57,13 +57,13 @@ def counted(cls, counts, like):
     Args:
         cls: the class.
         counts: where to count.
-        like: a class whose methods are overridden, too, unless they are attributes of `cls`. Its properties
-            are not: tfkit may have an attribute instead, which its constructor sets.
+        like: a class whose methods are overridden, too, unless they are attributes of `cls`. Its public
+            properties are not: tfkit may have an attribute instead, which its constructor sets.
     """
     methods = {
         name: it
         for name, it in methods_of(like).items()
-        if not hasattr(cls, name) and not isinstance(it, property)
+        if not hasattr(cls, name) and (name.startswith("_") or not isinstance(it, property))
     }
     methods |= methods_of(cls)
     made = {name: _counting(name, it, counts, lambda: result) for name, it in methods.items()}
