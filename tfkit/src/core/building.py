@@ -132,11 +132,10 @@ def shape_arguments(
     """
     shapes = arguments.shapes()
     known = inspect.signature(method).parameters
-    parameters = [
-        name
-        for name, parameter in known.items()
-        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
+    parameters = [name for name, it in known.items() if not it.kind.name.startswith("VAR_")]
+    takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
+    if not parameters and takes_any and len(shapes) > 1:  # As in Keras: those of all arguments.
+        return (), {f"{name}_shape": shape for name, shape in shapes.items()}
     if len(parameters) == 1 or (not parameters and known):
         return (next(iter(shapes.values()), None),), {}
     what = f"`{method.__name__}()` method"
@@ -149,11 +148,8 @@ def shape_arguments(
                 "one, each must be the name of an argument of `call()` and `_shape`. Received: "
                 f"`{name}`. Expected names from: {[f'{argument}_shape' for argument in names]}"
             )
-    required = [
-        name
-        for name in parameters
-        if of[name] not in shapes and known[name].default is inspect.Parameter.empty
-    ]
+    absent = (known[name] for name in parameters if of[name] not in shapes)
+    required = [it.name for it in absent if it.default is it.empty]
     if required:
         raise TypeError(
             f"Layer {layer._tfkit.title} has a {what} that needs `{required[0]}`, but the call passed no "

@@ -20,7 +20,7 @@ from tfkit.src.core.copies import Copied
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
 from tfkit.src.core.typing import open_signature
-from tfkit.src.errors import forks, tracebacks
+from tfkit.src.errors import forks, never_called, tracebacks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
@@ -76,6 +76,9 @@ class Layer(Copied, Quantization, Stateful):
         TensorShape([2, 4])
     """
 
+    # A subclass may set these two for all its instances.
+    input_spec: Any = None
+    supports_masking = False
     _allow_non_tensor_positional_args = False
     __signature__ = constructors.ConstructorSignature()
 
@@ -89,8 +92,12 @@ class Layer(Copied, Quantization, Stateful):
         return layer
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Wraps a `build` that the subclass defines, so that it marks the layer as built."""
+        """Wraps a `build` that the subclass defines, so that it marks the layer as built.
+
+        Warns of a method that Keras would call, and tfkit does not.
+        """
         super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
         if "build" in vars(cls):
             cls.build = building.build_once(cls.build)  # type: ignore[method-assign]
 
@@ -119,8 +126,8 @@ class Layer(Copied, Quantization, Stateful):
         self._tfkit_input_shape_argument = input_shape
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.autocast = autocast
-        self.input_spec: Any = None
-        self.supports_masking = self._tfkit_overrides("compute_mask")
+        if self._tfkit_overrides("compute_mask") and not self._tfkit_overrides("supports_masking"):
+            self.supports_masking = True
         state = self._tfkit
         state.made_in = attributes.calling_layer()
         state.signature = CallSignature(self.call)
@@ -142,7 +149,7 @@ class Layer(Copied, Quantization, Stateful):
             self._tfkit.called_by(current_frame())
             args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):
-                return self._tfkit_record(args, kwargs)
+                return self.symbolic_call(*args, **kwargs)
             if self._tfkit_runs_directly():
                 return self._tfkit.direct(args, kwargs)
             return self._tfkit_call_in_phases(args, kwargs)
@@ -180,7 +187,7 @@ class Layer(Copied, Quantization, Stateful):
         """Returns the dtype to which float arguments are cast; `None` if they are not changed."""
         return self.input_dtype if self.autocast else None
 
-    def _tfkit_record(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
         """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs."""
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)

@@ -23,7 +23,13 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if layer._tfkit_overrides("compute_output_spec"):
         if layer.autocast:
             args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
-        return layer.compute_output_spec(*args, **kwargs)
+        outputs = layer.compute_output_spec(*args, **kwargs)
+        if (
+            not layer.built
+        ):  # No trace has made the weights; layers inside make theirs in a call on tensors.
+            with building.around_call(layer):
+                layer._tfkit_build_once(layer._tfkit.signature.bind(args, kwargs, layer))
+        return outputs
     known = layer._tfkit_known_outputs(args, kwargs)
     if known is not None:
         return known
@@ -35,27 +41,25 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Returns the outputs with the shapes that a subclass declares, else those of a trace."""
-    if layer._tfkit_overrides("compute_output_shape"):
-        return _declared(layer, args, kwargs)
-    return building.traced(layer, args, kwargs)
+    outputs = _declared if layer._tfkit_overrides("compute_output_shape") else building.traced
+    return outputs(layer, args, kwargs)
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
     """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
     # The first argument is passed, whatever its name.
     if not shapes and "input_shape" in named_shapes:
-        named_shapes = dict(named_shapes)
         shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype
     inputs = tuple(specs.symbolic_from_shapes(shape, dtype) for shape in shapes)
-    named = {
-        name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
-        for name, shape in named_shapes.items()
-    }
+    symbolic = [specs.symbolic_from_shapes(shape, dtype) for shape in named_shapes.values()]
+    named = dict(zip((it.removesuffix("_shape") for it in named_shapes), symbolic, strict=True))
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        if layer._tfkit_overrides("compute_output_spec"):
+        # A layer that overrides both gets here by `super()`, perhaps of the other method in turn.
+        declares = layer._tfkit_overrides("compute_output_shape")
+        if layer._tfkit_overrides("compute_output_spec") and not declares:
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
         return specs.shapes_of(building.traced(layer, inputs, named))
 
@@ -76,6 +80,6 @@ def build_by_trace(layer: Layer, input_shape: Any) -> None:
 def _declared(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Returns symbolic outputs of the shapes that `layer.compute_output_shape` gives."""
     arguments = layer._tfkit.signature.bind(args, kwargs, layer)
-    method = layer.compute_output_shape
-    positional, named = building.shape_arguments(layer, method, arguments)
-    return specs.symbolic_from_shapes(method(*positional, **named), layer.compute_dtype)
+    shapes, named = building.shape_arguments(layer, layer.compute_output_shape, arguments)
+    outputs = layer.compute_output_shape(*shapes, **named)
+    return specs.symbolic_from_shapes(outputs, layer.compute_dtype)

@@ -381,6 +381,10 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not reader.below(group):
         return Checked(reader)
+    if not legacy and optimizer._tfkit_stores_itself():
+        if len(reader.below(group)) != len(optimizer.variables):
+            optimizer.build(model.trainable_weights)
+        return Checked(reader, stores=[(f"{group}/vars", optimizer)])
     if len(reader.below(group)) > len(optimizer.variables):  # The optimizer had been used.
         optimizer.build(model.trainable_weights)
     try:

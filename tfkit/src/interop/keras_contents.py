@@ -37,6 +37,15 @@ def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[st
     return found
 
 
+def _stored(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns what a file stores of an optimizer, by path: its variables, or what it stores itself."""
+    if not optimizer._tfkit_stores_itself():
+        return optimizer_variables(optimizer)
+    store: dict[str, Any] = {}
+    optimizer.save_own_variables(store)
+    return {f"{OPTIMIZER}/vars/{key}": value for key, value in store.items()}
+
+
 def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
     """Returns the states of seed generators by path, in a group that Keras ignores."""
     return {
@@ -106,7 +115,7 @@ def contents(
             )
             optimizer = type(optimizer).from_config(optimizer.get_config())
         groups[OPTIMIZER] = optimizer.name
-        values |= optimizer_variables(optimizer)
+        values |= _stored(optimizer)
     for path, inner in compiled_inside(places) if inner_optimizers else ():
         used = inner.optimizer
         if not used.built:  # Keras cannot load a file without the state of an optimizer inside.

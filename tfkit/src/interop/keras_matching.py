@@ -294,7 +294,7 @@ class Checked:
                 layer,
                 functools.partial(layer.load_own_variables, store),
                 method="load_own_variables",
-                layer_path=layer.path,
+                layer_path=getattr(layer, "path", layer.name),  # An optimizer has only a name.
                 part="variables",
                 content=f" The file has: {shapes_of(store)}",
             )

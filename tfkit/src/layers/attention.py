@@ -14,7 +14,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
-from tfkit.src.layers.attention_projection import projection
+from tfkit.src.layers.attention_projection import alias, projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -116,24 +116,19 @@ class Attention(Layer):
         self._check(inputs, mask)
         query, value, key = (*inputs, inputs[1])[:3]
         query_mask, value_mask = (None, None) if mask is None else mask[:2]
-        scores = self._scores(query, key)
-        visible = None if value_mask is None else tf.cast(value_mask, "bool")[:, tf.newaxis]
-        if use_causal_mask:
-            causal = _causal_mask(tf.shape(scores)[-2], tf.shape(scores)[-1])
-            visible = causal if visible is None else visible & causal
-        if visible is not None:
-            highest = tf.cast(65504.0 if scores.dtype == tf.float16 else 1e9, scores.dtype)
-            scores = tf.where(visible, scores, scores - highest)
-        weights = tf.nn.softmax(scores)
-        if training and self.dropout > 0:
-            weights = random.dropout(weights, self.dropout, seed=self.seed_generator)
-        outputs = tf.matmul(weights, value)
+        scores = self._calculate_scores(query=query, key=key)
+        visible = self._calculate_score_mask(scores, value_mask, use_causal_mask)
+        outputs, weights = self._apply_scores(
+            scores=scores, value=value, scores_mask=visible, training=training
+        )
         if query_mask is not None:
             present = tf.expand_dims(tf.cast(query_mask, "bool"), -1)
             outputs = tf.where(present, outputs, tf.zeros_like(outputs))
         return (outputs, weights) if return_attention_scores else outputs
 
-    def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
+    # Subclasses may override these three methods: they have the names and arguments of Keras's.
+
+    def _calculate_scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
         """Returns the similarity of each query and each key, `(batch, T, S)`."""
         if self.score_mode == "dot":
             scores = tf.matmul(query, key, transpose_b=True)
@@ -141,6 +136,28 @@ class Attention(Layer):
         sums = query[:, :, tf.newaxis] + key[:, tf.newaxis]
         sums = sums if self.scale is None else sums * self.scale
         return self.concat_score_weight * tf.reduce_sum(tf.tanh(sums), axis=-1)
+
+    def _calculate_score_mask(self, scores: tf.Tensor, v_mask: Any, use_causal_mask: bool) -> Any:
+        """Returns which values each query may see, `(batch or 1, T or 1, S)`; `None` for all."""
+        visible = None if v_mask is None else tf.cast(v_mask, "bool")[:, tf.newaxis]
+        if not use_causal_mask:
+            return visible
+        causal = _causal_mask(tf.shape(scores)[-2], tf.shape(scores)[-1])
+        return causal if visible is None else visible & causal
+
+    def _apply_scores(
+        self, scores: tf.Tensor, value: tf.Tensor, scores_mask: Any = None, training: Any = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the means of the values, `(batch, T, dim)`, and their weights, `(batch, T, S)`."""
+        if scores_mask is not None:
+            if scores_mask.shape.rank == 2:
+                scores_mask = scores_mask[:, tf.newaxis]
+            highest = tf.cast(65504.0 if scores.dtype == tf.float16 else 1e9, scores.dtype)
+            scores = tf.where(scores_mask, scores, scores - highest)
+        weights = tf.nn.softmax(scores)
+        if training and self.dropout > 0:
+            weights = random.dropout(weights, self.dropout, seed=self.seed_generator)
+        return tf.matmul(weights, value), weights
 
     def _check(self, inputs: Any, mask: Any) -> None:
         holds = isinstance(inputs, (list, tuple)) and len(inputs) in (2, 3)
@@ -220,7 +237,7 @@ class AdditiveAttention(Attention):
         """Returns the constructor's arguments."""
         return {**super().get_config(), "seed": self.seed}
 
-    def _scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
+    def _calculate_scores(self, query: tf.Tensor, key: tf.Tensor) -> tf.Tensor:
         terms = tf.tanh(query[:, :, tf.newaxis] + key[:, tf.newaxis])
         return tf.reduce_sum(terms if self.scale is None else self.scale * terms, axis=-1)
 
@@ -298,6 +315,19 @@ class MultiHeadAttention(Layer):
     """
 
     _tfkit_omitted_from_config = {"flash_attention": None}
+
+    # The names that subclasses written for Keras read and set.
+    _num_heads, _key_dim, _value_dim = alias("num_heads"), alias("key_dim"), alias("value_dim")
+    _use_bias, _use_gate, _attention_axes = alias("use_bias"), alias("use_gate"), alias("_axes")
+    _query_dense, _key_dense = alias("query_dense"), alias("key_dense")
+    _value_dense, _output_dense = alias("value_dense"), alias("output_dense")
+    _gate_dense, _dropout = alias("gate_dense"), alias("dropout")
+    _kernel_initializer, _bias_initializer = alias("kernel_initializer"), alias("bias_initializer")
+    _dot_product_equation = alias("_score_equation")
+
+    @property
+    def _inverse_sqrt_key_dim(self) -> float:
+        return 1.0 / math.sqrt(self.key_dim)
 
     def __init__(
         self,
@@ -381,7 +411,7 @@ class MultiHeadAttention(Layer):
         score_rank = rank + len(self._axes)
         over_keys = tuple(range(score_rank - len(self._axes), score_rank))
         self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)
-        self._dropout = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
+        self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
         heads_shape = (*query_shape[:-1], *value_heads)
         features = tuple(self._output_shape or (query_shape[-1],))
         self.output_dense = self._projection(
@@ -425,30 +455,74 @@ class MultiHeadAttention(Layer):
     ) -> Any:
         """Returns the attended values, `(batch, T, dim)`."""
         key = value if key is None else key
-        mask = visible_steps(
-            query,
-            value,
-            (query_mask, value_mask, key_mask),
-            use_causal_mask,
-            self.sliding_window,
-            attention_mask,
+        mask = self._compute_attention_mask(
+            query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask
         )
-        scale = 1.0 / math.sqrt(self.key_dim)
-        scores = self._scores(self.query_dense(query) * scale, self.key_dense(key))
-        if mask is not None:
-            for _ in range(scores.shape.rank - mask.shape.rank):
-                mask = tf.expand_dims(mask, -2 * len(self._axes) - 1)
-            if not (self.dropout or return_attention_scores or scores.shape.rank != 4):
-                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
-                lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
-                scores, mask = tf.where(mask, scores, lowest), None
-        weights = self._softmax(scores, mask=mask)
-        weights_used = self._dropout(weights, training=training)
-        outputs = self._means(weights_used, self.value_dense(value))
+        outputs, weights = self._compute_attention(
+            self._query_dense(query),
+            self._key_dense(key),
+            self._value_dense(value),
+            mask,
+            training,
+            return_attention_scores,
+        )
         if self.gate_dense is not None:
             outputs *= self.gate_dense(query)
-        outputs = self.output_dense(outputs)
+        outputs = self._output_dense(outputs)
         return (outputs, weights) if return_attention_scores else outputs
+
+    # Subclasses may override these three methods: they have the names and arguments of Keras's.
+
+    def _compute_attention_mask(
+        self,
+        query: Any,
+        value: Any,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
+        attention_mask: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Returns which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
+        masks = (query_mask, value_mask, key_mask)
+        window = self.sliding_window
+        return visible_steps(query, value, masks, use_causal_mask, window, attention_mask)
+
+    def _compute_attention(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        attention_mask: Any = None,
+        training: Any = None,
+        return_attention_scores: bool = False,
+        use_causal_mask: bool = False,
+    ) -> tuple[Any, Any]:
+        """Returns the means of the values, `(batch, T, ..., heads, dim)`, and their weights.
+
+        Args:
+            query: projected queries, `(batch, T, ..., heads, dim)`.
+            key: projected keys, `(batch, S, ..., heads, dim)`.
+            value: projected values, `(batch, S, ..., heads, dim)`.
+            attention_mask: which steps each query may see, `(batch, T, S)`; `None` for all.
+            training: whether to drop weights.
+            return_attention_scores: whether the caller returns the weights.
+            use_causal_mask: whether a query sees only the steps up to its own, apart from the mask;
+                `call` includes that in the mask.
+        """
+        if use_causal_mask:
+            attention_mask = with_causal(attention_mask, query, value)
+        scores = self._scores(query * self._inverse_sqrt_key_dim, key)
+        if not (self.dropout or return_attention_scores or scores.shape.rank != 4):
+            scores, attention_mask = hidden(scores, attention_mask), None
+        weights = self._masked_softmax(scores, attention_mask)
+        weights_used = self._dropout_layer(weights, training=training)
+        return self._means(weights_used, value), weights
+
+    def _masked_softmax(self, attention_scores: Any, attention_mask: Any = None) -> Any:
+        """Returns the weights of the values, `(batch, ..., heads, T, S)`."""
+        mask = for_heads(attention_mask, attention_scores, len(self._axes))
+        return self._softmax(attention_scores, mask=mask)
 
     def _scores(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
         """Returns the products of queries and keys, `(batch, ..., heads, T, S)`."""
@@ -461,6 +535,38 @@ class MultiHeadAttention(Layer):
         if self._has_one_axis:
             return attention_products.weighted_means(weights, values)
         return tf.einsum(self._combine_equation, weights, values)
+
+
+def with_causal(mask: Any, query: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
+    """Returns a mask of `(batch, T, S)` or `None` in which a query sees no step after its own."""
+    causal = _causal_mask(tf.shape(query)[1], tf.shape(value)[1])
+    return causal if mask is None else tf.cast(mask, "bool") & causal
+
+
+def for_heads(mask: Any, scores: tf.Tensor, num_axes: int = 1) -> Any:
+    """Returns a mask of `(batch, T, S)` with axes for the heads of `scores`; `None` stays.
+
+    Args:
+        mask: the mask; one that has the axes already is not changed.
+        scores: `(batch, ..., heads, T, S)`.
+        num_axes: number of axes over which to attend.
+    """
+    if mask is not None:
+        for _ in range(scores.shape.rank - mask.shape.rank):
+            mask = tf.expand_dims(mask, -2 * num_axes - 1)
+    return mask
+
+
+def hidden(scores: tf.Tensor, mask: Any) -> tf.Tensor:
+    """Returns scores that are very low where the mask is false.
+
+    Keras's numbers: with these a query that sees no step gets the mean of all values; with a masked softmax
+    it gets 0.
+    """
+    if mask is None:
+        return scores
+    lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
+    return tf.where(tf.cast(for_heads(mask, scores), "bool"), scores, lowest)
 
 
 def visible_steps(

@@ -26,6 +26,18 @@ class Projecting(Tracked, Protocol):
         """The dtype policy of the attention layer and its dense layers."""
 
 
+def alias(attribute: str) -> Any:
+    """Returns a property that reads and sets an attribute of another name."""
+
+    def read(self: Any) -> Any:
+        return getattr(self, attribute)
+
+    def write(self: Any, value: Any) -> None:
+        setattr(self, attribute, value)
+
+    return property(read, write)
+
+
 def projection(
     attention: Projecting,
     attribute: str,

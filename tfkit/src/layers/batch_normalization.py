@@ -190,7 +190,8 @@ class BatchNormalization(Layer):
 
         use_batch = bool(training) and self.trainable
         gamma, beta = self.gamma, self.beta
-        if use_batch and mask is None and not self._replicas() and not self.renorm:
+        is_plain = type(self)._moments is BatchNormalization._moments
+        if use_batch and is_plain and mask is None and not self._replicas() and not self.renorm:
             outputs, mean, variance = _normalized(
                 inputs, along(gamma), along(beta), self.axis, self.epsilon
             )

@@ -12,12 +12,12 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
-from tfkit.src.layers.attention import visible_steps
+from tfkit.src.layers.attention import for_heads, hidden, visible_steps, with_causal
 from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
-from tfkit.src.ops.shaping import static_or_dynamic_shape
+from tfkit.src.ops import attention_products
 
 
 class GroupQueryAttention(Layer):
@@ -205,40 +205,73 @@ class GroupQueryAttention(Layer):
     ) -> Any:
         """Returns the attended values, `(batch, T, dim)`."""
         key = value if key is None else key
-        visible = visible_steps(
-            query,
-            value,
-            (query_mask, value_mask, key_mask),
-            use_causal_mask,
-            self.sliding_window,
-            attention_mask,
+        mask = self._compute_attention_mask(
+            query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask
         )
-        # The query's heads are grouped, so that keys and values are not repeated.
-        groups, heads = (self.num_key_value_heads, self.num_repeats), (self.num_query_heads,)
-        queries = self._query_dense(query) * (1.0 / math.sqrt(self.head_dim))
-        queries = _with_axes(queries, 2, 1, groups)
-        scores = tf.einsum("bsgh,btgrh->bgrts", self._key_dense(key), queries)
-        if visible is not None:
-            if visible.shape.rank == 4:  # One of all heads, or of each.
-                visible = _with_axes(visible, 1, 1, groups if visible.shape[1] != 1 else (1, 1))
-            else:
-                visible = _with_axes(visible, 0, 0, (1,) * (3 - visible.shape.rank))
-                visible = visible[:, tf.newaxis, tf.newaxis]
-            if not (self.dropout or return_attention_scores):
-                # Keras's numbers: a query that sees no step gets the mean of all values here, else 0.
-                lowest = tf.cast(-3e4 if scores.dtype == tf.float16 else -1e9, scores.dtype)
-                scores, visible = tf.where(visible, scores, lowest), None
-        weights = _with_axes(self._softmax(scores, mask=visible), 1, 2, heads)
-        dropped = _with_axes(self._dropout_layer(weights, training=training), 1, 1, groups)
-        outputs = tf.einsum("bgrts,bsgh->btgrh", dropped, self._value_dense(value))
-        outputs = _with_axes(outputs, 2, 2, heads)
+        # Keras does not pass it on to the method. Here it decides what a query gets that sees no step.
+        is_own = type(self)._compute_attention is GroupQueryAttention._compute_attention
+        options = {"return_attention_scores": return_attention_scores} if is_own else {}
+        outputs, weights = self._compute_attention(
+            self._query_dense(query),
+            tf.repeat(self._key_dense(key), self.num_repeats, axis=2),
+            tf.repeat(self._value_dense(value), self.num_repeats, axis=2),
+            attention_mask=mask,
+            training=training,
+            **options,
+        )
         if self._gate_dense is not None:
             outputs *= self._gate_dense(query)
         outputs = self._output_dense(outputs)
         return (outputs, weights) if return_attention_scores else outputs
 
+    # Subclasses may override these three methods: they have the names and arguments of Keras's.
 
-def _with_axes(x: tf.Tensor, axis: int, count: int, sizes: tuple[int, ...]) -> tf.Tensor:
-    """Returns `x` with axes of these sizes in place of `count` axes, beginning with `axis`."""
-    shape = static_or_dynamic_shape(x)
-    return tf.reshape(x, [*shape[:axis], *sizes, *shape[axis + count :]])
+    def _compute_attention_mask(
+        self,
+        query: Any,
+        value: Any,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
+        attention_mask: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Returns which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
+        masks = (query_mask, value_mask, key_mask)
+        window = self.sliding_window
+        return visible_steps(query, value, masks, use_causal_mask, window, attention_mask)
+
+    def _compute_attention(
+        self,
+        query: Any,
+        key: Any,
+        value: Any,
+        attention_mask: Any = None,
+        training: Any = None,
+        use_causal_mask: bool = False,
+        return_attention_scores: bool = False,
+    ) -> tuple[Any, Any]:
+        """Returns the means of the values, `(batch, T, heads, dim)`, and their weights.
+
+        Args:
+            query: projected queries, `(batch, T, heads, dim)`.
+            key: projected keys, `(batch, S, heads, dim)`: one for each query head.
+            value: projected values, `(batch, S, heads, dim)`.
+            attention_mask: which steps each query may see, `(batch, T, S)`; `None` for all.
+            training: whether to drop weights.
+            use_causal_mask: whether a query sees only the steps up to its own, apart from the mask;
+                `call` includes that in the mask.
+            return_attention_scores: whether the caller returns the weights.
+        """
+        if use_causal_mask:
+            attention_mask = with_causal(attention_mask, query, value)
+        scores = attention_products.scores(query * (1.0 / math.sqrt(self.head_dim)), key)
+        if not (self.dropout or return_attention_scores):
+            scores, attention_mask = hidden(scores, attention_mask), None
+        weights = self._masked_softmax(scores, attention_mask)
+        weights_used = self._dropout_layer(weights, training=training)
+        return attention_products.weighted_means(weights_used, value), weights
+
+    def _masked_softmax(self, scores: Any, attention_mask: Any = None) -> Any:
+        """Returns the weights of the values, `(batch, heads, T, S)`."""
+        return self._softmax(scores, mask=for_heads(attention_mask, scores))

@@ -459,6 +459,12 @@ class ActivityRegularization(Layer):
         self.l2 = l2
         self.supports_masking = True
 
+    def get_config(self) -> dict[str, Any]:
+        """Returns the constructor's arguments; the regularizer is made of two of them."""
+        config = super().get_config()
+        config.pop("activity_regularizer", None)
+        return config
+
     def call(self, inputs: Any) -> Any:
         """Returns the inputs."""
         return inputs

@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.base import nests, settings, watching
 from tfkit.src.base.members import View
 from tfkit.src.base.names import auto_name
+from tfkit.src.errors import never_called
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.registry import dtype_policies
@@ -56,6 +57,11 @@ class Metric(watching.Watched, tf.Module):
     # The better direction, "up" or "down", for callbacks with `mode="auto"`.
     _direction: str | None = None
     _tfkit_added_variables: list[Any]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.

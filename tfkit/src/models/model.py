@@ -102,7 +102,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         self._tfkit_programs = Programs(self._tfkit_settings)
         self._tfkit_in_turn = Lock()
         if inputs is not None:
-            self._tfkit_set_graph(graph_between(inputs, outputs))
+            _begin_with(self, graph_between(inputs, outputs))
 
     # --- The graph of layers ------------------------------------------------------------------------
 
@@ -546,6 +546,13 @@ class Functional(Model, metaclass=_IsDescribed):
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
     ) -> None:
         super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _begin_with(model: Model, graph: Graph) -> None:
+    """Sets the graph of a new functional model; a `build` of a subclass may make weights beside it."""
+    model._tfkit_set_graph(graph)
+    if not is_ours(owner_of(type(model), "build")):
+        model.build(None)  # As in Keras.
 
 
 def _input_specs(inputs: Any) -> Any:

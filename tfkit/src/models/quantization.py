@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -10,6 +11,7 @@ from tfkit.src.core import tracking
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.quantizers.of_layers import resolved
+from tfkit.src.registry.configuration import is_ours, owner_of
 
 
 class QuantizesLayers:
@@ -61,16 +63,22 @@ class QuantizesLayers:
                 f"Cannot quantize a layer that isn't yet built: {self._tfkit.title}. Build the model, or "
                 "call it on some data, first."
             )
-        layers = []
+        layers: list[Any] = []
         for layer in tracking.all_layers(self._tfkit.layer):
-            if isinstance(layer, Quantizable) and chosen(layer):
+            if not chosen(layer):
+                continue
+            if not is_ours(owner_of(type(layer), "quantize")):
+                if len(tracking.all_layers(layer)) == 1:  # The method of a user's class.
+                    layers.append(layer)
+            elif isinstance(layer, Quantizable):
                 try:
                     layer._tfkit_checked_quantization(None, type_check, config)
                 except NotImplementedError:
                     continue
                 layers.append(layer)
         for layer in layers:
-            layer.quantize(config=config, type_check=type_check)
+            with contextlib.suppress(NotImplementedError):
+                layer.quantize(config.mode, type_check=type_check, config=config)
         optimizer = getattr(self, "optimizer", None)
         if layers and optimizer is not None and optimizer.built:
             self.optimizer = type(optimizer).from_config(optimizer.get_config())

@@ -95,9 +95,9 @@ class Adadelta(Optimizer):
         new_w, new_g_mean, new_delta_mean = adadelta(
             variable, g, g_mean, delta_mean, alpha, rho=self.rho, epsilon=self.epsilon
         )
-        g_mean.assign(new_g_mean)
-        delta_mean.assign(new_delta_mean)
-        variable.assign(new_w)
+        self.assign(g_mean, new_g_mean)
+        self.assign(delta_mean, new_delta_mean)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

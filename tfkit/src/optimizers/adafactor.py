@@ -130,9 +130,9 @@ class Adafactor(Optimizer):
             new_r = beta_2 * r + (1 - beta_2) * tf.reduce_mean(g2, axis=-1)
             new_c = beta_2 * c + (1 - beta_2) * tf.reduce_mean(g2, axis=-2)
             new_v = factored(new_r, new_c)
-            r.assign(new_r)
-            c.assign(new_c)
-        v.assign(new_v)
+            self.assign(r, new_r)
+            self.assign(c, new_c)
+        self.assign(v, new_v)
         w = tf.convert_to_tensor(variable)
         variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
 

@@ -82,8 +82,8 @@ class Adagrad(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_v = adagrad(variable, g, v, alpha, self.epsilon)
-        v.assign(new_v)
-        variable.assign(new_w)
+        self.assign(v, new_v)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

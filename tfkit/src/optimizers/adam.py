@@ -124,12 +124,12 @@ class Adam(Optimizer):
             new_w, new_m, new_v, new_v_hat = adam(
                 variable, g, m, v, alpha_t, **constants, v_hat=v_hat
             )
-            v_hat.assign(new_v_hat)
+            self.assign(v_hat, new_v_hat)
         else:
             new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **constants)
-        m.assign(new_m)
-        v.assign(new_v)
-        variable.assign(new_w)
+        self.assign(m, new_m)
+        self.assign(v, new_v)
+        self.assign(variable, new_w)
 
     def _bias_corrections(self, dtype: Any) -> tuple[tf.Tensor, tf.Tensor]:
         return bias_corrections(self._tfkit_step_number(dtype), self.beta_1, self.beta_2)

@@ -98,9 +98,9 @@ class Adamax(Optimizer):
         alpha = tf.cast(learning_rate, variable.dtype)
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
         new_w, new_m, new_u = adamax(variable, g, m, u, t, alpha, **constants)
-        m.assign(new_m)
-        u.assign(new_u)
-        variable.assign(new_w)
+        self.assign(m, new_m)
+        self.assign(u, new_u)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

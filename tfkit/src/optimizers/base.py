@@ -144,15 +144,19 @@ class Optimizer(SlotOwner):
             return self._iterations // self.gradient_accumulation_steps
         return self._iterations
 
-    @property
-    def learning_rate(self) -> Any:
-        """The present learning rate. Assigning a float changes it for compiled programs, too."""
+    def _get_current_learning_rate(self) -> Any:
+        """Returns the learning rate of the next update; subclasses may override it, as in Keras."""
         if isinstance(self._learning_rate, LearningRateSchedule):
             watching.note(self._learning_rate)
             return self._learning_rate(self._iterations)
         if isinstance(self._learning_rate, tf.Variable):
             return self._learning_rate
         return self._learning_rate()
+
+    @property
+    def learning_rate(self) -> Any:
+        """The present learning rate. Assigning a float changes it for compiled programs, too."""
+        return self._get_current_learning_rate()
 
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:
@@ -381,22 +385,36 @@ class Optimizer(SlotOwner):
         learning_rate = tf.convert_to_tensor(self.learning_rate)
         with once.in_one_update():
             self._tfkit_before_updates()
-            if tf.distribute.has_strategy() or replicas.are_on_servers():
-                for gradient, variable in zip(gradients, variables, strict=True):
+            on_copies = tf.distribute.has_strategy() or replicas.are_on_servers()
+            if not on_copies and self._tfkit_may_use_xla() and compiling.pays(gradients, variables):
+                compiling.update(self._tfkit_decay_and_update, gradients, variables, learning_rate)
+                return
+            self._apply_weight_decay(variables)
+            for gradient, variable in zip(gradients, variables, strict=True):
+                if on_copies:
                     distribution.update(variable, self._tfkit_update_copy, gradient, learning_rate)
-            elif self._tfkit_may_use_xla() and compiling.pays(gradients, variables):
-                compiling.update(self._tfkit_update_copy, gradients, variables, learning_rate)
-            else:
-                for gradient, variable in zip(gradients, variables, strict=True):
-                    self._tfkit_decay(variable, learning_rate)
+                else:
                     self.update_step(gradient, variable, learning_rate)
 
     def _tfkit_update_copy(
         self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
     ) -> None:
-        """Runs the body of the loop under a strategy or in XLA."""
+        self.update_step(gradient, variable, learning_rate)
+
+    def _tfkit_decay_and_update(
+        self, variable: tf.Variable, gradient: Any, learning_rate: tf.Tensor
+    ) -> None:
+        """Runs the body of the loop in XLA."""
         self._tfkit_decay(variable, learning_rate)
         self.update_step(gradient, variable, learning_rate)
+
+    def _apply_weight_decay(self, variables: Sequence[tf.Variable]) -> None:
+        """Moves variables towards zero, by their weight decay; subclasses may override it, as in Keras."""
+        decaying = [it for it in variables if self._tfkit_weight_decay_of(it) is not None]
+        if decaying:
+            learning_rate = tf.convert_to_tensor(self.learning_rate)
+            for variable in decaying:
+                distribution.update(variable, self._tfkit_decay, learning_rate)
 
     def _tfkit_decay(self, variable: tf.Variable, learning_rate: tf.Tensor) -> None:
         """Moves a variable towards zero, by its weight decay."""
@@ -487,7 +505,11 @@ class Optimizer(SlotOwner):
 
     def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
         """Returns the weight decay of one variable; `None` if it has none."""
-        return None if self._tfkit_untracked.exclusions.has(variable) else self.weight_decay
+        return self.weight_decay if self._use_weight_decay(variable) else None
+
+    def _use_weight_decay(self, variable: tf.Variable) -> bool:
+        """Whether a variable decays; subclasses may override it, as in Keras."""
+        return not self._tfkit_untracked.exclusions.has(variable)
 
     def _tfkit_averaged(self) -> list[tuple[tf.Variable, tf.Variable]]:
         """Returns the variables with their averages; none before `build`, or without `use_ema`."""

@@ -140,9 +140,9 @@ class Ftrl(Optimizer):
             shrinkage=self.l2_shrinkage_regularization_strength,
             power=-self.learning_rate_power,
         )
-        n.assign(new_n)
-        z.assign(new_z)
-        variable.assign(new_w)
+        self.assign(n, new_n)
+        self.assign(z, new_z)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

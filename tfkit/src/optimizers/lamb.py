@@ -103,9 +103,9 @@ class Lamb(Optimizer):
         w = tf.convert_to_tensor(variable)
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
         new_w, new_m, new_v = lamb(w, g, m, v, t, alpha, **constants)
-        m.assign(new_m)
-        v.assign(new_v)
-        variable.assign(new_w)
+        self.assign(m, new_m)
+        self.assign(v, new_v)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

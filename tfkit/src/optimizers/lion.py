@@ -87,8 +87,8 @@ class Lion(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_m = lion(variable, g, m, alpha, self.beta_1, self.beta_2)
-        m.assign(new_m)
-        variable.assign(new_w)
+        self.assign(m, new_m)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

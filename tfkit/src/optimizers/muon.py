@@ -204,12 +204,12 @@ class Muon(Optimizer):
             root, rest = bias_corrections(t, **betas)
             alpha_t = alpha * self.adam_lr_ratio * root / rest
             new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **betas, epsilon=self.epsilon)
-            v.assign(new_v)
-        m.assign(new_m)
-        variable.assign(new_w)
+            self.assign(v, new_v)
+        self.assign(m, new_m)
+        self.assign(variable, new_w)
 
     def _tfkit_weight_decay_of(self, variable: tf.Variable) -> float | None:
-        if self._tfkit_untracked.exclusions.has(variable):
+        if not self._use_weight_decay(variable):
             return None
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
 

@@ -125,9 +125,9 @@ class Nadam(Optimizer):
             beta_2=beta_2,
             epsilon=self.epsilon,
         )
-        m.assign(new_m)
-        v.assign(new_v)
-        variable.assign(new_w)
+        self.assign(m, new_m)
+        self.assign(v, new_v)
+        self.assign(variable, new_w)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

@@ -103,14 +103,14 @@ class RMSprop(Optimizer):
         v = self._velocities[index]
         g_mean = self._average_gradients[index] if self.centered else None
         step, new_v, new_g_mean = rmsprop(g, v, g_mean, alpha, self.rho, self.epsilon)
-        v.assign(new_v)
+        self.assign(v, new_v)
         if g_mean is not None:
-            g_mean.assign(new_g_mean)
+            self.assign(g_mean, new_g_mean)
         if self.momentum > 0:
             momentum = self._momentums[index]
             step = self.momentum * momentum + step
-            momentum.assign(step)
-        variable.assign_sub(step)
+            self.assign(momentum, step)
+        self.assign_sub(variable, step)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

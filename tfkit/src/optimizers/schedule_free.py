@@ -115,9 +115,9 @@ class ScheduleFreeAdamW(Optimizer):
         new_y, new_z, new_v = schedule_free_adamw(
             variable, g, z, v, t, gamma, beta_1=beta_1, beta_2=beta_2, epsilon=self.epsilon
         )
-        z.assign(new_z)
-        v.assign(new_v)
-        variable.assign(new_y)
+        self.assign(z, new_z)
+        self.assign(v, new_v)
+        self.assign(variable, new_y)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

@@ -89,8 +89,8 @@ class SGD(Optimizer):
             return
         v = self.momentums[self._get_variable_index(variable)]
         new_variable, new_v = momentum_descent(variable, g, v, alpha, self.momentum, self.nesterov)
-        v.assign(new_v)
-        variable.assign(new_variable)
+        self.assign(v, new_v)
+        self.assign(variable, new_variable)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

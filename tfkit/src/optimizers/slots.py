@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.names import auto_name
+from tfkit.src.errors import never_called
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
 from tfkit.src.runtime import replicas
@@ -80,6 +81,11 @@ class SlotOwner(tf.Module):
         name: name of the object; `None` for one that is made from the class's name.
     """
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
+
     def __init__(self, name: str | None = None) -> None:
         super().__init__()  # without the name: tf.Module takes Python identifiers only
         self._tfkit_label = auto_name(type(self).__name__) if name is None else name
@@ -134,7 +140,10 @@ class SlotOwner(tf.Module):
         return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers."""
+        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers.
+
+        An optimizer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
+        """
         for index, variable in enumerate(self.variables):
             store[str(index)] = variable.numpy()
 
@@ -151,6 +160,21 @@ class SlotOwner(tf.Module):
                 f"Received the keys {list(store)}. An optimizer has its slots after `build()`."
             )
         self.set_weights([store[key] for key in expected])
+
+    def _tfkit_stores_itself(self) -> bool:
+        """Whether a subclass defines what a file stores of it."""
+        methods = ("save_own_variables", "load_own_variables")
+        return any(getattr(type(self), name) is not getattr(SlotOwner, name) for name in methods)
+
+    def _tfkit_restorer(self) -> Callable[[], None]:
+        """Returns a function that restores the present values of all that loading from a file may change."""
+        values = [(variable, variable.numpy()) for variable in self.variables]
+
+        def restore() -> None:
+            for variable, value in values:
+                variable.assign(value)
+
+        return restore
 
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Assigns values to `variables`, all or none.

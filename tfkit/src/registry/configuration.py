@@ -55,7 +55,7 @@ def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) ->
     }
     owner = owner_of(type(layer), "get_config")
     if owner is not base and not is_ours(owner):
-        return {**config, **_extended(layer, base)}
+        return _extended(layer, base, config)
     if owner is base:  # This makes `cls(**config)` work.
         config = accepted(layer, recorded, config)
     # tfkit's own layers keep each argument as an attribute of the same name, which is saved: it is the
@@ -95,11 +95,23 @@ def require_all(layer: Recorded, recorded: ConstructorArguments, config: dict[st
             _add({}, name, value, layer, builtin=False, required=True)
 
 
-def _extended(layer: Recorded, base: type) -> dict[str, Any]:
-    """Returns the current arguments of the built-in class that a user's layer extends."""
-    config: dict[str, Any] = {}
+def _extended(layer: Recorded, base: type, common: dict[str, Any]) -> dict[str, Any]:
+    """Returns the current arguments of the built-in class that a user's layer extends.
+
+    Args:
+        layer: the layer.
+        base: the class `Layer`.
+        common: the arguments of every layer, of which some built-in classes accept only a part.
+    """
     builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
-    for name, parameter in inspect.signature(builtin).parameters.items():
+    parameters = inspect.signature(builtin).parameters
+    takes_all = any(it.kind is it.VAR_KEYWORD for it in parameters.values())
+    config = {
+        name: value
+        for name, value in common.items()
+        if takes_all or name in parameters or value is False  # That a layer is frozen.
+    }
+    for name, parameter in parameters.items():
         named = parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
         own = named and name not in (*_OF_EVERY_LAYER, "activity_regularizer", "autocast")
         if own and _keeps(layer, name, base):

@@ -12,6 +12,7 @@ from typing import Any
 from tfkit.src.base import settings
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import PerThread
+from tfkit.src.errors import never_called
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import (
@@ -47,6 +48,11 @@ class DTypePolicy:
         >>> policy.compute_dtype, policy.variable_dtype
         ('bfloat16', 'float32')
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:

@@ -26,8 +26,9 @@ INNER_OPTIMIZERS = "inner_optimizers"
 METRICS = "metrics"
 NAMES = "names"
 LORA = "lora"
-# The beginning of the paths of slots.
+# The beginning of the paths of slots, and of what an optimizer stores itself.
 _SLOTS = "slots/"
+OWN_STORE = "vars/"
 
 
 class Skipped:
@@ -121,6 +122,16 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
         for path, variable in named_slots(optimizer, model).items()
         if (weight := weight_of(variable)) is None or id(weight) in known
     }
+
+
+def stored_optimizer(model: ModelLike) -> dict[str, Any]:
+    """Returns what a file stores of the model's optimizer, by path: variables, or what it stores itself."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not optimizer.built or not optimizer._tfkit_stores_itself():
+        return dict(optimizer_state(model))
+    store: dict[str, Any] = {}
+    optimizer.save_own_variables(store)
+    return {f"{OWN_STORE}{escaped(key)}": np.asarray(value) for key, value in store.items()}
 
 
 def weight_of(variable: Any) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.base import budget
+from tfkit.src.base.names import unescaped
 from tfkit.src.base.protocols import ModelLike
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import tracking
@@ -73,7 +74,7 @@ def parts(
     }
     if model.compiled and include_optimizer:
         texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
-        groups[contents.OPTIMIZER] = contents.optimizer_state(model)
+        groups[contents.OPTIMIZER] = contents.stored_optimizer(model)
     if include_optimizer and (inner := contents.inner_optimizer_states(model)):
         groups[contents.INNER_OPTIMIZERS] = inner
     return texts, groups
@@ -162,7 +163,16 @@ def load_model(
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
     stored = list(loaded.reader.shapes(contents.OPTIMIZER))
     optimizer = getattr(model, "optimizer", None)
-    if optimizer is not None and stored:
+    if optimizer is not None and stored and stored[0].startswith(contents.OWN_STORE):
+        optimizer.build(model.trainable_weights)
+        store = {
+            unescaped(path.removeprefix(contents.OWN_STORE)): loaded.reader.value(
+                contents.OPTIMIZER, path
+            )
+            for path in stored
+        }
+        loaded.stores.append((contents.OPTIMIZER, optimizer, store))
+    elif optimizer is not None and stored:
         new = contents.build_as_stored(optimizer, model, stored)
         _warn_of_new(loaded, new)
         variables = contents.optimizer_state(model)

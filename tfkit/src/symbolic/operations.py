@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from tfkit.src.base.names import auto_name, check_name
-from tfkit.src.errors import tracebacks
+from tfkit.src.errors import never_called, tracebacks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.registry import constructors, dtype_policies, serialization
 from tfkit.src.symbolic import rematerialization, tensors
@@ -44,6 +44,11 @@ class Operation(metaclass=abc.ABCMeta):
 
     __signature__ = constructors.ConstructorSignature()
     _arguments: constructors.ConstructorArguments
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates the operation and records the constructor's arguments for `get_config()`."""

@@ -21,6 +21,12 @@ _log = logging.getLogger("tfkit")
 
 
 class _Model(Protocol):
+    @property
+    def run_eagerly(self) -> bool: ...
+
+    @property
+    def jit_compile(self) -> bool | str: ...
+
     def _tfkit_step_for(self, mode: str) -> Step: ...
 
 
@@ -74,7 +80,8 @@ class Programs:
         if trace is not None and self._is_fresh(mode, trace):
             return before
         step = model._tfkit_step_for(mode)
-        if self.runs_eagerly:
+        is_eager = model.run_eagerly or functions_run_eagerly()
+        if is_eager or step.called_as_is is not None:
             program: Program = kind.eagerly(step)
         else:
             with self._lock:
@@ -82,15 +89,10 @@ class Programs:
                 found = trace.programs.get(kind)
                 if found is None and step.program is not None:
                     found = step.program(kind, trace)
-                program = found or kind.made(trace, self._settings.jit_compile)
+                program = found or kind.made(trace, model.jit_compile)
                 trace.programs[kind] = program
         self._latest[mode] = program
         return program
-
-    @property
-    def runs_eagerly(self) -> bool:
-        """Whether steps run eagerly."""
-        return self._settings.run_eagerly or functions_run_eagerly()
 
     def trace(
         self, mode: str, structure: Any, step: Step, known_size: int | None = None

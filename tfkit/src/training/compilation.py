@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from tfkit.src.borrowed.private import is_op_determinism_enabled
@@ -42,6 +43,10 @@ class Compiled(Layer):
     stop_evaluating: bool  # an `evaluate`,
     stop_predicting: bool  # or a `predict` after the step in progress.
     output_names: list[str] | None = None
+    # The functions of steps, which `OlderNames` describes.
+    train_function: Callable[[Any], Any] | None = None
+    test_function: Callable[[Any], Any] | None = None
+    predict_function: Callable[[Any], Any] | None = None
     _tfkit: LayerState
     _tfkit_programs: Programs
     _tfkit_settings: CompileSettings
@@ -136,6 +141,7 @@ class Compiled(Layer):
         self._tfkit_metrics = compiled_metrics
         self._tfkit_loss_tracker = loss_tracker
         self.stop_training = False
+        self.train_function = self.test_function = self.predict_function = None
         self.compiled = True
         self._tfkit_programs = Programs(self._tfkit_settings)
 

@@ -13,6 +13,7 @@ from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.preparation import Batches, Stages, has_strings
+from tfkit.src.training.running_steps import runs_eagerly
 from tfkit.src.training.scheduled import ScheduledBatches
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
@@ -321,8 +322,8 @@ def _keeps_order(dataset: Any) -> bool:
 
 
 def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> None:
-    step = model._tfkit_step_for(mode)
-    if model._tfkit_programs.runs_eagerly:
+    step = model._tfkit_own_step_for(mode)
+    if runs_eagerly(model):
         step.run(batch())
     else:
         model._tfkit_programs.trace(mode, data.structure, step, data.known_size)

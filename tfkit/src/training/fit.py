@@ -69,6 +69,7 @@ class Fit:
 
     def _run(self) -> History:
         model, callbacks = self.model, self.callbacks
+        model._tfkit_make_function("train")
         model.stop_training = False
         callbacks.on_train_begin()
         while self.epoch < self._epochs.stop and not self._is_over:

@@ -177,6 +177,7 @@ def evaluate(steps: Steps, verbose: int, callbacks: Any) -> dict[str, Any]:
 
 def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     """Returns the results of an evaluation, whether in a `fit` or alone."""
+    steps.model._tfkit_make_function("test")
     steps.model.stop_evaluating = False
     callbacks.on_test_begin()
     steps.reset()

@@ -203,7 +203,11 @@ class ModelSteps(Compiled):
             it for it in tracking.all_layers(self._tfkit.layer) if not isinstance(it, ModelSteps)
         ]
         for layer in layers:
-            found += [member for _, member in layer._tfkit_members() if isinstance(member, Metric)]
+            if layer is not self and layer._tfkit_overrides("metrics"):
+                found += layer.metrics
+            else:
+                members = layer._tfkit_members()
+                found += [member for _, member in members if isinstance(member, Metric)]
         return list({id(metric): metric for metric in found if metric is not None}.values())
 
     @property

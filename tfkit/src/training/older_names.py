@@ -1,31 +1,59 @@
-"""Methods of models from before Keras 3 that Keras 3 still has."""
+"""Methods of models from before Keras 3 that it still has, such as those that make functions of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import abc
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.errors.frames import warn
 from tfkit.src.training.model_steps import ModelSteps
-from tfkit.src.training.running_steps import step_for
+from tfkit.src.training.running_steps import checked_results, runs_eagerly
+from tfkit.src.training.step import Step
 
-StepFunction = Callable[[Iterator[Any]], Any]
+
+class StepFunction:
+    """The default `train_function`, `test_function` or `predict_function` of a model: one step on one batch.
+
+    Args:
+        model: the model.
+        mode: `"train"`, `"test"` or `"predict"`.
+    """
+
+    def __init__(self, model: OlderNames, mode: str) -> None:
+        self._model = model
+        self._mode = mode
+
+    def __call__(self, data: Any) -> Any:
+        """Returns the results of the step on the next batch of an iterator, or on the first one of a list."""
+        batch = data[0] if isinstance(data, (list, tuple)) else next(data)
+        batch = tf.nest.map_structure(tf.convert_to_tensor, batch)
+        model, mode = self._model, self._mode
+        step, programs = model._tfkit_own_step_for(mode), model._tfkit_programs
+        if runs_eagerly(model):
+            results = step.run(batch)
+        else:
+            trace = programs.trace(mode, batch, step)
+            run = trace.compiled if model.jit_compile is True else trace.function
+            results = run(*tf.nest.flatten(batch))
+        return results if mode == "predict" else {**results, **step.finish()}
 
 
 class OlderNames(ModelSteps):
     """`compiled_loss`, `make_train_function` and the like.
 
     Attributes:
-        train_function: the result of `make_train_function`; `fit` does not use it.
-        test_function: the result of `make_test_function`.
-        predict_function: the result of `make_predict_function`.
+        train_function: the function that `fit` and `train_on_batch` call for each batch, if a subclass makes
+            it or a program sets it. With the default, and with `None`, programs run many steps at once.
+        test_function: the same for `evaluate`, `test_on_batch` and validation.
+        predict_function: the same for `predict` and `predict_on_batch`.
     """
 
-    train_function: StepFunction | None = None
-    test_function: StepFunction | None = None
-    predict_function: StepFunction | None = None
+    @abc.abstractmethod
+    def _tfkit_own_step_for(self, mode: str) -> Step:
+        """Returns the step of a mode, as programs run it."""
 
     def compiled_loss(
         self, y: Any, y_pred: Any, sample_weight: Any = None, regularization_losses: Any = None
@@ -50,40 +78,66 @@ class OlderNames(ModelSteps):
         """The metrics of `compile` by their older interface; `None` before `compile`."""
         return OlderMetrics(self) if self.compiled else None
 
-    def make_train_function(self, force: bool = False) -> StepFunction:
-        """Returns a function that trains on a batch from an iterator, and returns the results so far.
+    def make_train_function(self, force: bool = False) -> Callable[[Any], Any]:
+        """Makes `train_function`, which trains on a batch from an iterator and returns the results so far.
+
+        `fit` and `train_on_batch` call it first. An override sets `train_function`, or returns a function to
+        be set: one over an iterator, which may call the function that `super()` has made. Training then
+        calls it for each batch, and is slower than in programs of many steps.
 
         Args:
             force: whether it is made again if there is one already.
         """
         if self.train_function is None or force:
-            self.train_function = self._tfkit_function_of("train")
+            self.train_function = StepFunction(self, "train")
         return self.train_function
 
-    def make_test_function(self, force: bool = False) -> StepFunction:
-        """Returns a function that evaluates a batch from an iterator, and returns the results so far."""
+    def make_test_function(self, force: bool = False) -> Callable[[Any], Any]:
+        """Makes `test_function`, which evaluates a batch from an iterator and returns the results so far.
+
+        An override is called by `evaluate`, validation and `test_on_batch`, as described in
+        `make_train_function`.
+        """
         if self.test_function is None or force:
-            self.test_function = self._tfkit_function_of("test")
+            self.test_function = StepFunction(self, "test")
         return self.test_function
 
-    def make_predict_function(self, force: bool = False) -> StepFunction:
-        """Returns a function that takes a batch from an iterator, and returns the outputs for it."""
+    def make_predict_function(self, force: bool = False) -> Callable[[Any], Any]:
+        """Makes `predict_function`, which returns the outputs for the first batch of a list.
+
+        An override is called by `predict` and `predict_on_batch`, as described in `make_train_function`.
+        """
         if self.predict_function is None or force:
-            self.predict_function = self._tfkit_function_of("predict")
+            self.predict_function = StepFunction(self, "predict")
         return self.predict_function
 
-    def _tfkit_function_of(self, mode: str) -> StepFunction:
-        def run(iterator: Iterator[Any]) -> Any:
-            batch = tf.nest.map_structure(tf.convert_to_tensor, next(iterator))
-            step = step_for(self, mode)
-            if self._tfkit_programs.runs_eagerly:
-                results = step.run(batch)
-            else:
-                trace = self._tfkit_programs.trace(mode, batch, step)
-                results = trace.function(*tf.nest.flatten(batch))
-            return results if mode == "predict" else {**results, **step.finish()}
+    def _tfkit_make_function(self, mode: str) -> None:
+        """Lets a subclass make the function of a mode, at the start of `fit`, `evaluate`, `predict`."""
+        name = f"make_{mode}_function"
+        if getattr(type(self), name) is not getattr(OlderNames, name):
+            made = getattr(self, name)()
+            if made is not None:
+                setattr(self, f"{mode}_function", made)
 
-        return run
+    def _tfkit_step_for(self, mode: str) -> Step:
+        """Returns the step of a mode: the function that a subclass has made, or that of programs."""
+        name = f"{mode}_function"
+        function = getattr(self, name)
+        if function is None or isinstance(function, StepFunction):
+            return self._tfkit_own_step_for(mode)
+
+        def run(batch: Any) -> Any:
+            # TensorFlow's iterator, because a function of TensorFlow that takes it is traced only once.
+            batches = [batch] if mode == "predict" else iter(tf.data.Dataset.from_tensors(batch))
+            try:
+                return checked_results(self, mode, function(batches), f"`{name}`")
+            except (StopIteration, tf.errors.OutOfRangeError) as error:
+                raise ValueError(
+                    f"`{name}` of {type(self).__name__} asked for more batches than one. Expected a function "
+                    "that calls `next(iterator)` once: each call makes one step."
+                ) from error
+
+        return Step(run, called_as_is=name)
 
 
 class OlderMetrics:

@@ -57,6 +57,16 @@ class Plan:
         return "; ".join(parts)
 
 
+def without_program(function: str | None) -> Plan:
+    """Returns the plan of a step that no program runs.
+
+    Args:
+        function: name of the user's function that is the step; `None` if the step runs eagerly.
+    """
+    reason = "`run_eagerly=True`" if function is None else f"`{function}` is not the default"
+    return Plan(EAGER, reason)
+
+
 class Plans(dict[str, Plan]):
     """The plan of each mode: `"train"`, `"test"`, `"predict"`."""
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
     """Runs `Model.predict` on data, and returns the outputs."""
+    model._tfkit_make_function("predict")
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
     steps = limited_steps(steps, data.num_batches)
@@ -44,6 +45,7 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
 
 def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
     """Yields the outputs batch by batch, for `Model.predict(stream=True)`."""
+    model._tfkit_make_function("predict")
     program = predict_program(model, data)
     steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime.shared_programs import SharedProgram
 from tfkit.src.training.data import ArrayData, Pass, take_rows
-from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_STEP, Plan
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan, without_program
 from tfkit.src.training.step import Step, StepTrace, traced
 
 # From so many operations on, TensorFlow takes half a second and more to prepare a loop over the step. What a
@@ -124,10 +124,10 @@ class EagerPrediction:
     """
 
     trace = None
-    plan = Plan(EAGER, "`run_eagerly=True`")
 
     def __init__(self, step: Step) -> None:
         self._step = step
+        self.plan = without_program(step.called_as_is)
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""

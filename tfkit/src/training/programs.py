@@ -25,7 +25,7 @@ from tfkit.src.errors.frames import warn
 from tfkit.src.guards.rewriting import ASSERTED
 from tfkit.src.runtime import xla
 from tfkit.src.training.compile_cost import steps_that_pay, steps_that_pay_for_parts
-from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose, without_program
 from tfkit.src.training.step import Step, StepTrace, traced
 
 Logs = dict[str, Any]
@@ -232,13 +232,13 @@ class EagerProgram:
     """
 
     trace = None
-    plan = Plan(EAGER, "`run_eagerly=True`")
 
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Does nothing: see `LoopProgram.expect`."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
+        self.plan = without_program(step.called_as_is)
 
     def run_batches(self, batches: Iterable[Any]) -> tuple[int, Logs]:
         """Runs steps over batches; returns how many there were, and the logs of the last one."""

@@ -29,11 +29,15 @@ def step_for(model: ModelSteps, mode: str) -> Step:
     if mode == "train" and not is_overridden(model, "train_step"):
         method = _warning_of_no_weights(model, method)
     if mode == "predict":
-        return Step(_governed(model, lambda data: _outputs(convert(method)(data), model)))
+
+        def predicting(data: Any) -> Any:
+            return checked_results(model, mode, convert(method)(data), f"`{mode}_step()`")
+
+        return Step(_governed(model, predicting))
     if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):
 
         def overridden(data: Any) -> Any:
-            return _checked(convert(method)(data), f"`{mode}_step()` of {type(model).__name__}")
+            return checked_results(model, mode, convert(method)(data), f"`{mode}_step()`")
 
         return Step(_governed(model, _noting_metrics(model, overridden)))
 
@@ -89,13 +93,24 @@ def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[
     return noting
 
 
-def _outputs(outputs: Any, model: ModelSteps) -> Any:
-    if outputs is None:
-        raise ValueError(
-            f"`predict_step()` of {type(model).__name__} returned None. Expected tensors: end it with "
-            "`return self(x)`."
-        )
-    return outputs
+def checked_results(model: ModelSteps, mode: str, results: Any, method: str) -> Any:
+    """Returns the results of a user's step after checking them.
+
+    Args:
+        model: the model.
+        mode: `"train"`, `"test"` or `"predict"`.
+        results: what the step has returned.
+        method: its name, for messages.
+
+    Raises:
+        ValueError: for `None`, and for logs that are not a dict of values.
+    """
+    step = f"{method} of {type(model).__name__}"
+    if mode != "predict":
+        return _checked(results, step)
+    if results is None:
+        raise ValueError(f"{step} returned None. Expected tensors: end it with `return self(x)`.")
+    return results
 
 
 def _checked(logs: Any, step: str) -> Any:

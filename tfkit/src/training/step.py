@@ -28,12 +28,15 @@ class Step:
         finish: function that returns further logs after the last step. Default: there are none.
         scope: returns a context in which the step is traced. Default: none.
         program: returns the program of a class for a trace of the step. Default: what the class makes.
+        called_as_is: name of the user's function that the step is, which is called for each batch and not
+            traced. Default: the step is traced.
     """
 
     run: Callable[[Any], Any]
     finish: Callable[[], dict[str, Any]] = dict
     scope: Callable[[], contextlib.AbstractContextManager[Any]] = contextlib.nullcontext
     program: Callable[[Any, Any], Any] | None = None
+    called_as_is: str | None = None
 
 
 class StepTrace:

@@ -399,6 +399,7 @@ class Trainer(OlderNames):
     ) -> Any:
         data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
         with self._tfkit_in_turn:
+            self._tfkit_make_function(mode)
             self.reset_metrics()
             self._tfkit_programs.steps_run[mode] += 1
             feed = ArrayFeed(data)
@@ -411,8 +412,7 @@ class Trainer(OlderNames):
         values = self._tfkit_in_order(logs)
         return values[0] if len(values) == 1 else values
 
-    def _tfkit_step_for(self, mode: str) -> Step:
-        """Returns the step of a mode, as programs run it."""
+    def _tfkit_own_step_for(self, mode: str) -> Step:
         step = step_for(self, mode)
         if mode == "predict":
             programs = self._tfkit_programs
@@ -450,6 +450,7 @@ class Trainer(OlderNames):
         """
         check_outside("predict_on_batch")
         data = make_arrays(x, None, None, 2**31 - 1)
+        self._tfkit_make_function("predict")
         # As in `predict`, so that both use one trace.
         data.tensors = pack_x_y_sample_weight(*data.tensors)
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)

@@ -10,12 +10,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from tfkit.src.errors import never_called
 from tfkit.src.models.clone import clone_model
 from tfkit.src.models.model import Model
 
 
 class _Estimator(BaseEstimator):
     """The common base of the estimators: the model to fit, and its data."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __init__(
         self,

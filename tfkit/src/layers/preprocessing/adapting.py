@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -73,6 +74,18 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
                 "`dataset.map(lambda features: features['name'])`."
             )
         yield array
+
+
+@contextlib.contextmanager
+def kept_on_error(layer: Layer, *attributes: str) -> Iterator[None]:
+    """Context manager of `adapt`: after an error the layer has the attributes that it had before."""
+    before = {name: getattr(layer, name) for name in attributes}
+    try:
+        yield
+    except BaseException:
+        for name, value in before.items():
+            setattr(layer, name, value)
+        raise
 
 
 def _as_array(layer: Layer, data: Any) -> Any:

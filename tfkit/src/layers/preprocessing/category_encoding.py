@@ -93,9 +93,6 @@ class CategoryEncoding(Preprocessing):
         mode, dtype = self.output_mode, self.compute_dtype
         return encode(inputs, mode, self.num_tokens, dtype, self.sparse, count_weights)
 
-    def _encode(self, inputs: Any) -> Any:
-        return self.call(tf.convert_to_tensor(inputs))
-
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the outputs for inputs of a shape."""
         return encoded_shape(input_shape, self.output_mode, self.num_tokens)

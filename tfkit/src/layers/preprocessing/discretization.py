@@ -12,7 +12,7 @@ from tfkit.src.base import settings
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
-from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
+from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits, check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -133,15 +133,11 @@ class Discretization(Preprocessing):
             ValueError: if `bin_boundaries` was given.
         """
         self._check_may_adapt()
-        before = self.summary
-        self.reset_state()
-        try:
+        with kept_on_error(self, "summary", "bin_boundaries"):
+            self.reset_state()
             for batch in batches(self, data, steps):
                 self.update_state(batch)
-        except BaseException:
-            self.summary = before
-            raise
-        self.finalize_state()
+            self.finalize_state()
 
     def update_state(self, data: Any) -> None:
         """Adds a batch to the summary; `finalize_state` computes boundaries from it."""

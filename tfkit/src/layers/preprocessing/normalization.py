@@ -111,6 +111,7 @@ class Normalization(Preprocessing):
         self.count = self.add_weight(
             name="count", shape=(), dtype="int64", initializer="zeros", trainable=False
         )
+        self.finalize_state()
 
     def _given(self, values: Any) -> np.ndarray:
         """Returns a mean or variance of the constructor, in the form of the inputs."""
@@ -181,6 +182,7 @@ class Normalization(Preprocessing):
         assert moments is not None
         self.adapt_mean.assign(moments.mean.reshape(self._sizes))
         self.adapt_variance.assign(moments.variance.reshape(self._sizes))
+        self.finalize_state()
 
     def _check_fits(self, shape: tuple[int, ...]) -> None:
         sizes = tuple(shape[axis] for axis in self._kept_axes if axis < len(shape))
@@ -195,7 +197,10 @@ class Normalization(Preprocessing):
         )
 
     def finalize_state(self) -> None:
-        """Does nothing: calls read the weights. Keras's layer computes constants here."""
+        """Does nothing: calls read the weights. Subclasses may override it.
+
+        `adapt` calls it at its end, and `build`, unless `mean` and `variance` were given.
+        """
 
     def call(self, inputs: Any) -> Any:
         """Returns `inputs`, normalized."""

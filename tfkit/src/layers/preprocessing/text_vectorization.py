@@ -10,13 +10,13 @@ import tensorflow as tf
 
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.checks import is_integer
-from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
 from tfkit.src.layers.preprocessing.index_lookup import MODES, check_no_path
 from tfkit.src.layers.preprocessing.standardizing import SPLIT, STANDARDIZE, split, standardized
 from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 from tfkit.src.layers.preprocessing.text_batches import PIECE, counted
-from tfkit.src.layers.preprocessing.token_counts import TokenCounts
+from tfkit.src.layers.preprocessing.token_counts import Counts
 from tfkit.src.registry import serialization
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -178,13 +178,19 @@ class TextVectorization(Preprocessing):
         """
         lookup = self._lookup_layer
         lookup._check_may_adapt()
-        counts = TokenCounts()
-        texts = self._flat_batches(data, steps)
-        for found in counted(
-            texts, lambda batch: lookup._counts_of(self._tokens(batch)), batch_size
-        ):
-            counts.add(found)
-        lookup._adopt(counts)
+        with kept_on_error(lookup, "_vocabulary", "_counts"):
+            self.reset_state()
+            if type(self).update_state is TextVectorization.update_state:
+                texts = self._flat_batches(data, steps)
+                for found in counted(texts, self._counts_of, batch_size):
+                    lookup._add_counts(found)
+            else:  # Each batch as it is, one after the other.
+                for batch in batches(self, data, steps):
+                    self.update_state(_texts(batch))
+            self.finalize_state()
+
+    def _counts_of(self, texts: Any) -> Counts:
+        return self._lookup_layer._counts_of(self._tokens(texts))
 
     def _flat_batches(self, data: Any, steps: int | None) -> Any:
         for batch in batches(self, data, steps):

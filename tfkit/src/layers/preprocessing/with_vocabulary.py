@@ -9,7 +9,7 @@ import numpy as np
 
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
-from tfkit.src.layers.preprocessing.adapting import batches
+from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.base import Preprocessing
 from tfkit.src.layers.preprocessing.token_counts import Counts, TokenCounts, counts_of
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
@@ -228,16 +228,20 @@ class WithVocabulary(Preprocessing):
             ValueError: if the vocabulary was given. The old one is kept after any error.
         """
         self._check_may_adapt()
-        counts = TokenCounts()
-        for batch in batches(self, data, steps):
-            counts.add(self._counts_of(batch))
-        self._adopt(counts)
+        with kept_on_error(self, "_vocabulary", "_counts"):
+            self.reset_state()
+            for batch in batches(self, data, steps):
+                self.update_state(batch)
+            self.finalize_state()
 
     def update_state(self, data: Any) -> None:
         """Counts the tokens of a batch; `finalize_state` makes a vocabulary of all of them."""
         self._check_may_adapt()
+        self._add_counts(self._counts_of(data))
+
+    def _add_counts(self, counts: Counts) -> None:
         self._counts = self._counts or TokenCounts()
-        self._counts.add(self._counts_of(data))
+        self._counts.add(counts)
 
     def finalize_state(self) -> None:
         """Makes a vocabulary of the counts of `update_state`."""

@@ -207,10 +207,13 @@ class RNN(Layer):
                 kept.assign(tf.cast(state, kept.dtype))
         return (output, *states) if self.return_state else output
 
-    def _tfkit_record(self, args: Any, kwargs: Any) -> Any:
-        # As in Keras, the symbolic state of a stacked cell is a tensor where its size is an integer. A
-        # state of numbers is what the cell returns, such as a list of one tensor.
-        outputs = super()._tfkit_record(args, kwargs)
+    def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Records a call on symbolic tensors, and returns the symbolic outputs.
+
+        As in Keras, the symbolic state of a stacked cell is a tensor where its size is an integer. A state
+        of numbers is what the cell returns, such as a list of one tensor.
+        """
+        outputs = super().symbolic_call(*args, **kwargs)
         if not self.return_state:
             return outputs
         output, *states = outputs

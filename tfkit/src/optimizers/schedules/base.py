@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.watching import Watched
+from tfkit.src.errors import never_called
 
 
 class LearningRateSchedule(Watched):
@@ -27,6 +28,11 @@ class LearningRateSchedule(Watched):
         >>> round(float(Halving()(1)), 6)
         0.05
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
 
     def __call__(self, step: Any) -> Any:
         """Returns the learning rate of a step.

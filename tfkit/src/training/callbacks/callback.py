@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfkit.src.errors import never_called
 from tfkit.src.registry import constructors
 
 if TYPE_CHECKING:
@@ -38,6 +39,11 @@ class Callback:
     """
 
     @constructors.named_after_class
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        super().__init_subclass__(**kwargs)
+        never_called.warn_of_methods(cls)
+
     def __init__(self) -> None:
         self.params: dict[str, Any] | None = None
         self._model: Any = None

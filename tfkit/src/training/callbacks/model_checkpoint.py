@@ -101,12 +101,12 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             self._steps_since_save += num_steps
             if self._steps_since_save >= self.save_freq:
                 self._steps_since_save = 0
-                self._save(self._epoch, last_batch_index, logs or {})
+                self._save_model(epoch=self._epoch, batch=last_batch_index, logs=logs or {})
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Saves."""
         if self.save_freq == "epoch":
-            self._save(epoch, None, logs or {})
+            self._save_model(epoch=epoch, batch=None, logs=logs or {})
 
     def get_state(self) -> dict[str, Any]:
         """Returns the best result, and the batches since the last save."""
@@ -116,14 +116,17 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         """Restores a state that `get_state()` returned."""
         self.best, self._steps_since_save = state["best"], state["steps_since_save"]
 
-    def _save(self, epoch: int, batch: int | None, logs: Logs) -> None:
-        path = self._path(epoch, batch, logs)
+    # Subclasses may override these three methods: they have the names and arguments of Keras's.
+
+    def _save_model(self, epoch: int, batch: int | None, logs: Logs) -> None:
+        """Saves the model, if it should be saved."""
+        path = self._get_file_path(epoch, batch, logs)
         if os.path.isdir(path):
             raise OSError(
                 f"ModelCheckpoint writes a file. Received: filepath={path!r}, which is a folder. "
                 "Add the name of a file."
             )
-        if self.save_best_only and not self._is_best(epoch, logs):
+        if not self._should_save_model(epoch, batch, logs, path):
             return
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         if self.save_weights_only:
@@ -133,7 +136,8 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         if self.verbose > 0:
             print_message(f"\nEpoch {epoch + 1}: saved to {path}")
 
-    def _path(self, epoch: int, batch: int | None, logs: Logs) -> str:
+    def _get_file_path(self, epoch: int, batch: int | None, logs: Logs) -> str:
+        """Returns the path with the numbers of epoch and batch, and the results, in it."""
         fields = {"epoch": epoch + 1} | ({} if batch is None else {"batch": batch + 1}) | logs
         try:
             return self.filepath.format(**fields)
@@ -143,7 +147,10 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
                 f"Received: filepath={self.filepath!r}"
             ) from None
 
-    def _is_best(self, epoch: int, logs: Logs) -> bool:
+    def _should_save_model(self, epoch: int, batch: int | None, logs: Logs, filepath: str) -> bool:
+        """Whether the model is saved: always, or with `save_best_only` if the result is the best one yet."""
+        if not self.save_best_only:
+            return True
         current = logs.get(self.monitor)
         if current is None or np.ndim(current) > 0:
             warn(
