@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import inspect
 import json
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
@@ -84,6 +85,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         settings = CompileSettings()
         if tf.distribute.has_strategy():
             settings.strategy = tf.distribute.get_strategy()
+        reference: Any = weakref.ref(model)
+        settings.model = reference
         object.__setattr__(model, "_tfkit_settings", settings)
         return model
 

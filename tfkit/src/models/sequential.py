@@ -55,6 +55,7 @@ class Sequential(Model):
     """
 
     _tfkit_is_stack = True
+    _tfkit_stack: list[Layer]
 
     @shortened
     def __init__(
@@ -67,7 +68,7 @@ class Sequential(Model):
             )
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.supports_masking = True
-        self._tfkit_stack: list[Layer] = []
+        self._tfkit_set("_tfkit_stack", [])
         self._tfkit_why_untraced = ""
         self._tfkit_begin_with(
             layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
@@ -210,7 +211,8 @@ class Sequential(Model):
 
         For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
         """
-        before, self._tfkit_stack = self._tfkit_stack, stack
+        before = self._tfkit_stack
+        self._tfkit_set("_tfkit_stack", stack)
         if not stack or not isinstance(stack[0], InputLayer):
             self._tfkit_graph = None
             self.built = False
@@ -224,7 +226,7 @@ class Sequential(Model):
                 frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
                 self._tfkit_connect(stack[0].output, graph, new)
         except BaseException:
-            self._tfkit_stack = before
+            self._tfkit_set("_tfkit_stack", before)
             raise
 
     def _tfkit_connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:

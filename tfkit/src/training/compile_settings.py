@@ -36,6 +36,8 @@ class CompileSettings:
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
+    # Not a setting either: a weak reference to the model.
+    model = None
 
     def __post_init__(self) -> None:
         if not _is_one_of(self.jit_compile, (True, False, "auto")):
