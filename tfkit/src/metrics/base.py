@@ -9,8 +9,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings, watching
-from tfkit.src.base.members import View
-from tfkit.src.base.members import TRACKING
+from tfkit.src.base.members import TRACKING, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.initializers import lookup as initializers
