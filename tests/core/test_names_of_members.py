@@ -16,188 +16,37 @@ from tfkit import layers
 from tfkit.src.base import members
 
 # Legal names that belong to the user, whatever they begin with.
-FREE = [
-    "_self_",
-    "_self_attention",
-    "_self_x",
-    "_self_unconditional_layer",
-    "_self_extra_variables",
-    "_self_trainable",
-    "_name_",
-    "_name_embedding",
-    "_name_scopes",
-    "_scope_name",
-    "_scope_names",
-    "_names",
-    "_tfkit_",
-    "_tfkit_head",
-    "_tfkits",
-    "_tfkit_layer",
-    "_keras",
-    "_keras_history",
-    "_keras_mask",
-    "_tf_head",
-    "_tf_module",
-    "_saveable",
-    "_saveable_objects",
-    "_unconditional_x",
-    "_layers",
-    "_metrics",
-    "_losses",
-    "_weights",
-    "_trainable_variables",
-    "_non_trainable",
-    "_dtype",
-    "_build",
-    "_call",
-    "_built",
-    "_input",
-    "_output",
-    "_outbound_nodes",
-    "_tracker",
-    "_lock",
-    "_variables",
-    "_seed_generators",
-    "_optimizer",
-    "_loss",
-    "_state",
-    "_states",
-    "_cell",
-    "_x",
-    "__x",
-    "___x",
-    "x_",
-    "_",
-    "__private",
-    "__d__",
-    "X",
-    "Layer",
-    "input_names",
-    "kernel",
-    "bias",
-    "units",
-    "self",
-    "names",
-    "values",
-    "items",
-    "keys",
-    "update",
-    "dense",
-    "attention",
-    "cell",
-    "größe",
-    "注意",
-    "é",
-    "α",
-    "Ω٢",
-    "class_",
-    "lambda_",
-    "_compile_metrics",
-    "metrics_",
-    "layers_",
-    "weights_",
-    "call_",
-    "built_",
-    "name_",
-    "dtype_",
-    "losses_",
-    "optimizer_",
-    "loss_",
-    "_self_attention_0",
-    "_name0",
-    "_scope_name_0",
-    "_tfkit0",
-    "module",
-    "attr",
-    "path_",
-    "submodules_",
-    "state",
-    "head",
-    "body",
-    "tail",
-]
+_FREE = """
+    _self_ _self_attention _self_x _self_unconditional_layer _self_extra_variables _self_trainable _name_
+    _name_embedding _name_scopes _scope_name _scope_names _names _tfkit_ _tfkit_head _tfkits _tfkit_layer
+    _keras _keras_history _keras_mask _tf_head _tf_module _saveable _saveable_objects _unconditional_x
+    _layers _metrics _losses _weights _trainable_variables _non_trainable _dtype _build _call _built _input
+    _output _outbound_nodes _tracker _lock _variables _seed_generators _optimizer _loss _state _states
+    _cell _x __x ___x x_ _ __private __d__ X Layer input_names kernel
+    bias units self names values items keys update dense attention cell größe 注意 é Ω٢ class_ lambda_
+    _compile_metrics metrics_ layers_ weights_ call_ built_ name_ dtype_ losses_ optimizer_ loss_
+    _self_attention_0 _name0 _scope_name_0 _tfkit0 module attr path_ submodules_ state head body tail
+"""
 # Names of methods: they can be replaced, as in Keras.
-METHODS = [
-    "build",
-    "call",
-    "add_weight",
-    "add_loss",
-    "get_config",
-    "save",
-    "summary",
-    "fit",
-    "train_step",
-    "compute_mask",
-]
+_METHODS = "build call add_weight add_loss get_config save summary fit train_step compute_mask"
 # Names that mean something to TensorFlow or tfkit.
-TAKEN = [
-    "_name",
-    "_name_scope",
-    "_self_setattr_tracking",
-    "_self_unconditional_checkpoint_dependencies",
-    "_self_unconditional_dependency_names",
-    "_self_unconditional_deferred_dependencies",
-    "_self_name_based_restores",
-    "_self_update_uid",
-    "_self_saveable_object_factories",
-    "_setattr_tracking",
-    "_trackable_children",
-    "_unconditional_checkpoint_dependencies",
-    "_checkpoint_dependencies",
-    "_tfkit",
-    "_tfkit_members",
-    "_tfkit_stack",
-    "_tfkit_states",
-    "_tfkit_graph",
-    "_tfkit_metrics",
-    "_tfkit_loss_tracker",
-    "_tfkit_record",
-    "_trainable",
-    "_dtype_policy",
-    "_inbound_nodes",
-    "weights",
-    "trainable_weights",
-    "non_trainable_weights",
-    "variables",
-    "trainable_variables",
-    "losses",
-    "metrics",
-    "metrics_variables",
-    "dtype",
-    "dtype_policy",
-    "compute_dtype",
-    "variable_dtype",
-    "input_dtype",
-    "built",
-    "name",
-    "path",
-    "input",
-    "output",
-    "submodules",
-    "name_scope",
-    "trainable",
-    "supports_masking",
-    "autocast",
-    "input_spec",
-]
-TAKEN_IN_MODELS = [
-    "layers",
-    "optimizer",
-    "loss",
-    "compiled",
-    "history",
-    "stop_training",
-    "run_eagerly",
-    "jit_compile",
-    "steps_per_execution",
-    "inputs",
-    "outputs",
-    "input_shape",
-    "output_shape",
-    "output_names",
-    "operations",
-    "metrics_names",
-]
+_TAKEN = """
+    _name _name_scope _self_setattr_tracking _self_unconditional_checkpoint_dependencies
+    _self_unconditional_dependency_names _self_unconditional_deferred_dependencies _self_name_based_restores
+    _self_update_uid _self_saveable_object_factories _setattr_tracking _trackable_children
+    _unconditional_checkpoint_dependencies _checkpoint_dependencies _tfkit _tfkit_members _tfkit_stack
+    _tfkit_states _tfkit_graph _tfkit_metrics _tfkit_loss_tracker _tfkit_record _trainable _dtype_policy
+    _inbound_nodes weights trainable_weights non_trainable_weights variables trainable_variables losses
+    metrics metrics_variables dtype dtype_policy compute_dtype variable_dtype input_dtype built name path
+    input output submodules name_scope trainable supports_masking autocast input_spec
+"""
+_TAKEN_IN_MODELS = """
+    layers optimizer loss compiled history stop_training run_eagerly jit_compile steps_per_execution
+    inputs outputs input_shape output_shape output_names operations metrics_names
+"""
+FREE, METHODS, TAKEN, TAKEN_IN_MODELS = (
+    it.split() for it in (_FREE, _METHODS, _TAKEN, _TAKEN_IN_MODELS)
+)
 
 
 @dataclasses.dataclass

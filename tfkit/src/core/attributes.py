@@ -54,9 +54,9 @@ def check_name(layer: Stateful, name: str, value: Any) -> None:
     for _, member in tracking.walk(name, value):
         kind = type(member).__name__
         raise AttributeError(
-            f"Attribute `{name}` of {type(layer).__name__} cannot hold a {kind}: tfkit or TensorFlow uses the "
-            f"name for something else, so the {kind} would be neither trained nor saved. Choose a different "
-            f"name, such as `my_{name.lstrip('_')}`."
+            f"Attribute `{name}` of {type(layer).__name__} cannot hold a {kind}: tfkit or TensorFlow uses "
+            f"the name for something else, so the {kind} would be neither trained nor saved. Choose a "
+            f"different name, such as `my_{name.lstrip('_')}`."
         )
 
 

@@ -1,9 +1,9 @@
 """Layers and variables that a call uses, and that are in nobody's `weights`: no training changes them.
 
-A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute of
-a class or of a plain Python object is called all the same, but neither trained nor saved. So each outermost call
-notes the layers called in it (`CallFrame.called`), and compares them with its members when it is traced, or runs
-eagerly for the first time. A compiled call does not run this code.
+A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute
+of a class or of a plain Python object is called all the same, but neither trained nor saved. So each outermost
+call notes the layers called in it (`CallFrame.called`), and compares them with its members when it is traced,
+or runs eagerly for the first time. A compiled call does not run this code.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import tensorflow as tf
 from tfkit.src.base import execution
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
+from tfkit.src.errors.frames import warn
 from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from tfkit.src.core.state import LayerState
 
 _HOLD = (
-    "Assign it in `__init__()` to an attribute of the layer that calls it, directly or in a list, tuple or dict (a "
-    "`Lambda` holds nothing: write a `Layer`)"
+    "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
+    "dict (a `Lambda` holds nothing: write a `Layer`)"
 )
 
 
@@ -52,8 +53,8 @@ def check_layers(root: Layer, called: dict[int, LayerState]) -> None:
         if lost and layer.trainable:
             raise ValueError(
                 f"Layer {layer._tfkit.title} is called in the `call()` of layer {state.title}, but its "
-                f"{len(layer.weights)} weights are in no caller's `weights`: they would be neither trained nor saved. "
-                f"{_HOLD}; or set its `trainable = False` if it only computes with the values that it has."
+                f"{len(layer.weights)} weights are in no caller's `weights`: they would be neither trained "
+                f"nor saved. {_HOLD}; or set its `trainable = False` if it only computes with the values that it has."
             )
         if lost:
             state.unlisted.add(layer._tfkit)
@@ -62,7 +63,7 @@ def check_layers(root: Layer, called: dict[int, LayerState]) -> None:
 
 
 def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
-    """Raises an error for a trainable variable that the call of a model reads, and that is in nobody's `weights`.
+    """Raises an error for a trainable variable that a model's call reads, and that is in nobody's `weights`.
 
     Args:
         model: the model that is trained.
@@ -77,10 +78,23 @@ def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
     for variable in read:
         if id(variable) not in listed and variable.dtype.is_floating:
             raise ValueError(
-                f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of model "
-                f"'{model.name}' and is trainable, but it is in nobody's `weights`: it would be neither trained nor "
-                f"saved. {_HOLD}; or make it with `trainable=False`."
+                f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of "
+                f"model '{model.name}' and is trainable, but it is in nobody's `weights`: it would be neither "
+                f"trained nor saved. {_HOLD}; or make it with `trainable=False`."
             )
+
+
+def warn_of_unlisted(model: Layer) -> None:
+    """Warns if a model calls frozen layers that no attribute holds, so that its files lack their weights."""
+    layers = tracking.all_layers(model)
+    members = {id(layer) for layer in layers}
+    unlisted = {each for layer in layers for each in layer._tfkit.unlisted}
+    titles = sorted(each.title for each in unlisted if id(each.layer) not in members)
+    if titles:
+        warn(
+            f"Model '{model.name}' calls the frozen layer {', '.join(titles)}, which no attribute holds: its "
+            f"weights are not in the file. {_HOLD}; or make sure that the program that loads the file has it."
+        )
 
 
 def _listed(root: Layer) -> set[int]:
@@ -115,6 +129,6 @@ def _ids(variables: Iterable[tf.Variable]) -> set[int]:
 
 
 def note(called: dict[int, LayerState], state: LayerState) -> None:
-    """Notes that a layer is called, unless only shapes are computed: such a call may be one of a temporary copy."""
+    """Notes that a layer is called, unless only shapes are computed: it may be a temporary copy."""
     if not is_described():
         called[state.made] = state

@@ -43,7 +43,8 @@ class Sequential(Model):
     Output shape: That of the last layer.
 
     Raises:
-        ValueError: if something in `layers` is not a layer, or if two layers have one name.
+        ValueError: if something in `layers` is not a layer, or if two layers have one name. One layer
+            may be in the list several times: it has its weights once.
 
     Example:
         >>> dense = tfkit.layers.Dense(2, activation="relu")
@@ -129,7 +130,7 @@ class Sequential(Model):
                 f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
                 f"(of type {type(layer).__name__}).{other_keras.advice(layer)}"
             )
-        if layer.name in names:
+        if layer.name in names and not any(layer is each for each in below):
             raise ValueError(
                 f"All layers added to a Sequential model should have unique names. Name '{layer.name}' "
                 "is already the name of a layer in this model."
@@ -223,7 +224,8 @@ class Sequential(Model):
         try:
             with building.undone_on_error([self, *touched]), CallFrame(self) as frame:
                 # Each new weight needs its path.
-                frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
+                named = local_names(self._tfkit_graph_layers())
+                frame.steps = {id(layer): (layer, name) for name, layer in named}
                 self._tfkit_connect(stack[0].output, graph, new)
         except BaseException:
             self._tfkit_set("_tfkit_stack", before)
@@ -298,7 +300,9 @@ class Sequential(Model):
         )
 
     def _tfkit_graph_layers(self) -> list[Layer]:
-        return self._tfkit_stack
+        return list(
+            dict.fromkeys(self._tfkit_stack)
+        )  # A layer may be in several places of the stack.
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers from bottom to top."""
@@ -335,13 +339,19 @@ class Sequential(Model):
                 f"Received: {quoted(config)}"
             )
         model = cls(name=config.get("name"))
-        layers = []
+        layers: list[Layer] = []
+        known: dict[str, tuple[Any, Layer]] = {}
         for entry in config["layers"]:
             if not isinstance(entry, dict) or "config" not in entry:
                 raise ValueError(
                     "The configuration of a Sequential model holds something that is no layer. Expected a "
                     f"dictionary containing a 'config' key. Received: {quoted(entry)}"
                 )
+            # Names are unique, so an entry that is repeated is a layer that is called again.
+            name = str(entry["config"].get("name")) if isinstance(entry["config"], dict) else ""
+            if name in known and known[name][0] == entry:
+                layers.append(known[name][1])
+                continue
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
@@ -349,6 +359,7 @@ class Sequential(Model):
                 )
             layer._tfkit_auto_named = entry.get("auto_named", False)
             layers.append(layer)
+            known[name] = (entry, layer)
         model._tfkit_begin_with(layers)
         if config.get("trainable") is False:
             model._trainable = False  # The layers have their own `trainable` flags.

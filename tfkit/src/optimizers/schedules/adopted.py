@@ -32,8 +32,8 @@ class FunctionOfStep(LearningRateSchedule):
             TypeError: that names the function.
         """
         raise TypeError(
-            f"The learning rate {self.function!r} cannot be saved. Expected a float, or a schedule: derive its "
-            "class from `tfkit.optimizers.schedules.LearningRateSchedule`, with a `get_config()`."
+            f"The learning rate {self.function!r} cannot be saved. Expected a float, or a schedule: derive "
+            "its class from `tfkit.optimizers.schedules.LearningRateSchedule`, with a `get_config()`."
         )
 
 
