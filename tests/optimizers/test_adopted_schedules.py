@@ -73,7 +73,7 @@ def test_anything_that_needs_the_step_gets_it(rate):
     trained(optimizer)
     assert int(optimizer.iterations) == 4
     np.testing.assert_allclose(optimizer.learning_rate, 0.1, rtol=1e-6)
-    with pytest.raises(TypeError, match="cannot be saved. Expected a float, or a schedule"):
+    with pytest.raises(TypeError, match=r"cannot be saved\. Expected a float, or a schedule"):
         optimizer.get_config()
 
 

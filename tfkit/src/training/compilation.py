@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from tfkit.src.borrowed.private import is_op_determinism_enabled
@@ -54,7 +53,6 @@ class Compiled(Layer):
     )
     _tfkit: LayerState
     _tfkit_programs: Programs
-    _tfkit_set: Callable[[str, Any], None]
     _tfkit_settings: CompileSettings
     _tfkit_compiled_loss: CompiledLoss | None = None
     _tfkit_metrics: CompiledMetrics | None = None
@@ -144,8 +142,8 @@ class Compiled(Layer):
         self._tfkit_settings.take(checked)
         self.optimizer = found
         self._tfkit_compiled_loss = compiled_loss
-        self._tfkit_set("_tfkit_metrics", compiled_metrics)
-        self._tfkit_set("_tfkit_loss_tracker", loss_tracker)
+        model._tfkit_set("_tfkit_metrics", compiled_metrics)
+        model._tfkit_set("_tfkit_loss_tracker", loss_tracker)
         self.stop_training = False
         self.compiled = True
         self._tfkit_programs = Programs(self._tfkit_settings)

@@ -34,8 +34,6 @@ from tfkit.src.training.py_dataset import PyDataset, PyDatasetPasses
 from tfkit.src.training.step import free_batch
 from tfkit.src.training.tensor_slices import as_slices
 
-_ALL = 2**31 - 1  # More rows than a batch has.
-
 
 def make_data(
     x: Any,
@@ -113,8 +111,10 @@ def one_batch(
     """Returns one batch as data for one step, which gets it as a tuple; arguments as `make_data`."""
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
-        return _rows_dataset(packed, _ALL, shuffle=False, num_steps=None)
-    return make_arrays(x, y, sample_weight, _ALL, class_weight=class_weight)
+        tensors = tf.nest.map_structure(as_tensor, packed)
+        return DatasetData(tf.data.Dataset.from_tensors(tensors), 1)
+    most_rows = 2**31 - 1
+    return make_arrays(x, y, sample_weight, most_rows, class_weight=class_weight)
 
 
 def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:
