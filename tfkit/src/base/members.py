@@ -53,6 +53,14 @@ OWN = frozenset(
     }
 )
 BOOKKEEPING = TENSORFLOWS | OWN
+# Names that hold no members: bookkeeping, and settings of each layer that tfkit reads or replaces.
+RESERVED = BOOKKEEPING | {
+    "_dtype_policy",
+    "_trainable",
+    "autocast",
+    "input_spec",
+    "supports_masking",
+}
 # Types of most attributes, which hold no members: the walk need not begin.
 PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)

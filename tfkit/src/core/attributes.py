@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
-from tfkit.src.base.members import BOOKKEEPING, holds_members
+from tfkit.src.base.members import RESERVED, holds_members
 from tfkit.src.core import tracking
 from tfkit.src.errors import other_keras
 from tfkit.src.registry import tables as registry
@@ -62,7 +62,7 @@ def check_name(layer: Stateful, name: str, value: Any) -> None:
 
 def _is_taken(cls: type[Stateful], name: str) -> bool:
     """Whether an attribute is bookkeeping, a property that is not the user's, or a private method of ours."""
-    if name in BOOKKEEPING or name in cls._tfkit_own_settings:
+    if name in RESERVED or name in cls._tfkit_own_settings:
         return True
     owner = next((base for base in cls.__mro__ if name in vars(base)), None)
     if owner is None or not (is_ours(owner) or owner.__module__.startswith("tensorflow.")):

@@ -1,29 +1,27 @@
 """Layers and variables that a call uses, and that are in nobody's `weights`: no training changes them.
 
 A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute
-of a class or of a plain Python object is called all the same, but neither trained nor saved. So each outermost
-call notes the layers called in it (`CallFrame.called`), and compares them with its members when it is traced,
-or runs eagerly for the first time. A compiled call does not run this code.
+of a class or of a plain Python object is called all the same, but neither trained nor saved. So each
+outermost call notes the layers called in it (`CallFrame.called`), and compares them with its members when it
+is traced, or runs eagerly for the first time. A compiled call does not run this code.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import execution
-from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
-from tfkit.src.errors.frames import warn
 from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
-_HOLD = (
+HOLD = (
     "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
     "dict (a `Lambda` holds nothing: write a `Layer`)"
 )
@@ -47,67 +45,28 @@ def check_layers(root: Layer, called: dict[int, LayerState]) -> None:
         return
     members = {id(layer) for layer in tracking.all_layers(root)}
     unknown = [each.layer for each in called.values() if id(each.layer) not in members]
-    listed = _listed(root) if any(layer.weights for layer in unknown) else set()
+    listed = listed_in(root) if any(layer.weights for layer in unknown) else set()
     for layer in unknown:
         lost = [weight for weight in layer.weights if id(weight) not in listed]
         if lost and layer.trainable:
             raise ValueError(
                 f"Layer {layer._tfkit.title} is called in the `call()` of layer {state.title}, but its "
                 f"{len(layer.weights)} weights are in no caller's `weights`: they would be neither trained "
-                f"nor saved. {_HOLD}; or set its `trainable = False` if it only computes with the values that it has."
+                f"nor saved. {HOLD}; or set its `trainable = False`, if its values are not to change."
             )
         if lost:
             state.unlisted.add(layer._tfkit)
-            listed |= _ids(layer.variables)
+            listed |= {id(variable) for variable in layer.variables}
     state.verified = frozenset(called)
 
 
-def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
-    """Raises an error for a trainable variable that a model's call reads, and that is in nobody's `weights`.
-
-    Args:
-        model: the model that is trained.
-        read: the trainable variables that a tape has seen in the call.
-
-    Raises:
-        ValueError: with the name of the variable.
-    """
-    if tf.distribute.has_strategy():
-        return  # The tape sees the variables of one replica, which the lists do not contain.
-    listed = _listed(model)
-    for variable in read:
-        if id(variable) not in listed and variable.dtype.is_floating:
-            raise ValueError(
-                f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of "
-                f"model '{model.name}' and is trainable, but it is in nobody's `weights`: it would be neither "
-                f"trained nor saved. {_HOLD}; or make it with `trainable=False`."
-            )
-
-
-def warn_of_unlisted(model: Layer) -> None:
-    """Warns if a model calls frozen layers that no attribute holds, so that its files lack their weights."""
-    layers = tracking.all_layers(model)
-    members = {id(layer) for layer in layers}
-    unlisted = {each for layer in layers for each in layer._tfkit.unlisted}
-    titles = sorted(each.title for each in unlisted if id(each.layer) not in members)
-    if titles:
-        warn(
-            f"Model '{model.name}' calls the frozen layer {', '.join(titles)}, which no attribute holds: its "
-            f"weights are not in the file. {_HOLD}; or make sure that the program that loads the file has it."
-        )
-
-
-def _listed(root: Layer) -> set[int]:
+def listed_in(root: Layer) -> set[int]:
     """Returns the ids of all variables that a training of `root`, or of what contains it, can find."""
-    holders: list[Tracked] = list(root._tfkit.callers())
     settings = execution.governing()
-    trained = None if settings is None or settings.model is None else settings.model()
-    if trained is not None:
-        holders.append(trained)  # Its `train_step` may call its parts one by one.
-    listed: set[int] = set()
-    for holder in holders:
-        listed |= _ids(_variables(holder))
-    return listed
+    # The `train_step` of the model that is trained may call its parts one by one.
+    trained = [] if settings is None else [settings.model()]
+    holders = [*root._tfkit.callers(), *trained]
+    return {id(variable) for holder in holders for variable in _variables(holder)}
 
 
 def _variables(holder: Any) -> Iterator[tf.Variable]:
@@ -122,10 +81,6 @@ def _variables(holder: Any) -> Iterator[tf.Variable]:
     for below in tracking.all_layers(holder):
         for frozen in below._tfkit.unlisted:
             yield from frozen.layer.variables
-
-
-def _ids(variables: Iterable[tf.Variable]) -> set[int]:
-    return {id(variable) for variable in variables}
 
 
 def note(called: dict[int, LayerState], state: LayerState) -> None:

@@ -12,7 +12,6 @@ from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
 from tfkit.src.core import attributes, building, hidden, output_specs, tracking, weights
-from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
@@ -25,6 +24,7 @@ from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.symbolic import masking, specs
+from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.operations import Operation

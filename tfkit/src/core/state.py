@@ -15,12 +15,12 @@ import tensorflow as tf
 from tfkit.src.base import watching
 from tfkit.src.base.calls import Part, calls
 from tfkit.src.core import tracking
-from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry.constructors import ConstructorArguments
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.rematerialization import RematScope, current_scope
 from tfkit.src.symbolic.tensors import Node, is_described
 

@@ -47,14 +47,8 @@ class Stateful(_Module):
     _trainable: bool
     _tfkit_settings: Any = None  # The settings passed to `compile`, for a model.
     _tfkit_not_read_in_calls: frozenset[str] = frozenset()
-    # Attributes that tfkit reads as settings, or replaces later: they hold no members.
-    _tfkit_own_settings: tuple[str, ...] = (
-        "_dtype_policy",
-        "_trainable",
-        "autocast",
-        "input_spec",
-        "supports_masking",
-    )
+    # Further attributes that tfkit reads as settings, or replaces later: they hold no members.
+    _tfkit_own_settings: tuple[str, ...] = ()
     # Whether the class needs no `build`, and is built from the beginning.
     _tfkit_built_at_once = False
     # Whether `save_own_variables` stores all that `save_assets` writes, which then serves Keras's files only.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import inspect
 import json
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
@@ -15,7 +14,7 @@ from tfkit.src import export, interop, saving  # What they list is imported late
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
-from tfkit.src.core import hidden, tracking
+from tfkit.src.core import tracking
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import open_signature
@@ -82,12 +81,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
-        settings = CompileSettings()
-        if tf.distribute.has_strategy():
-            settings.strategy = tf.distribute.get_strategy()
-        reference: Any = weakref.ref(model)
-        settings.model = reference
-        object.__setattr__(model, "_tfkit_settings", settings)
+        object.__setattr__(model, "_tfkit_settings", CompileSettings.of(model))
         return model
 
     @shortened
@@ -327,7 +321,6 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 Keras has, as described in `tfkit.saving.save_model`.
         """
         interop.save_model(self, filepath, overwrite, **kwargs)
-        hidden.warn_of_unlisted(self)
 
     @shortened
     def save_weights(
@@ -352,7 +345,6 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         saving.save_weights(
             self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
         )
-        hidden.warn_of_unlisted(self)
 
     @shortened
     def load_weights(

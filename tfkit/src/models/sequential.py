@@ -10,7 +10,6 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import building, tracking
-from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors import other_keras
@@ -22,6 +21,7 @@ from tfkit.src.models.model import Model
 from tfkit.src.models.naming import local_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 

@@ -43,7 +43,6 @@ class Compiled(Layer):
     stop_predicting: bool  # or a `predict` after the step in progress.
     output_names: list[str] | None = None
     _tfkit_own_settings = (
-        *Layer._tfkit_own_settings,
         "compiled",
         "history",
         "output_names",

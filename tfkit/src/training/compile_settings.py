@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from typing import Any
+
+import tensorflow as tf
 
 from tfkit.src.base.integers import positive_integer
 from tfkit.src.optimizers.base import Optimizer
@@ -56,6 +59,15 @@ class CompileSettings:
             self.steps_per_execution = positive_integer(
                 "steps_per_execution", self.steps_per_execution
             )
+
+    @classmethod
+    def of(cls, model: Any) -> CompileSettings:
+        """Returns the settings of a new model."""
+        settings: Any = cls()
+        settings.model = weakref.ref(model)
+        if tf.distribute.has_strategy():
+            settings.strategy = tf.distribute.get_strategy()
+        return settings
 
     def changed(self, **changes: Any) -> CompileSettings:
         """Returns a checked copy with some settings changed, for `take`."""
