@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.integers import positive_integer
+from tfkit.src.core.layer import Layer
 from tfkit.src.optimizers.base import Optimizer
 
 
@@ -61,7 +62,7 @@ class CompileSettings:
             )
 
     @classmethod
-    def of(cls, model: Any) -> CompileSettings:
+    def of(cls, model: Layer) -> CompileSettings:
         """Returns the settings of a new model."""
         settings: Any = cls()
         settings.model = weakref.ref(model)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.core import hidden
+from tfkit.src.core.layer import Layer
 
 
-def check_variables(model: Any, read: Iterable[tf.Variable]) -> None:
+def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
     """Raises an error for a trainable variable that a model's call reads, and that is in nobody's `weights`.
 
     Args:
