@@ -16,8 +16,51 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.names import escaped
 
-# The bookkeeping of TensorFlow and tfkit.
-NOT_MEMBERS = ("_self_", "_tfkit", "_name", "_scope_name")
+# The attributes in which TensorFlow 2.21 keeps what it knows of the members of a `tf.Module`. Exact names:
+# all others are the user's, such as `_self_attention` and `_name_embedding`, whatever they begin with.
+TRACKING = frozenset(
+    {
+        "_self_name_based_restores",
+        "_self_saveable_object_factories",
+        "_self_setattr_tracking",
+        "_self_unconditional_checkpoint_dependencies",
+        "_self_unconditional_deferred_dependencies",
+        "_self_unconditional_dependency_names",
+        "_self_update_uid",
+    }
+)
+TENSORFLOWS = TRACKING | {"_name", "_name_scope"}
+# The attributes in which tfkit keeps its bookkeeping of layers, models and metrics.
+OWN = frozenset(
+    {
+        "_tfkit",
+        "_tfkit_added_variables",
+        "_tfkit_auto_named",
+        "_tfkit_compiled_loss",
+        "_tfkit_float_shape",
+        "_tfkit_graph",
+        "_tfkit_in_turn",
+        "_tfkit_input_shape_argument",
+        "_tfkit_known_size",
+        "_tfkit_loss_tracker",
+        "_tfkit_metrics",
+        "_tfkit_own_changes",
+        "_tfkit_programs",
+        "_tfkit_settings",
+        "_tfkit_stack",
+        "_tfkit_states",
+        "_tfkit_why_untraced",
+    }
+)
+BOOKKEEPING = TENSORFLOWS | OWN
+# Names that hold no members: bookkeeping, and settings of each layer that tfkit reads or replaces.
+RESERVED = BOOKKEEPING | {
+    "_dtype_policy",
+    "_trainable",
+    "autocast",
+    "input_spec",
+    "supports_masking",
+}
 # Types of most attributes, which hold no members: the walk need not begin.
 PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
@@ -65,9 +108,7 @@ def walk(
     elif isinstance(value, _WITHOUT_KEYS):
         items = enumerate(value if isinstance(value, deque) else sorted(value, key=made))
     elif isinstance(value, tf.Module):
-        items = (
-            (name, item) for name, item in vars(value).items() if not name.startswith(NOT_MEMBERS)
-        )
+        items = ((name, item) for name, item in vars(value).items() if name not in TENSORFLOWS)
     elif _is_dataclass(value):
         fields = dataclasses.fields(value)
         items = ((field.name, getattr(value, field.name, None)) for field in fields)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
-from tfkit.src.base.members import holds_members
+from tfkit.src.base.members import RESERVED, holds_members
 from tfkit.src.core import tracking
 from tfkit.src.errors import other_keras
 from tfkit.src.registry import tables as registry
+from tfkit.src.registry.configuration import is_ours
 from tfkit.src.variables.variables import Variable
 
 if TYPE_CHECKING:
@@ -40,6 +41,34 @@ def check_trainable(trainable: Any) -> None:
             "Expected `trainable` to be a boolean. "
             f"Received: trainable={trainable} (of type {type(trainable).__name__})"
         )
+
+
+def check_name(layer: Stateful, name: str, value: Any) -> None:
+    """Raises an error if a layer, variable or metric would not be found under this name, or breaks the layer.
+
+    Raises:
+        AttributeError: if the name is one of TensorFlow's or tfkit's own.
+    """
+    if not holds_members(value) or not _is_taken(type(layer), name):
+        return
+    for _, member in tracking.walk(name, value):
+        kind = type(member).__name__
+        raise AttributeError(
+            f"Attribute `{name}` of {type(layer).__name__} cannot hold a {kind}: tfkit or TensorFlow uses "
+            f"the name for something else, so the {kind} would be neither trained nor saved. Choose a "
+            f"different name, such as `my_{name.lstrip('_')}`."
+        )
+
+
+def _is_taken(cls: type[Stateful], name: str) -> bool:
+    """Whether an attribute is bookkeeping, a property that is not the user's, or a private method of ours."""
+    if name in RESERVED or name in cls._tfkit_own_settings:
+        return True
+    owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+    if owner is None or not (is_ours(owner) or owner.__module__.startswith("tensorflow.")):
+        return False
+    held = vars(owner)[name]
+    return isinstance(held, property) or (name.startswith("_") and callable(held))
 
 
 def check_may_set(layer: Stateful, name: str, value: Any) -> None:

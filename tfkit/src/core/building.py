@@ -12,12 +12,13 @@ import tensorflow as tf
 
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.generators import drawing_aside
+from tfkit.src.base.members import TRACKING
 from tfkit.src.core import claims, tracking
-from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
 from tfkit.src.registry import serialization
 from tfkit.src.registry.tables import is_builtin
 from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.tensors import trace
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
             for name, value in _attributes(each).items():
                 if name not in attributes:
                     delattr(each, name)
-                # By `setattr`: traces that have read it are stale.
+                # Not in `vars`: traces that have read it are stale.
                 elif attributes[name] is not value:
-                    setattr(each, name, attributes[name])
+                    each._tfkit_set(name, attributes[name])
         raise
 
 
@@ -67,7 +68,7 @@ def _attributes(layer: Layer) -> dict[str, Any]:
     return {
         name: value
         for name, value in vars(layer).copy().items()
-        if name != "_tfkit" and not name.startswith("_self_")
+        if name != "_tfkit" and name not in TRACKING
     }
 
 

@@ -15,6 +15,7 @@ from tfkit.src.base.names import operation_name
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -29,12 +30,15 @@ class CallFrame:
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
     parent: CallFrame | None = field(init=False)
     number: int = field(init=False)
+    # The layers called in this outermost call, by the time of their creation; shared with the frames inside.
+    called: dict[int, LayerState] = field(init=False)
     scope: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.parent = current_frame()
         # All calls below an outermost call share its number: its losses replace older ones.
         self.number = self.parent.number if self.parent else next_call()
+        self.called = self.parent.called if self.parent else {}
         # Operations of a trace are named after the layer, for errors and for readers of a graph.
         self.scope = None
         if not tf.executing_eagerly():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base.generators import drawing_aside
+from tfkit.src.base.members import BOOKKEEPING
 from tfkit.src.core import tracking
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.base import Loss
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
-_NOT_SET_BY_USERS = ("_self_", "_tfkit", "_name", "_tfkit_auto_named", "_trainable")
+_NOT_SET_BY_USERS = BOOKKEEPING | {"_trainable"}
 # The constructor does not restore these if the program has set them later.
 _HELPERS = (Loss, Metric, Optimizer)
 # The specs of a layer's calls; files keep only the part that building needs.
@@ -117,8 +118,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
         "attributes": {
             name: value
             for name, value in vars(layer).items()
-            if not name.startswith(_NOT_SET_BY_USERS)
-            and (isinstance(value, _HELPERS) or is_data(value))
+            if name not in _NOT_SET_BY_USERS and (isinstance(value, _HELPERS) or is_data(value))
         },
     }
 

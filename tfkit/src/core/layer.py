@@ -12,8 +12,7 @@ from tfkit.src.base.calls import current_frame
 from tfkit.src.base.depth import bounded
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
-from tfkit.src.core import attributes, building, output_specs, tracking, weights
-from tfkit.src.core.arguments import CallArguments, CallSignature
+from tfkit.src.core import attributes, building, hidden, output_specs, tracking, weights
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
@@ -26,6 +25,7 @@ from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
 from tfkit.src.symbolic import masking, specs
+from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.operations import Operation
@@ -170,6 +170,8 @@ class Layer(Copied, Quantization, Stateful):
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
+            if frame.parent is None:
+                hidden.check_layers(self, frame.called)
         self._tfkit_note_call(arguments, outputs)
         return outputs
 
@@ -230,6 +232,7 @@ class Layer(Copied, Quantization, Stateful):
         training = arguments.mode(caller.training if caller else None)
         frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
         self._tfkit.begin_call(frame.number)
+        hidden.note(frame.called, self._tfkit)
         return frame
 
     def _tfkit_add_activity_loss(self, outputs: Any) -> None:

@@ -16,12 +16,12 @@ from tfkit.src.base import watching
 from tfkit.src.base.calls import Part, calls
 from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
-from tfkit.src.core.arguments import CallArguments, CallSignature
 from tfkit.src.core.context import CallFrame
 from tfkit.src.metrics.base import Metric
 from tfkit.src.registry.constructors import ConstructorArguments
 from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
+from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.rematerialization import RematScope, current_scope
 from tfkit.src.symbolic.tensors import Node, is_described
 
@@ -50,6 +50,10 @@ class LayerState(watching.Called):
     remat: RematScope | None = field(default_factory=current_scope)  # In which it was made.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
+    # The layers called in its latest outermost eager call that was checked for hidden layers.
+    verified: frozenset[int] = frozenset()
+    # Frozen layers that its calls use, and that no attribute holds.
+    unlisted: weakref.WeakSet[LayerState] = field(default_factory=weakref.WeakSet)
     loses_masks: bool = False  # Whether it has said that layers after it do not see a mask.
 
     # Set by the constructor of `Layer`, which a subclass may call late, or not at all.

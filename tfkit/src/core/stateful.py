@@ -47,6 +47,8 @@ class Stateful(_Module):
     _trainable: bool
     _tfkit_settings: Any = None  # The settings passed to `compile`, for a model.
     _tfkit_not_read_in_calls: frozenset[str] = frozenset()
+    # Further attributes that tfkit reads as settings, or replaces later: they hold no members.
+    _tfkit_own_settings: tuple[str, ...] = ()
     # Whether the class needs no `build`, and is built from the beginning.
     _tfkit_built_at_once = False
     # Whether `save_own_variables` stores all that `save_assets` writes, which then serves Keras's files only.
@@ -78,6 +80,11 @@ class Stateful(_Module):
             attributes.check_may_set(self, name, value)
             value = attributes.resolved(self, name, value)
             attributes.hand_to_weight(self, name, value)
+        attributes.check_name(self, name, value)
+        self._tfkit_set(name, value)
+
+    def _tfkit_set(self, name: str, value: Any) -> None:
+        """Sets an attribute without the checks: one of tfkit's own, or one that is restored."""
         if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._tfkit_not_read_in_calls:

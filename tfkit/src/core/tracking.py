@@ -41,7 +41,7 @@ def members_of(layer: Tracked) -> list[tuple[str, Any]]:
     attached = layer._tfkit.attached
     found = []
     for name, value in vars(layer).copy().items():  # Another thread may be building it.
-        if type(value) not in members.PLAIN and not name.startswith(members.NOT_MEMBERS):
+        if type(value) not in members.PLAIN and name not in members.BOOKKEEPING:
             when = attached.get(name, 0)
             for path, member in walk(name, value):
                 found.append((max(when, _made(member)) if "/" in path else when, path, member))

@@ -48,6 +48,11 @@ def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
         )
 
 
+def defines(cls: type) -> bool:
+    """Whether another Keras itself defines a class, and not a subclass of the user's."""
+    return cls.__module__.partition(".")[0] in _OTHERS
+
+
 def _library(value: Any) -> str | None:
     """Returns the name of the other Keras that has defined the class of a value, or a base of it."""
     modules = (base.__module__.partition(".")[0] for base in type(value).__mro__)

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tfkit.src.base.members import TRACKING
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.layer import Layer
 from tfkit.src.registry.configuration import is_ours
@@ -127,9 +128,7 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     in_graph = is_model and (model._tfkit_graph is not None or hasattr(model, "_tfkit_stack"))
     if in_graph:
         yield "layers", model.layers, GRAPH
-    names = set(dir(layer)) - _names_of_base(type(layer))
-    # TensorFlow's attributes for tracking, which begin with `_self`.
-    names = {name for name in names if not name.startswith("_self_")}
+    names = set(dir(layer)) - _names_of_base(type(layer)) - TRACKING
     if is_model and not in_graph:
         names.add("layers")
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):

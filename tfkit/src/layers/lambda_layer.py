@@ -18,7 +18,10 @@ from tfkit.src.symbolic.specs import is_shape, shapes_of
 
 
 class Lambda(Layer):
-    """Calls a function of the inputs: `function(inputs)`. Weights that it uses are not tracked.
+    """Calls a function of the inputs: `function(inputs)`. It holds no weights.
+
+    A layer that the function calls must be a member of another layer of the model, or frozen: an
+    error names one whose weights would be neither trained nor saved.
 
     To be saved, the function must be defined with `def` and registered with
     `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.

@@ -9,7 +9,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings, watching
-from tfkit.src.base.members import View
+from tfkit.src.base.members import TRACKING, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.errors import never_called
 from tfkit.src.errors.tracebacks import shortened
@@ -171,7 +171,7 @@ class Metric(watching.Watched, tf.Module):
 
     def _tfkit_attribute_leaves(self) -> list[Any]:
         """Returns the contents of the attributes, in lists and dicts too."""
-        attributes = [value for key, value in vars(self).items() if not key.startswith("_self_")]
+        attributes = [value for key, value in vars(self).items() if key not in TRACKING]
         return list(_leaves(attributes))
 
     def stateless_update_state(

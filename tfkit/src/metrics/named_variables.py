@@ -7,11 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.members import NOT_MEMBERS, walk
+from tfkit.src.base.members import BOOKKEEPING, walk
 from tfkit.src.base.names import free
 from tfkit.src.metrics.base import Metric
-
-_NOT_NAMES = (*NOT_MEMBERS, "_tfkit_added_variables")
 
 
 def named_variables(metric: Metric) -> dict[str, tf.Variable]:
@@ -27,7 +25,7 @@ def named_variables(metric: Metric) -> dict[str, tf.Variable]:
 
 def _walk(prefix: str, metric: Metric) -> Iterator[tuple[str, Any]]:
     for name, value in vars(metric).items():
-        if not name.startswith(_NOT_NAMES):
+        if name not in BOOKKEEPING:
             for path, member in walk(f"{prefix}{name}", value, _is_member):
                 if isinstance(member, Metric):
                     yield from _walk(f"{path}/", member)

@@ -83,7 +83,8 @@ def clone_model(
                 "`input_tensors` of a Sequential model must be one symbolic tensor. "
                 f"Received: input_tensors={input_tensors!r}"
             )
-        stack = [clone(layer) for layer in model._tfkit_stack]
+        made = {id(layer): clone(layer) for layer in model._tfkit_graph_layers()}
+        stack = [made[id(layer)] for layer in model._tfkit_stack]
         if input_tensors is not None:
             stack = [
                 input_tensors,

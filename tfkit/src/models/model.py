@@ -32,7 +32,7 @@ from tfkit.src.registry.configuration import accepted, is_ours, owner_of, requir
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.saving.matching import LoadReport, Rename
 from tfkit.src.symbolic import masking
-from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.symbolic.input_spec import ADD_BATCH, InputSpec
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.compile_settings import CompileSettings
@@ -81,10 +81,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
-        settings = CompileSettings()
-        if tf.distribute.has_strategy():
-            settings.strategy = tf.distribute.get_strategy()
-        object.__setattr__(model, "_tfkit_settings", settings)
+        object.__setattr__(model, "_tfkit_settings", CompileSettings.of(model))
         return model
 
     @shortened
@@ -591,7 +588,12 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
     mask = masking.get_mask(value)
     rank, wanted = value.shape.rank, len(expected.shape)
     result = value
-    if rank is not None and rank == wanted - 1 and expected.shape[-1] == 1:
+    # A sample alone, of which an image of one channel may lack the last axis, too.
+    is_sample = rank is not None and any(
+        shape.is_compatible_with(expected.shape[1:]) for shape in (value.shape, value.shape + [1])
+    )
+    may_grow = rank == wanted - 1 and expected.shape[-1] == 1
+    if may_grow and not (is_sample and not (value.shape + [1]).is_compatible_with(expected.shape)):
         result = tf.expand_dims(result, -1)
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)
@@ -600,7 +602,7 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
             f"Invalid input shape for the input with name '{expected.name}' and path "
             f"'{path_of(expected, inputs)}'. Expected shape {expected.shape}. Received: a tensor of shape "
             f"{tuple(value.shape)}. The first axis is that of the batch, which `Input(shape=...)` does not "
-            "name."
+            f"name.{f' {ADD_BATCH}' if is_sample else ''}"
         )
     if (result.dtype == tf.string) != (expected.dtype == "string"):
         raise ValueError(

@@ -10,7 +10,6 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.quoting import quoted
 from tfkit.src.core import building, tracking
-from tfkit.src.core.arguments import CallArguments
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.errors import other_keras
@@ -22,6 +21,7 @@ from tfkit.src.models.model import Model
 from tfkit.src.models.naming import local_names
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
+from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -43,7 +43,8 @@ class Sequential(Model):
     Output shape: That of the last layer.
 
     Raises:
-        ValueError: if something in `layers` is not a layer, or if two layers have one name.
+        ValueError: if something in `layers` is not a layer, or if two layers have one name. One layer
+            may be in the list several times: it has its weights once.
 
     Example:
         >>> dense = tfkit.layers.Dense(2, activation="relu")
@@ -55,6 +56,7 @@ class Sequential(Model):
     """
 
     _tfkit_is_stack = True
+    _tfkit_stack: list[Layer]
 
     @shortened
     def __init__(
@@ -67,7 +69,7 @@ class Sequential(Model):
             )
         super().__init__(trainable=trainable, name=name, **kwargs)
         self.supports_masking = True
-        self._tfkit_stack: list[Layer] = []
+        self._tfkit_set("_tfkit_stack", [])
         self._tfkit_why_untraced = ""
         self._tfkit_begin_with(
             layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
@@ -128,7 +130,7 @@ class Sequential(Model):
                 f"Only instances of `Layer` can be added to a Sequential model. Received: {layer!r} "
                 f"(of type {type(layer).__name__}).{other_keras.advice(layer)}"
             )
-        if layer.name in names:
+        if layer.name in names and not any(layer is each for each in below):
             raise ValueError(
                 f"All layers added to a Sequential model should have unique names. Name '{layer.name}' "
                 "is already the name of a layer in this model."
@@ -210,7 +212,8 @@ class Sequential(Model):
 
         For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
         """
-        before, self._tfkit_stack = self._tfkit_stack, stack
+        before = self._tfkit_stack
+        self._tfkit_set("_tfkit_stack", stack)
         if not stack or not isinstance(stack[0], InputLayer):
             self._tfkit_graph = None
             self.built = False
@@ -221,10 +224,11 @@ class Sequential(Model):
         try:
             with building.undone_on_error([self, *touched]), CallFrame(self) as frame:
                 # Each new weight needs its path.
-                frame.steps = {id(layer): (layer, name) for name, layer in local_names(stack)}
+                named = local_names(self._tfkit_graph_layers())
+                frame.steps = {id(layer): (layer, name) for name, layer in named}
                 self._tfkit_connect(stack[0].output, graph, new)
         except BaseException:
-            self._tfkit_stack = before
+            self._tfkit_set("_tfkit_stack", before)
             raise
 
     def _tfkit_connect(self, first: KerasTensor, graph: Graph | None, new: list[Layer]) -> None:
@@ -296,7 +300,9 @@ class Sequential(Model):
         )
 
     def _tfkit_graph_layers(self) -> list[Layer]:
-        return self._tfkit_stack
+        return list(
+            dict.fromkeys(self._tfkit_stack)
+        )  # A layer may be in several places of the stack.
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers from bottom to top."""
@@ -333,13 +339,19 @@ class Sequential(Model):
                 f"Received: {quoted(config)}"
             )
         model = cls(name=config.get("name"))
-        layers = []
+        layers: list[Layer] = []
+        known: dict[str, tuple[Any, Layer]] = {}
         for entry in config["layers"]:
             if not isinstance(entry, dict) or "config" not in entry:
                 raise ValueError(
                     "The configuration of a Sequential model holds something that is no layer. Expected a "
                     f"dictionary containing a 'config' key. Received: {quoted(entry)}"
                 )
+            # Names are unique, so an entry that is repeated is a layer that is called again.
+            name = str(entry["config"].get("name")) if isinstance(entry["config"], dict) else ""
+            if name in known and known[name][0] == entry:
+                layers.append(known[name][1])
+                continue
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
@@ -347,6 +359,7 @@ class Sequential(Model):
                 )
             layer._tfkit_auto_named = entry.get("auto_named", False)
             layers.append(layer)
+            known[name] = (entry, layer)
         model._tfkit_begin_with(layers)
         if config.get("trainable") is False:
             model._trainable = False  # The layers have their own `trainable` flags.

@@ -22,6 +22,7 @@ from tfkit.src.optimizers.gradients import (
     map_values,
 )
 from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_overwriting
+from tfkit.src.optimizers.schedules.adopted import as_schedule
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.slots import SlotOwner, constant
 from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
@@ -121,12 +122,13 @@ class Optimizer(SlotOwner):
         self._iterations = self.add_variable(
             (), dtype="int64", aggregation="only_first_replica", name="iteration"
         )
+        learning_rate = as_schedule(learning_rate)
         self._learning_rate: Any = learning_rate
         if not _is_function(learning_rate):
             if not isinstance(learning_rate, float):
                 raise ValueError(
                     "`learning_rate` must be a float, a LearningRateSchedule, or a function "
-                    f"without arguments. Received: learning_rate={learning_rate!r}"
+                    f"without arguments or of the step. Received: learning_rate={learning_rate!r}"
                 )
             self._learning_rate = self.add_variable(
                 (),
@@ -161,6 +163,7 @@ class Optimizer(SlotOwner):
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:
         before = self._learning_rate
+        learning_rate = as_schedule(learning_rate)
         if _is_function(learning_rate):
             self._learning_rate = learning_rate
             self._tfkit_own_variables = [v for v in self._tfkit_own_variables if v is not before]

@@ -33,6 +33,7 @@ from tfkit.src.saving.atomic import atomic_write
 from tfkit.src.saving.errors import LoadError
 from tfkit.src.saving.matching import LoadReport, Match, Rename
 from tfkit.src.saving.own_loading import OwnLoading
+from tfkit.src.saving.unlisted import warn_of_unlisted
 
 Reader = hdf5.Reader | shards.ShardReader | safetensors.Reader | orbax.Reader
 _SUFFIX = ".weights.h5"
@@ -88,6 +89,7 @@ def save_weights(
         )
     check_writable(path, overwrite)
     check_built(model, "saving")
+    warn_of_unlisted(model)
     weights = contents.model_state(model, contents.Skipped(model, objects_to_skip))
     texts = contents.texts(model)
     if max_shard_size is not None:
@@ -132,6 +134,7 @@ def check_whole(model: ModelLike) -> None:
 
     Those of an unbuilt Sequential model are built alone, with the shapes in its configuration.
     """
+    warn_of_unlisted(model)
     if model.built:
         return
     layers = [layer for layer in getattr(model, "_tfkit_stack", ()) if layer.get_build_config()]

@@ -10,6 +10,8 @@ import tensorflow as tf
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry.dtypes import standardize_dtype
 
+ADD_BATCH = "If it is a single sample, add the batch axis: `images[:1]` instead of `images[0]`, or `x[None]`."
+
 
 class Specified(HasPath, Protocol):
     """A layer that specifies its inputs."""
@@ -112,6 +114,10 @@ class InputSpec:
             return f"expected shape={self.shape}, found shape={shape}"
         return None
 
+    def lacks_axis(self, value: Any) -> bool:
+        """Whether `value` has one axis less than it needs, as a sample without the axis of the batch has."""
+        return len(value.shape or ()) + 1 == (self.min_ndim if self.ndim is None else self.ndim)
+
     def _same_sizes(self, shape: tuple[int | None, ...]) -> bool:
         expected: tuple[int | None, ...] = self.shape or ()
         if self.allow_last_axis_squeeze:
@@ -174,4 +180,5 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
             raise ValueError(
                 f"Input {index}{named} of layer '{layer.path}' is incompatible with the layer: {wrong}. "
                 f"Full shape received: {tuple(value.shape)}"
+                f"{f'. {ADD_BATCH}' if spec.lacks_axis(value) else ''}"
             )

@@ -47,6 +47,14 @@ class Compiled(Layer):
     train_function: Callable[[Any], Any] | None = None
     test_function: Callable[[Any], Any] | None = None
     predict_function: Callable[[Any], Any] | None = None
+    _tfkit_own_settings = (
+        "compiled",
+        "history",
+        "output_names",
+        "stop_evaluating",
+        "stop_predicting",
+        "stop_training",
+    )
     _tfkit: LayerState
     _tfkit_programs: Programs
     _tfkit_settings: CompileSettings
@@ -138,8 +146,8 @@ class Compiled(Layer):
         self._tfkit_settings.take(checked)
         self.optimizer = found
         self._tfkit_compiled_loss = compiled_loss
-        self._tfkit_metrics = compiled_metrics
-        self._tfkit_loss_tracker = loss_tracker
+        model._tfkit_set("_tfkit_metrics", compiled_metrics)
+        model._tfkit_set("_tfkit_loss_tracker", loss_tracker)
         self.stop_training = False
         self.train_function = self.test_function = self.predict_function = None
         self.compiled = True

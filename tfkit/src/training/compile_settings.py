@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from typing import Any
 
+import tensorflow as tf
+
 from tfkit.src.base.integers import positive_integer
+from tfkit.src.core.layer import Layer
 from tfkit.src.optimizers.base import Optimizer
 
 
@@ -36,6 +40,8 @@ class CompileSettings:
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
+    # Not a setting either: a weak reference to the model.
+    model = None
 
     def __post_init__(self) -> None:
         if not _is_one_of(self.jit_compile, (True, False, "auto")):
@@ -54,6 +60,15 @@ class CompileSettings:
             self.steps_per_execution = positive_integer(
                 "steps_per_execution", self.steps_per_execution
             )
+
+    @classmethod
+    def of(cls, model: Layer) -> CompileSettings:
+        """Returns the settings of a new model."""
+        settings: Any = cls()
+        settings.model = weakref.ref(model)
+        if tf.distribute.has_strategy():
+            settings.strategy = tf.distribute.get_strategy()
+        return settings
 
     def changed(self, **changes: Any) -> CompileSettings:
         """Returns a checked copy with some settings changed, for `take`."""

@@ -56,7 +56,7 @@ def _compile(
     """Compiles a copy without the user's own `compile`, whose effects were copied with the attributes."""
     model._tfkit_compile(**arguments)
     for name, part in parts.items():
-        setattr(model, name, part)
+        model._tfkit_set(name, part)
     if model.optimizer is not None and trained and None not in trained:
         weights = tracking.named_weights(model)
         model.optimizer.build([weights[path] for path in trained])

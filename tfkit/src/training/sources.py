@@ -93,12 +93,8 @@ def make_data(
         if class_weight is not None:
             data.dataset = data.dataset.map(lambda *batch: with_class_weight(batch, class_weight))
         return data
-    check_weights(y, sample_weight, class_weight)
-    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
-    if any(map(_is_composite, tf.nest.flatten(packed))):
-        if class_weight is not None:
-            packed = tuple(with_class_weight(packed, class_weight))
-        check_lengths(packed)
+    packed = _with_composites(x, y, sample_weight, class_weight)
+    if packed is not None:
         return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle, num_steps)
     arrays = make_arrays(
         x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=num_steps
@@ -107,6 +103,31 @@ def make_data(
     # A single batch counts as a full one.
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
     return arrays
+
+
+def one_batch(
+    x: Any, y: Any, sample_weight: Any, class_weight: dict[int, float] | None = None
+) -> ArrayData | DatasetData:
+    """Returns one batch as data for one step, which gets it as a tuple; arguments as `make_data`."""
+    packed = _with_composites(x, y, sample_weight, class_weight)
+    if packed is not None:
+        tensors = tf.nest.map_structure(as_tensor, packed)
+        return DatasetData(tf.data.Dataset.from_tensors(tensors), 1)
+    most_rows = 2**31 - 1
+    return make_arrays(x, y, sample_weight, most_rows, class_weight=class_weight)
+
+
+def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:
+    """Returns the arguments as a tuple with class weights applied; `None` if all are plain arrays."""
+    packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
+    if not any(map(_is_composite, tf.nest.flatten(packed))):
+        return None
+    check_weights(y, sample_weight, class_weight)
+    if class_weight is not None:
+        check_class_weight(class_weight)
+        packed = tuple(with_class_weight(packed, class_weight))
+    check_lengths(packed)
+    return packed
 
 
 def is_batches(x: Any) -> bool:

@@ -30,14 +30,14 @@ from tfkit.src.training.data import (
     split_validation,
 )
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
-from tfkit.src.training.feeds import ArrayFeed
+from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
-from tfkit.src.training.sources import make_data
+from tfkit.src.training.sources import make_data, one_batch
 from tfkit.src.training.step import Step
 from tfkit.src.training.validation import (
     Validation,
@@ -397,12 +397,12 @@ class Trainer(OlderNames):
     def _tfkit_on_batch(
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
-        data = make_arrays(x, y, sample_weight, 2**31 - 1, class_weight=class_weight)
+        data = one_batch(x, y, sample_weight, class_weight)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)
             self.reset_metrics()
             self._tfkit_programs.steps_run[mode] += 1
-            feed = ArrayFeed(data)
+            feed = make_feed(data)
             feed.begin()
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()

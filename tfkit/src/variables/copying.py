@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.members import View
+from tfkit.src.base.members import TRACKING, View
 from tfkit.src.variables.stateless import stored_dtype
 from tfkit.src.variables.variables import make_variable
 
@@ -17,7 +17,6 @@ _AGGREGATIONS = {
     tf.VariableAggregation.ONLY_FIRST_REPLICA: "only_first_replica",
 }
 _LABELS = ("label", "made", "path")
-_BOOKKEEPING = "_self_"  # The flag of TensorFlow's variable.
 
 
 class SavedVariable:
@@ -69,7 +68,7 @@ def attributes_of(owner: Any) -> dict[str, Any]:
             return saved.setdefault(id(value), SavedVariable(value))
         return _mapped(replaced, value)
 
-    attributes = {k: v for k, v in vars(owner).items() if not k.startswith(_BOOKKEEPING)}
+    attributes = {k: v for k, v in vars(owner).items() if k not in TRACKING}
     return {name: replaced(value) for name, value in attributes.items()}
 
 

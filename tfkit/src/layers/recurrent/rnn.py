@@ -129,7 +129,7 @@ class RNN(Layer):
                     f"The state of '{self.path}'",
                     "other",
                 )
-            self._tfkit_states = tf.nest.map_structure(
+            states = tf.nest.map_structure(
                 lambda value: make_variable(
                     f"a state of layer '{self.path}'",
                     value.shape,
@@ -140,6 +140,7 @@ class RNN(Layer):
                 ),
                 self.get_initial_state(sequences_shape[0]),
             )
+            self._tfkit_set("_tfkit_states", states)
 
     def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
         """Returns the children, including the kept states."""

@@ -1,0 +1,89 @@
+"""Layers and variables that a call uses, and that are in nobody's `weights`: no training changes them.
+
+A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute
+of a class or of a plain Python object is called all the same, but neither trained nor saved. So each
+outermost call notes the layers called in it (`CallFrame.called`), and compares them with its members when it
+is traced, or runs eagerly for the first time. A compiled call does not run this code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from tfkit.src.base import execution
+from tfkit.src.core import tracking
+from tfkit.src.symbolic.tensors import is_described
+
+if TYPE_CHECKING:
+    from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
+
+HOLD = (
+    "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
+    "dict (a `Lambda` holds nothing: write a `Layer`)"
+)
+
+
+def check_layers(root: Layer, called: dict[int, LayerState]) -> None:
+    """Raises an error if a layer called in an outermost call has weights that no caller's `weights` contain.
+
+    A frozen layer may be hidden, because no training passes it over; `unlisted` remembers it.
+
+    Args:
+        root: the layer that was called outermost.
+        called: the bookkeeping of the layers called in it, callers first, by the time of their creation.
+
+    Raises:
+        ValueError: with the path of the hidden layer.
+    """
+    state = root._tfkit
+    # A trace is checked always: it is made once. Python's calls are not, as long as they are the same.
+    if tf.executing_eagerly() and called.keys() <= state.verified:
+        return
+    members = {id(layer) for layer in tracking.all_layers(root)}
+    unknown = [each.layer for each in called.values() if id(each.layer) not in members]
+    listed = listed_in(root) if any(layer.weights for layer in unknown) else set()
+    for layer in unknown:
+        lost = [weight for weight in layer.weights if id(weight) not in listed]
+        if lost and layer.trainable:
+            raise ValueError(
+                f"Layer {layer._tfkit.title} is called in the `call()` of layer {state.title}, but its "
+                f"{len(layer.weights)} weights are in no caller's `weights`: they would be neither trained "
+                f"nor saved. {HOLD}; or set its `trainable = False`, if its values are not to change."
+            )
+        if lost:
+            state.unlisted.add(layer._tfkit)
+            listed |= {id(variable) for variable in layer.variables}
+    state.verified = frozenset(called)
+
+
+def listed_in(root: Layer) -> set[int]:
+    """Returns the ids of all variables that a training of `root`, or of what contains it, can find."""
+    settings = execution.governing()
+    # The `train_step` of the model that is trained may call its parts one by one.
+    trained = [] if settings is None else [settings.model()]
+    holders = [*root._tfkit.callers(), *trained]
+    return {id(variable) for holder in holders for variable in _variables(holder)}
+
+
+def _variables(holder: Any) -> Iterator[tf.Variable]:
+    # The properties, because a subclass may override them and so list what no attribute holds.
+    yield from holder.variables
+    yield from holder.weights
+    for _, metric in tracking.named_metrics(holder):
+        for name, value in vars(metric).items():
+            for _, member in tracking.walk(name, value):
+                if hasattr(member, "_tfkit"):
+                    yield from member.variables
+    for below in tracking.all_layers(holder):
+        for frozen in below._tfkit.unlisted:
+            yield from frozen.layer.variables
+
+
+def note(called: dict[int, LayerState], state: LayerState) -> None:
+    """Notes that a layer is called, unless only shapes are computed: it may be a temporary copy."""
+    if not is_described():
+        called[state.made] = state
