@@ -24,6 +24,7 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
+from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
@@ -154,11 +155,13 @@ class Layer(Copied, Quantization, Stateful):
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
+        is_outermost = current_frame() is None
         with building.around_call(self):
             self._tfkit_build_once(arguments)
             with self._tfkit_frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
-                outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
+                with rectifiers.apart_in_trace(is_outermost):
+                    outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
