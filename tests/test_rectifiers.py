@@ -1,4 +1,4 @@
-"""NaN stays NaN behind rectifiers: oneDNN's fused ones would give 0, and a diverged model would look sound."""
+"""NaN stays NaN behind rectifiers: oneDNN's fused ones would give 0, and hide that a model diverges."""
 
 import numpy as np
 import pytest

@@ -134,6 +134,15 @@ def test_a_served_layer_normalization_has_an_epsilon_of_its_own():
     assert np.max(np.abs(served(module, x) - normalize(x))) > 0.1
 
 
+@kernel("fused rectifier")
+@needs_onednn
+@pytest.mark.parametrize("rectifier", [tf.nn.relu, tf.nn.relu6])
+def test_a_fused_rectifier_of_nan_is_zero(rectifier):
+    kernel, bias = tf.ones([4, 4]), tf.zeros(4)
+    run = tf.function(lambda x: rectifier(tf.nn.bias_add(x @ kernel, bias)), autograph=False)
+    assert run(tf.fill([2, 4], np.nan)).numpy().tolist() == [[0.0] * 4] * 2
+
+
 DIES = """
 import tensorflow as tf
 any_sizes = [tf.TensorSpec([None] * 4)] * 2

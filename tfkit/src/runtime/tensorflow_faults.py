@@ -90,9 +90,9 @@ FAULTS = {
             "_FusedDepthwiseConv2dNative",
             "_FusedBatchNormEx",
         ),
-        "oneDNN, float32 and bfloat16 (float16 where the CPU has AVX512-FP16), in a graph: `relu` and `relu6` "
-        "after a product with bias, after its sum with another tensor, and `relu` after a normalization: NaN is 0.",
-        "2.21.0 (AVX512-VNNI; AVX512-FP16 and AMX)",
+        "oneDNN, float32 and bfloat16, in a graph: `relu` and `relu6` after a product with bias or its sum "
+        "with another tensor, `relu` after a normalization: NaN is 0.",
+        "2.21.0 (AVX512-VNNI)",
         (),
         "`rectifiers`",
     ),

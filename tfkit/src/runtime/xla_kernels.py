@@ -2,8 +2,8 @@
 
 A program must not give other values because XLA compiles it. In XLA
 
-* gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 for a gradient of 0 from
-  above, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
+* gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 for a gradient of 0
+  from above, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
 * maximum and minimum drop a NaN of the second operand, and reductions any NaN;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
 * the gradient of `selu` at 0 is wrong, that of `elu` for NaN is NaN.
