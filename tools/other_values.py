@@ -2,8 +2,8 @@
 
     python tools/other_values.py [DTYPE ...]
 
-prints a line for each operation whose values or gradients, from an upstream gradient of 0 or 1, are other than
-TensorFlow's kernels give eagerly, in a program of tfkit without XLA or with it, or in TensorFlow's own XLA.
+prints a line for each operation whose values or gradients, from an upstream gradient of 0 or 1, are other
+than TensorFlow's kernels give eagerly, in a program of tfkit without XLA or with it, or in TensorFlow's own XLA.
 Default: float32. It takes a minute or two for each dtype.
 """
 
@@ -24,8 +24,8 @@ SPECIAL = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 0.5, 2, -2, 6, 100, -100]
 ROLES = ("value", "gradient", "second gradient")
 _MATH = """
     abs acos acosh asin asinh atan atanh cos cosh digamma erf erfc erfinv exp expm1 lgamma log log1p
-    log_sigmoid ndtri negative reciprocal reciprocal_no_nan rsqrt sigmoid sign sin sinh softplus softsign sqrt square
-    tan tanh bessel_i0e bessel_i1e cumsum cumprod cumulative_logsumexp l2_normalize
+    log_sigmoid ndtri negative reciprocal reciprocal_no_nan rsqrt sigmoid sign sin sinh softplus softsign sqrt
+    square tan tanh bessel_i0e bessel_i1e cumsum cumprod cumulative_logsumexp l2_normalize
 """
 _NN = "relu relu6 elu selu leaky_relu gelu silu softmax log_softmax"
 _OF_TWO = """
