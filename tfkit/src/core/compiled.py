@@ -26,7 +26,6 @@ from tfkit.src.core.state import LayerState
 from tfkit.src.errors import kernel_errors
 from tfkit.src.guards.xla_call import XlaCall
 from tfkit.src.runtime.shared_programs import PlainCall
-from tfkit.src.runtime.xla_kernels import keep_zeros_in_gradients
 from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
@@ -146,8 +145,6 @@ class _Trace:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
-            if uses_xla:
-                keep_zeros_in_gradients()
             # Losses are returned like outputs: a tensor of the trace has no value outside of it.
             for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
                 self._loss_states += [below] * len(below.losses)

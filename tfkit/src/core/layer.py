@@ -155,13 +155,11 @@ class Layer(Copied, Quantization, Stateful):
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
-        is_outermost = current_frame() is None
-        with building.around_call(self):
+        with building.around_call(self), rectifiers.apart_in_trace(current_frame() is None):
             self._tfkit_build_once(arguments)
             with self._tfkit_frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
-                with rectifiers.apart_in_trace(is_outermost):
-                    outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
+                outputs = self._tfkit.computation(args, kwargs)(*args, **kwargs)
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)

@@ -100,12 +100,12 @@ def _traced_of_truths(dtype: tf.DType) -> Any:
 # --- Gradients of compiled calls ------------------------------------------------------------------------
 
 
-def keep_zeros_in_gradients() -> None:
-    """Gives the roots and reciprocals of the graph being traced gradients that are 0 from 0 in XLA, too.
+def keep_zeros_in_gradients(graph: tf.Graph) -> None:
+    """Gives the roots and reciprocals of a graph gradients that are 0 from 0 in XLA, too.
 
     For a call that a tape records, TensorFlow makes the function of the gradients, of which XLA compiles all.
     """
-    for operation in tf.compat.v1.get_default_graph().get_operations():
+    for operation in graph.get_operations():
         if operation.type in _SLOPES and operation.outputs[0].dtype in _FLOATS:
             # Private, seen in TensorFlow 2.21.
             operation._set_attr("_gradient_op_type", attr_value_pb2.AttrValue(s=_GRADIENT))
