@@ -3,8 +3,8 @@
     python tools/other_values.py [DTYPE ...]
 
 prints a line for each operation whose values or gradients, from an upstream gradient of 0 or 1, are other
-than TensorFlow's kernels give eagerly, in a program of tfkit without XLA or with it, or in TensorFlow's own XLA.
-Default: float32. It takes a minute or two for each dtype.
+than TensorFlow's kernels give eagerly, in a program of tfkit without XLA or with it, or in TensorFlow's own
+XLA. Default: float32. It takes a minute or two for each dtype.
 """
 
 import os
