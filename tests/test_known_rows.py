@@ -118,7 +118,7 @@ def test_nothing_is_known_of_a_tensor_with_a_value():
 @pytest.fixture(autouse=True)
 def faulty(monkeypatch):
     """Convolutions need rows, as oneDNN's do."""
-    monkeypatch.setattr(tensorflow_faults, "_onednn", lambda: True)
+    monkeypatch.setattr(tensorflow_faults, "onednn_is_assumed", lambda: True)
 
 
 def image_model(*first):

@@ -12,6 +12,7 @@ from pathlib import Path
 # Tests that concern convolutions, products and pooling.
 TESTS = (
     "tests/test_tensorflow_faults.py",
+    "tests/test_rectifiers.py",
     "tests/ops/test_against_keras.py::test_values_and_dtypes",
     "tests/ops/test_against_keras.py::test_compiles_with_xla",
     "tests/ops/test_details.py",

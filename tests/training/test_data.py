@@ -444,12 +444,6 @@ NUMBERS = {
     "object ints": (pandas.DataFrame({"n": [1, 2]}, dtype=object), [[1], [2]], "int64"),
     "object floats": (np.array([[1], [2.5], [True]], object), [[1], [2.5], [1]], "float32"),
     "Int64": (pandas.Series([1, 2], dtype="Int64"), [[1], [2]], "int64"),
-    "Int64 with a hole": (pandas.Series([1, None], dtype="Int64"), [[1], [np.nan]], "float32"),
-    "boolean with a hole": (
-        pandas.DataFrame({"a": pandas.array([True, None], dtype="boolean")}),
-        [[1], [np.nan]],
-        "float32",
-    ),
     "Int64 beside floats": (
         pandas.DataFrame({"a": pandas.array([1, 2], dtype="Int64"), "b": [0.5, 1.5]}),
         [[1, 0.5], [2, 1.5]],
@@ -469,6 +463,55 @@ def test_frames_and_objects_of_numbers_are_numbers(given, expected, dtype):
     assert tensor.dtype.name == dtype
     values = tensor.numpy().astype(str) if dtype == "string" else tensor.numpy()
     np.testing.assert_array_equal(values, expected)
+
+
+MISSING = {
+    **{
+        dtype: pandas.DataFrame({"a": pandas.array([1, None], dtype=dtype), "b": [0.5, 1.5]})
+        for dtype in ("Int64", "UInt8", "Float64", "Float32", "boolean", "string")
+    },
+    "category": pandas.DataFrame({"a": pandas.Categorical([1, None]), "b": [0.5, 1.5]}),
+    "a series": pandas.Series([1, None], dtype="Int64"),
+    "objects": pandas.Series([1, pandas.NA], dtype=object),
+    "None": np.array([1, None], object),
+    "NaN among strings": np.array(["a", np.nan], object),
+}
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_missing_values_are_refused(name):
+    given = MISSING[name]
+    assert_refused("Missing values must be filled in or left out first. Received: .* with 1", given)
+
+
+def test_times_among_columns_of_numbers_are_refused():
+    times = pandas.to_datetime(["2020-01-01", "2020-01-02"])
+    given = pandas.DataFrame({"at": times, "b": [0.5, 1.5]})
+    assert_refused("Dates and times must become numbers first. Received: .* datetime64", given)
+
+
+def assert_refused(message, given):
+    """Asserts that `fit` refuses what is given, wherever that is, and that nothing has changed."""
+    if isinstance(given, pandas.DataFrame):
+        model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        before = model.get_weights()
+        with pytest.raises(ValueError, match=message):
+            model.fit(given, np.zeros(2), verbose=0)
+        with pytest.raises(ValueError, match=message):
+            model.fit(np.zeros((2, 2)), np.zeros(2), sample_weight=given, verbose=0)
+        with pytest.raises(ValueError, match=message):
+            model.train_on_batch(given, np.zeros(2))
+        np.testing.assert_array_equal(model.get_weights()[0], before[0])
+    with pytest.raises(ValueError, match=message):
+        as_tensor(given)
+
+
+def test_nan_is_a_value_of_floats():
+    frame = pandas.DataFrame({"a": [1.0, np.nan], "b": [1, 2]})
+    np.testing.assert_array_equal(as_tensor(frame), [[1, 1], [np.nan, 2]])
+    objects = pandas.Series([1.0, np.nan], dtype=object)
+    np.testing.assert_array_equal(as_tensor(objects), [[1], [np.nan]])
 
 
 @pytest.mark.parametrize(("size", "steps"), [(None, 2), (2, 4), (3, 3)])

@@ -42,6 +42,7 @@ from tfkit.src.registry.serialization import (
     serialize_keras_object,
 )
 from tfkit.src.registry.tables import is_builtin, own_form, register_equals
+from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic.tensors import symbolic_op
 
 swish = silu
@@ -93,14 +94,14 @@ def relu(
     x = as_tensor(x)
     if threshold == 0.0:
         if max_value is None:
-            return tf.nn.leaky_relu(x, negative_slope) if negative_slope else tf.nn.relu(x)
+            return tf.nn.leaky_relu(x, negative_slope) if negative_slope else rectifiers.relu(x)
         if max_value == 6.0 and not negative_slope:
-            return tf.nn.relu6(x)
+            return rectifiers.relu6(x)
     result = tf.where(x > threshold, x, tf.zeros_like(x))
     if max_value is not None:
         result = tf.clip_by_value(result, 0, tf.cast(max_value, x.dtype))
     if negative_slope:
-        result -= negative_slope * tf.nn.relu(threshold - x)
+        result -= negative_slope * rectifiers.relu(threshold - x)
     return result
 
 

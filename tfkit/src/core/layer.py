@@ -24,6 +24,7 @@ from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
 from tfkit.src.registry import constructors, dtype_policies
 from tfkit.src.registry.configuration import layer_config
+from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
@@ -162,7 +163,7 @@ class Layer(Copied, Quantization, Stateful):
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
-        with building.around_call(self):
+        with building.around_call(self), rectifiers.apart_in_trace(current_frame() is None):
             self._tfkit_build_once(arguments)
             with self._tfkit_frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)

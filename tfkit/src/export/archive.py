@@ -13,8 +13,8 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.export.captures import captured_resources, captured_variables
 from tfkit.src.export.endpoints import PREDICT, Endpoint, function_endpoint, layer_endpoint
 from tfkit.src.export.examples import ExampleFunction
+from tfkit.src.export.finishing import finish
 from tfkit.src.export.folders import export_folder
-from tfkit.src.export.method_names import set_method_names
 from tfkit.src.export.provenance import write_provenance
 
 DEFAULT = "serving_default"
@@ -238,8 +238,7 @@ class ExportArchive:
             for name, endpoint in {**self.endpoints, DEFAULT: self.default}.items()
             if endpoint.method_name != PREDICT
         }
-        if methods:
-            set_method_names(folder, methods)
+        finish(folder, methods)
 
     @property
     def default(self) -> Endpoint:

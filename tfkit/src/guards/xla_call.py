@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.errors.frames import warn
 from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.runtime.xla_kernels import keep_zeros_in_gradients
 
 
 class XlaCall:
@@ -23,6 +24,7 @@ class XlaCall:
 
     def __init__(self, plain: Any, path_of: Callable[[list[str]], str | None]) -> None:
         self._plain = plain
+        keep_zeros_in_gradients(plain.graph)
         self._guarded = GuardedFunction(plain)
         self._has_warned = False
         for difference in self._guarded.differences[:1]:

@@ -11,6 +11,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check
+from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
@@ -216,7 +217,7 @@ class PReLU(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the activations of `inputs`."""
-        return tf.nn.relu(inputs) - self.alpha * tf.nn.relu(-inputs)
+        return rectifiers.relu(inputs) - self.alpha * rectifiers.relu(-inputs)
 
 
 class ELU(Layer):

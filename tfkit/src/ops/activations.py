@@ -15,6 +15,7 @@ from tfkit.src.ops.elementwise import erf
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay
+from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -40,7 +41,7 @@ def relu(x: Any) -> tf.Tensor:
         >>> ops.relu([-1.0, 0.0, 2.0]).numpy().tolist()
         [0.0, 0.0, 2.0]
     """
-    return tf.nn.relu(x)
+    return rectifiers.relu(x)
 
 
 @symbolic_op
@@ -63,7 +64,7 @@ def relu6(x: Any) -> tf.Tensor:
         >>> ops.relu6([-1.0, 2.0, 9.0]).numpy().tolist()
         [0.0, 2.0, 6.0]
     """
-    return tf.nn.relu6(x)
+    return rectifiers.relu6(x)
 
 
 @symbolic_op
@@ -461,7 +462,7 @@ def hard_sigmoid(x: Any) -> tf.Tensor:
         [0.0, 0.25, 0.5, 1.0]
     """
     x = as_tensor(x)
-    return tf.nn.relu6(x + 3.0) / 6.0
+    return rectifiers.relu6(x + 3.0) / 6.0
 
 
 @symbolic_op
@@ -485,7 +486,7 @@ def hard_silu(x: Any) -> tf.Tensor:
         [-0.0, -0.375, 0.0, 5.0]
     """
     x = as_tensor(x)
-    return x * (tf.nn.relu6(x + 3.0) / 6.0)
+    return x * (rectifiers.relu6(x + 3.0) / 6.0)
 
 
 hard_swish = hard_silu

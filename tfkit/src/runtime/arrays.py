@@ -28,14 +28,12 @@ def as_tensor(value: Any) -> Any:
         return _from_scipy(value)
     if hasattr(value, "detach"):
         value = value.detach().cpu().numpy()
+    if hasattr(value, "isna"):
+        _check_columns(value)
     array = np.asarray(value)
     if array.dtype == object:
         array = _from_objects(array, value)
-    if array.dtype.kind in "Mm":
-        raise ValueError(
-            f"Dates and times must become numbers first. Received: an array of dtype {array.dtype} and shape "
-            f"{array.shape}. The days since the first one: `(x - x.min()) / np.timedelta64(1, 'D')`."
-        )
+    _check_is_no_time(array.dtype, array.shape)
     if hasattr(value, "iloc") and array.ndim == 1:
         array = array[:, None]
     dtype = array.dtype
@@ -48,13 +46,50 @@ def as_tensor(value: Any) -> Any:
     )
 
 
+def _check_is_no_time(dtype: Any, shape: tuple[int, ...]) -> None:
+    if dtype.kind in "Mm":
+        raise ValueError(
+            f"Dates and times must become numbers first. Received: an array of dtype {dtype} and shape "
+            f"{shape}. The days since the first one: `(x - x.min()) / np.timedelta64(1, 'D')`."
+        )
+
+
+def _check_columns(columns: Any) -> None:
+    """Raises an error for missing values and times in a pandas frame or series.
+
+    NaN is a value of a float column. Columns of pandas's own dtypes hold missing values besides, which would
+    become NaN in some dtypes and strings in others. Among columns of other dtypes times would become numbers.
+    """
+    is_frame = columns.ndim == 2
+    names = list(columns.columns) if is_frame else [getattr(columns, "name", None)]
+    for index, name in enumerate(names):
+        column = columns.iloc[:, index] if is_frame else columns
+        _check_is_no_time(column.dtype, column.shape)
+        num_missing = 0 if isinstance(column.dtype, np.dtype) else int(column.isna().sum())
+        if num_missing:
+            which = "a column" if name is None else f"column {name!r}"
+            raise _missing(f"{which} of dtype {column.dtype} with {num_missing}")
+
+
+def _missing(received: str) -> ValueError:
+    return ValueError(
+        f"Missing values must be filled in or left out first. Received: {received} missing. Call `fillna()` "
+        "or `dropna()` of pandas."
+    )
+
+
 def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
     """Returns Python objects, or pandas columns of several dtypes, as numbers if possible, else as strings.
 
-    Missing numbers are NaN, as in pandas.
+    Raises:
+        ValueError: if values are missing.
     """
     objects = array.ravel().tolist()
-    if any(isinstance(item, (str, bytes)) for item in objects):
+    has_strings = any(isinstance(item, (str, bytes)) for item in objects)
+    num_missing = sum(_is_missing(item, has_strings) for item in objects)
+    if num_missing:
+        raise _missing(f"an array of Python objects of shape {array.shape} with {num_missing}")
+    if has_strings:
         return array.astype(str)
     try:
         numbers = np.array(objects)
@@ -65,6 +100,12 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
         return array.astype("float64")
     except (TypeError, ValueError):
         return array.astype(str)
+
+
+def _is_missing(item: Any, among_strings: bool) -> bool:
+    """Whether a Python object says that there is no value: `None`, pandas's `NA`, among strings NaN, too."""
+    is_nan = among_strings and isinstance(item, float) and math.isnan(item)
+    return item is None or is_nan or type(item).__name__ == "NAType"
 
 
 def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:

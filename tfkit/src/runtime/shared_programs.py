@@ -21,8 +21,11 @@ from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
+from tfkit.src.runtime.rectifiers import set_apart
+from tfkit.src.runtime.tensorflow_faults import onednn_is_on
 from tfkit.src.runtime.xla_equals import equal_of
 from tfkit.src.runtime.xla_halves import halves_of
+from tfkit.src.runtime.xla_kernels import kernel_of
 from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
 from tfkit.src.runtime.xla_transposes import transposed_of
@@ -216,6 +219,8 @@ class _Renaming:
                 del node.attr["_XlaMustCompile"]
         if results:
             _rename_results(copy, results)
+        if not in_xla and onednn_is_on():
+            set_apart(copy)
         if in_xla:
             self._order_updates(copy)
             self._hold_places(copy)
@@ -284,16 +289,16 @@ class _Renaming:
         return _renumber(inner.ret[inner.signature.output_arg[0].name], names)
 
     def _replace_by_equals(self, definition: Any) -> None:
-        """Replaces operations by functions that XLA compiles faster."""
+        """Replaces operations by functions that XLA compiles faster, or computes as kernels do."""
         replaced = set()
         for node in definition.node_def:
-            if equal := halves_of(node) or transposed_of(node) or equal_of(node):
-                dtype = node.attr["T"].type
+            if equal := _equal_of(node):
                 node.op = "PartitionedCall"
                 node.attr.clear()
-                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=True)
-                node.attr["Tin"].list.type[:] = [dtype] * len(equal.inputs)
-                node.attr["Tout"].list.type[:] = [dtype]
+                # Not as in XLA: the formula of a maximum has a maximum, which stays.
+                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=False)
+                node.attr["Tin"].list.type[:] = [it.dtype.as_datatype_enum for it in equal.inputs]
+                node.attr["Tout"].list.type[:] = [equal.outputs[0].dtype.as_datatype_enum]
                 replaced.add(node.name)
 
         def pointed(reference: str) -> str:
@@ -304,6 +309,10 @@ class _Renaming:
             node.input[:] = map(pointed, node.input)
         for result in list(definition.ret):
             definition.ret[result] = pointed(definition.ret[result])
+
+
+def _equal_of(node: Any) -> Any:
+    return halves_of(node) or transposed_of(node) or kernel_of(node) or equal_of(node)
 
 
 @functools.cache

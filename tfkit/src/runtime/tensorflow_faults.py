@@ -82,6 +82,20 @@ FAULTS = {
         (_TENSORFLOW + "pull/58863", _TENSORFLOW + "issues/58077"),
         "`plus_offset`",
     ),
+    "fused rectifier": Fault(
+        (
+            "_FusedMatMul",
+            "_FusedConv2D",
+            "_FusedConv3D",
+            "_FusedDepthwiseConv2dNative",
+            "_FusedBatchNormEx",
+        ),
+        "oneDNN, float32 and bfloat16, in a graph: `relu` and `relu6` after a product with bias or its sum "
+        "with another tensor, `relu` after a normalization: NaN is 0.",
+        "2.21.0 (AVX512-VNNI)",
+        (),
+        "`rectifiers`",
+    ),
     "convolution without channels": Fault(
         ("Conv2D",),
         "XLA on CPU: of images without channels, the process dies. The batch stands for the channels where "
@@ -159,7 +173,8 @@ def assume_onednn(on: bool) -> Iterator[None]:
             _ASSUMED.reset(token)
 
 
-def _onednn() -> bool:
+def onednn_is_assumed() -> bool:
+    """Whether the trace in progress is for oneDNN's kernels."""
     assumed = _ASSUMED.get()
     return onednn_is_on() if assumed is None else assumed
 
@@ -176,7 +191,7 @@ def cpu_flags() -> frozenset[str]:
 
 # --- Empty outputs ------------------------------------------------------------------------------------
 
-_ONEDNN_DTYPES = (tf.float32, tf.bfloat16, tf.float16)
+ONEDNN_DTYPES = (tf.float32, tf.bfloat16, tf.float16)
 
 
 def without_empty_outputs(
@@ -202,7 +217,7 @@ def without_empty_outputs(
     """
     sizes = images.shape[:-1].as_list()
     checked = windows is not None and None in sizes[1:]
-    wrong = images.dtype in _ONEDNN_DTYPES and _onednn()
+    wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
     wrong = wrong or (always and xla.device() == "CPU" and _ASSUMED.get() is not False)
     if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
         wrong = not has_rows(images)
@@ -294,7 +309,7 @@ def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
 def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
     """Returns `tf.einsum`; for float16 without an ellipsis, if that would be wrong."""
     wrong = "..." in equation and any(x.dtype == tf.float16 for x in operands)
-    if not (wrong and _onednn() and (_ASSUMED.get() or "avx512_fp16" in cpu_flags())):
+    if not (wrong and onednn_is_assumed() and (_ASSUMED.get() or "avx512_fp16" in cpu_flags())):
         return tf.einsum(equation, *operands, **options)
     letters = without_ellipsis(equation, [x.shape for x in operands])
     if letters is not None:

@@ -45,8 +45,8 @@ _EQUALS: dict[str, tuple[int, Callable[..., tf.Tensor]]] = {
     "Einsum": (2, _einsum),
     "Relu": (1, lambda x: tf.maximum(x, 0)),
     "ReluGrad": (2, lambda gradients, x: tf.where(x > 0, gradients, 0)),
-    # The power alone would give infinity for the root of minus infinity.
-    "Sqrt": (1, lambda x: tf.pow(tf.maximum(x, x.dtype.min), 0.5)),
+    # The power alone would give infinity for the root of minus infinity, and 0 for that of -0.
+    "Sqrt": (1, lambda x: tf.where(x == 0, x * 0, tf.pow(tf.maximum(x, x.dtype.min), 0.5))),
 }
 
 

@@ -1,0 +1,31 @@
+"""Changes in a SavedModel that TensorFlow has just written and that no option of it makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tfkit.src.borrowed.private import SavedModel, fingerprinting_utils
+from tfkit.src.runtime.rectifiers import set_apart
+
+
+def finish(folder: Path, method_names: dict[str, str]) -> None:
+    """Sets method names of signatures, and sets rectifiers apart from what oneDNN would fuse them with.
+
+    In the endpoints themselves they are apart already, in functions, loops and branches inside them not.
+
+    Args:
+        folder: the SavedModel.
+        method_names: `tensorflow/serving/classify` or `tensorflow/serving/regress`, the kind of TF Serving's
+            requests that a signature answers, by signature.
+
+    Reference: tensorflow/core/protobuf/meta_graph.proto, `SignatureDef.method_name`.
+    """
+    file = folder / "saved_model.pb"
+    model = SavedModel.FromString(file.read_bytes())
+    graph = model.meta_graphs[0]
+    changed = [set_apart(function) for function in graph.graph_def.library.function]
+    for signature, method_name in method_names.items():
+        graph.signature_def[signature].method_name = method_name
+    if method_names or any(changed):
+        file.write_bytes(model.SerializeToString(deterministic=True))
+        fingerprinting_utils.write_fingerprint(str(folder))
