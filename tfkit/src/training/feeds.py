@@ -76,14 +76,13 @@ class ArrayFeed:
             model: the model.
             mode: `"train"` or `"test"`.
             num_steps: number of steps.
-            out_of: number of steps of the whole training, as far as it is known.
+            out_of: number of steps of the model up to the end of the epoch, as far as it is known.
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        programs, before = model._tfkit_programs, self._program
-        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
-        if self._program is not before:
-            self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
+        programs = model._tfkit_programs
+        self._program = programs.find(model, mode, ArrayProgram, self.data, self._program)
+        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         if not isinstance(self._program, IteratorProgram | ScheduledBatches):
             return num_steps, self._program.run(self._rows, first, num_steps)
         if self._batches is None:
@@ -190,8 +189,8 @@ class DatasetFeed:
         self._to_skip = 0
         self._ran_out = False
         self._program: Any = None
-        self._out_of = 0
-        self._size = -1  # The number of rows that XLA is to compile for, if a saved state has one.
+        # XLA compiles for the size of the first batch; another program would round differently.
+        self._size = -1
 
     @property
     def left(self) -> int | None:
@@ -221,19 +220,17 @@ class DatasetFeed:
         self, model: Trainer, mode: str, num_steps: int, out_of: int
     ) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
-        programs, before = model._tfkit_programs, self._program
+        programs = model._tfkit_programs
         with self.data.errors_of_user():
-            self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
-            if program is not before:
-                # The batches of another feed may have had other sizes.
-                program.size = self._size if before is None else before.size
-            if program is not before or out_of != self._out_of:
-                program.expect(out_of, self.data.known_size)
-                self._out_of = out_of
+            program = programs.find(model, mode, IteratorProgram, self.data, self._program)
+            self._program = program
+            program.expect(out_of, self.data.known_size)
+            program.size = self._size  # The batches of another feed may have had other sizes.
             batches = self._iterator
             assert batches is not None
             left_out = batches.left_out
             done, logs = program.run(batches, num_steps)
+            self._size = program.size
         self._taken += done + batches.left_out - left_out
         self._ran_out = done < num_steps or self.left == 0
         return done, logs
@@ -267,8 +264,7 @@ class DatasetFeed:
             "taken": self._taken,
             "ran_out": self._ran_out,
             "drawn_from": self.data.drawn_from,
-            # XLA compiles for the size of the first batch; another program would round differently.
-            "size": -1 if self._program is None else self._program.size,
+            "size": self._size,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -279,7 +275,7 @@ class DatasetFeed:
         """
         is_open, is_one_shot = state["is_open"], self.data.is_one_shot
         self._passes = state["passes"] - is_open
-        self._size, self._program = state["size"], None
+        self._size = state["size"]
         if not is_one_shot:
             replay(self.data.dataset, self._passes)
             self.data.restart(state["drawn_from"] if is_open else None)
