@@ -65,6 +65,7 @@ class Fit:
     def _run(self) -> History:
         model, callbacks = self.model, self.callbacks
         model.stop_training = False
+        self._steps.feed.reset()
         callbacks.on_train_begin()
         while self.epoch < self._epochs.stop and not self._is_over:
             model.reset_metrics()

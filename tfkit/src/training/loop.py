@@ -68,7 +68,7 @@ class Steps:
     def run(self, callbacks: CallbackList) -> Logs:
         """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
-            self.feed.begin()
+            self.feed.begin(self._steps_run)
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
@@ -186,6 +186,7 @@ def evaluate(steps: Steps, verbose: int, callbacks: Any) -> dict[str, Any]:
 def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     """Returns the results of an evaluation, whether in a `fit` or alone."""
     steps.model.stop_evaluating = False
+    steps.feed.reset()
     callbacks.on_test_begin()
     steps.reset()
     logs = steps.run(callbacks)

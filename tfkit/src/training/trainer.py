@@ -160,7 +160,14 @@ class Trainer(OlderNames):
                     (x, y, sample_weight), validation_split
                 )
             data = make_data(
-                x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=steps_per_epoch
+                x,
+                y,
+                sample_weight,
+                batch_size,
+                shuffle,
+                class_weight,
+                num_steps=steps_per_epoch,
+                steps_run=self._tfkit_programs.steps_run["train"],
             )
             steps = loop.Steps(self, "train", data, steps_per_epoch)
             validation = None
@@ -401,7 +408,7 @@ class Trainer(OlderNames):
             self.reset_metrics()
             self._tfkit_programs.steps_run[mode] += 1
             feed = ArrayFeed(data)
-            feed.begin()
+            feed.begin(0)
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()
             logs = loop.to_floats(logs)
