@@ -325,9 +325,14 @@ def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed
 
 
 def replay(dataset: tf.data.Dataset, num_passes: int, skips: bool) -> None:
-    """Brings a dataset to its state after `num_passes` passes, of which each second was not read if it `skips`.
+    """Brings a dataset to its state after `num_passes` passes.
 
-    A shuffle takes another order for each iterator. A cache, or a repetition, of what is shuffled makes
+    Args:
+        dataset: the dataset.
+        num_passes: number of iterators that were made.
+        skips: whether each second of them was not read.
+
+    A shuffle takes a new order for each iterator. A cache, or a repetition, of what is shuffled makes
     iterators of its own while it is read, so it has to be read.
     """
     keeps_order = _keeps_order(dataset)

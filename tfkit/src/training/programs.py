@@ -85,7 +85,10 @@ class LoopProgram:
         self.plan = choose(trace, jit_compile)
         self._batch_size: int | None = None
         self._in_xla: Plan | None = None  # The plan for a training of enough steps,
-        self._least: tuple[Any, int] = (0, 0)  # and, for a batch size, the estimate of how many these are.
+        self._least: tuple[Any, int] = (
+            0,
+            0,
+        )  # and, for a batch size, the estimate of how many these are.
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
             self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
