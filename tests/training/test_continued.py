@@ -131,6 +131,7 @@ def short_stride(compile_at_once, monkeypatch):
         ("dataset", 9, 1, 3, "executions"),
         ("unknown length", 9, 1, 13, "plain"),
         ("PyDataset", 17, 2, None, "plain"),
+        ("PyDataset", 9, 1, 3, "plain"),
     ],
 )
 def test_a_continued_training_equals_one_that_was_not_interrupted(

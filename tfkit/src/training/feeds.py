@@ -307,7 +307,9 @@ class DatasetFeed:
             replay(self.data.dataset, self._passes, self._skips_order and not self.goes_on)
             if is_open:
                 self.data.begin()
-            self.data.restart(state["drawn_from"] if is_open else None)
+            # Of a pass that was read to its end nothing is read again: its draws are not repeated.
+            is_read_again = is_open and not state.get("ran_out", False)
+            self.data.restart(state["drawn_from"] if is_read_again else None)
         if is_open or is_one_shot:
             self._to_skip = state["taken"]
         if is_open:
