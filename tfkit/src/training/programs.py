@@ -114,8 +114,8 @@ class LoopProgram:
             self._proven = self._proven and plan.kind == self.plan.kind
             self.plan = plan
         if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
-            least = compile_after()
-            pays = num_steps >= (self._least_for_parts if least is None else least)
+            after = compile_after()
+            pays = num_steps >= (self._least_for_parts if after is None else after)
             self.plan = dataclasses.replace(self.plan, compiles_updates=pays)
 
     def _steps_that_pay(self, batch_size: int | None) -> int:
