@@ -46,18 +46,24 @@ def test_a_short_training_is_not_compiled_and_says_why():
     assert "8 steps" in str(model.plan["train"])
 
 
-def test_a_training_of_enough_steps_is_compiled_from_the_first_step_on(monkeypatch):
-    kinds = []
+@pytest.mark.parametrize(
+    ("batch_size", "expected"),
+    [(5, ["XLA loop", "XLA loop"]), (10, ["graph loop", "XLA loop"])],  # 8 and 4 steps an epoch
+)
+def test_an_epoch_at_whose_end_there_are_enough_steps_is_compiled_from_its_first_step_on(
+    monkeypatch, batch_size, expected
+):
+    kinds = {}
     run = loop.Steps._run_program
 
     def watched(self, *arguments):
         result = run(self, *arguments)
-        kinds.append(kind(self.model))
+        kinds.setdefault(self.epoch, set()).add(kind(self.model))
         return result
 
     monkeypatch.setattr(loop.Steps, "_run_program", watched)
-    fit(make(), epochs=2)
-    assert set(kinds) == {"XLA loop"}
+    make().fit(ROWS, TARGETS, batch_size=batch_size, epochs=2, verbose=0)
+    assert kinds == {epoch: {each} for epoch, each in enumerate(expected)}
 
 
 def test_steps_of_one_fit_count_for_the_next():

@@ -45,7 +45,7 @@ class Programs:
         settings: the arguments of the model's `compile`.
 
     Attributes:
-        steps_run: number of steps that were run in each mode.
+        steps_run: number of steps that were run in each mode, also before a state that was restored.
     """
 
     def __init__(self, settings: CompileSettings) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.brief import brief
-from tfkit.src.base.generators import generators_in_force
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import weights_along
 from tfkit.src.runtime.arrays import as_tensor
@@ -134,11 +133,11 @@ class ArrayData:
         """The number of batches, including a smaller one at the end."""
         return -(-self.num_rows // self.batch_size)
 
-    def order(self) -> tf.Tensor | None:
-        """Returns a new order of the rows, drawn from NumPy's generator; `None` if they are not shuffled."""
+    def order(self, seeds: list[int]) -> tf.Tensor | None:
+        """Returns the order of the rows that follows from seeds; `None` if they are not shuffled."""
         if not self.shuffle:
             return None
-        generator = generators_in_force().numpy
+        generator = np.random.RandomState(seeds)
         if self.shuffle == "batch":
             starts = generator.permutation(self.num_rows // self.batch_size) * self.batch_size
             rows = (starts[:, None] + np.arange(self.batch_size)).reshape(-1)
@@ -159,7 +158,7 @@ class ArrayData:
 
     def batches(self) -> Iterator[Any]:
         """Yields the batches of a new pass."""
-        return map(Pass(self, self.order()).batch, range(self.num_batches))
+        return map(Pass(self, self.order(random_states.words(0))).batch, range(self.num_batches))
 
 
 def rows_a_step(num_rows: int, batch_size: int | None, num_steps: int | None) -> int:
@@ -230,14 +229,19 @@ class DatasetData:
         return getattr(self._source, "drawn_from", None)
 
     def restart(self, drawn_from: Any) -> None:
-        """Starts a new pass over batches from Python, from the given random states if there are any."""
+        """Lets the next pass over batches from Python be a new one, from the given random states, if any."""
         if self._source is not None:
             self._source.restart()
             if drawn_from is not None:
                 random_states.set(drawn_from)
 
+    def begin(self) -> None:
+        """Notifies the source of batches from Python that an epoch begins."""
+        if self._source is not None:
+            self._source.begin()
+
     def end(self) -> None:
-        """Notifies the source of batches from Python that a pass has ended."""
+        """Notifies the source of batches from Python that an epoch has ended."""
         if self._source is not None:
             self._source.end()
 
@@ -256,9 +260,12 @@ class DatasetData:
 
     def batches(self) -> Iterator[Any]:
         """Yields the batches."""
-        with self.errors_of_user():
-            yield from self.dataset
-        self.end()
+        self.begin()
+        try:
+            with self.errors_of_user():
+                yield from self.dataset
+        finally:  # Also where the caller does not read all of them.
+            self.end()
 
 
 def make_arrays(

@@ -40,7 +40,7 @@ class ArrayFeed:
         self.agreed: Callable[[Any], Any] | None = None  # For an order that processes share.
         self._program: Any = None
         self._rows = Pass(data)
-        self._drawn_from: Any = None
+        self._seeds: list[int] = []  # Of the order of the rows.
         self._batches: Batches | None = None
         self._order: tf.Variable | None = None
         self._stages: Stages | None = None
@@ -52,17 +52,23 @@ class ArrayFeed:
         """The number of batches that the pass has left."""
         return self.data.num_batches - self._taken
 
-    def begin(self) -> None:
-        """Starts an epoch."""
-        if self._is_open:
-            return
-        self._draw()
+    def reset(self) -> None:
+        """Does nothing: see `DatasetFeed.reset`."""
+
+    def begin(self, steps_run: int) -> None:
+        """Starts an epoch.
+
+        Args:
+            steps_run: number of steps that the model has run: the order differs from pass to pass.
+        """
+        if not self._is_open:
+            self._open(random_states.words(steps_run) if self.data.shuffle else [])
+
+    def _open(self, seeds: list[int]) -> None:
         self._taken = 0
         self._is_open = True
-
-    def _draw(self) -> None:
-        self._drawn_from = random_states.get() if self.data.shuffle else None
-        order = self.data.order()
+        self._seeds = seeds
+        order = self.data.order(seeds)
         if order is not None and self.agreed is not None:
             order = self.agreed(order)
         self._rows = Pass(self.data, order)
@@ -77,14 +83,13 @@ class ArrayFeed:
             model: the model.
             mode: `"train"` or `"test"`.
             num_steps: number of steps.
-            out_of: number of steps of the whole training, as far as it is known.
+            out_of: number of steps of the model up to the end of the epoch, as far as it is known.
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        programs, before = model._tfkit_programs, self._program
-        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
-        if self._program is not before:
-            self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
+        programs = model._tfkit_programs
+        self._program = programs.find(model, mode, ArrayProgram, self.data, self._program)
+        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
         if not isinstance(self._program, IteratorProgram | ScheduledBatches):
             return num_steps, self._program.run(self._rows, first, num_steps)
         if self._batches is None:
@@ -124,22 +129,18 @@ class ArrayFeed:
         return {
             "is_open": self._is_open,
             "taken": self._taken,
-            "drawn_from": self._drawn_from if self._is_open else None,
+            "seeds": self._seeds,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Moves to the position of another feed, by drawing the same order of rows.
+        """Moves to the position of another feed, with the same order of rows.
 
         Args:
             state: the result of `get_state()`.
         """
-        if not state["is_open"]:
-            return
-        if state["drawn_from"] is not None:
-            with random_states.replayed(state["drawn_from"]):
-                self.begin()
-        self.begin()  # Does nothing if the pass has begun already.
-        self._taken = state["taken"]
+        if state["is_open"]:
+            self._open(state["seeds"])
+            self._taken = state["taken"]
 
 
 class SlicesFeed(ArrayFeed):
@@ -152,9 +153,18 @@ class SlicesFeed(ArrayFeed):
     data: SlicesData
     _passes = 0
 
-    def _draw(self) -> None:
-        super()._draw()
+    def _open(self, seeds: list[int]) -> None:
+        super()._open(seeds)
         self._passes += 1
+
+    def end(self) -> None:
+        """Ends an epoch; skips an order where `DatasetFeed` does."""
+        super().end()
+        if not self.left and self.goes_on:
+            self._open([])
+        elif not self.left:
+            self.data.skip_passes(1)
+            self._passes += 1
 
     def get_state(self) -> dict[str, Any]:
         """Returns the position of the feed, as data."""
@@ -169,7 +179,7 @@ class SlicesFeed(ArrayFeed):
         self._passes = state["passes"] - state["is_open"]
         self.data.skip_passes(self._passes)
         if state["is_open"]:
-            self.begin()
+            self._open([])
             self._taken = state["taken"]
 
 
@@ -188,11 +198,14 @@ class DatasetFeed:
         self._iterator: Batches | None = None
         self._passes = 0  # The number of iterators so far,
         self._taken = 0  # and the number of batches taken from the open one.
+        # Keras begins another pass where one has ended, and drops it.
+        # If the epochs are passes, it is not the next one either, so that an order is skipped.
+        self._skips_order = data.num_batches is not None and is_shuffled(data.dataset)
         self._to_skip = 0
         self._ran_out = False
         self._program: Any = None
-        self._out_of = 0
-        self._size = -1  # The number of rows that XLA is to compile for, if a saved state has one.
+        # XLA compiles for the size of the first batch; another program would round differently.
+        self._size = -1
 
     @property
     def left(self) -> int | None:
@@ -205,10 +218,17 @@ class DatasetFeed:
         """Whether the data is used up and allows no other pass."""
         return self.goes_on and self.data.is_one_shot
 
-    def begin(self) -> None:
-        """Starts an epoch."""
-        if self._iterator is not None:
-            return
+    def reset(self) -> None:
+        """Prepares the data for the first epoch, as Keras does: a `PyDataset` may shuffle itself then."""
+        self.data.end()
+
+    def begin(self, steps_run: int) -> None:
+        """Starts an epoch; arguments as `ArrayFeed.begin`."""
+        self.data.begin()
+        if self._iterator is None:
+            self._open()
+
+    def _open(self) -> None:
         self._iterator = Batches(self._stages, self._to_skip)
         if not has_strings(self.data.structure):
             self._iterator.iterator(None)
@@ -222,19 +242,17 @@ class DatasetFeed:
         self, model: Trainer, mode: str, num_steps: int, out_of: int
     ) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
-        programs, before = model._tfkit_programs, self._program
+        programs = model._tfkit_programs
         with self.data.errors_of_user():
-            self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
-            if program is not before:
-                # The batches of another feed may have had other sizes.
-                program.size = self._size if before is None else before.size
-            if program is not before or out_of != self._out_of:
-                program.expect(out_of, self.data.known_size)
-                self._out_of = out_of
+            program = programs.find(model, mode, IteratorProgram, self.data, self._program)
+            self._program = program
+            program.expect(out_of, self.data.known_size)
+            program.size = self._size  # The batches of another feed may have had other sizes.
             batches = self._iterator
             assert batches is not None
             left_out = batches.left_out
             done, logs = program.run(batches, num_steps)
+            self._size = program.size
         self._taken += done + batches.left_out - left_out
         self._ran_out = done < num_steps or self.left == 0
         return done, logs
@@ -245,11 +263,17 @@ class DatasetFeed:
         It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
         0.43 s after one of 0.84 s.
         """
+        self.data.end()
         if (self.goes_on and not self._ran_out) or self._iterator is None:
             return
         batches, self._iterator = self._iterator, None
         batches.release()
-        self.data.end()
+        if self._skips_order and self.left == 0:
+            if self.goes_on:
+                self._open()
+            else:
+                iter(self.data.dataset)
+                self._passes += 1
 
     def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
@@ -268,8 +292,7 @@ class DatasetFeed:
             "taken": self._taken,
             "ran_out": self._ran_out,
             "drawn_from": self.data.drawn_from,
-            # XLA compiles for the size of the first batch; another program would round differently.
-            "size": -1 if self._program is None else self._program.size,
+            "size": self._size,
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -280,14 +303,18 @@ class DatasetFeed:
         """
         is_open, is_one_shot = state["is_open"], self.data.is_one_shot
         self._passes = state["passes"] - is_open
-        self._size, self._program = state["size"], None
+        self._size = state["size"]
         if not is_one_shot:
-            replay(self.data.dataset, self._passes)
-            self.data.restart(state["drawn_from"] if is_open else None)
+            replay(self.data.dataset, self._passes, self._skips_order and not self.goes_on)
+            if is_open:
+                self.data.begin()
+            # Of a pass that was read to its end nothing is read again: its draws are not repeated.
+            is_read_again = is_open and not state.get("ran_out", False)
+            self.data.restart(state["drawn_from"] if is_read_again else None)
         if is_open or is_one_shot:
             self._to_skip = state["taken"]
         if is_open:
-            self.begin()
+            self._open()
         self._taken = state["taken"]
         # A state from inside an epoch may be that of a pass which is read to its end, and still open.
         self._ran_out = state.get("ran_out", self.left == 0)
@@ -300,14 +327,20 @@ def make_feed(data: ArrayData | DatasetData, goes_on: bool = False) -> ArrayFeed
     return ArrayFeed(data, goes_on) if isinstance(data, ArrayData) else DatasetFeed(data, goes_on)
 
 
-def replay(dataset: tf.data.Dataset, num_passes: int) -> None:
+def replay(dataset: tf.data.Dataset, num_passes: int, skips: bool) -> None:
     """Brings a dataset to its state after `num_passes` passes.
 
-    A shuffle takes another order for each iterator. A cache, or a repetition, of what is shuffled makes
+    Args:
+        dataset: the dataset.
+        num_passes: number of iterators that were made.
+        skips: whether each second of them was not read.
+
+    A shuffle takes a new order for each iterator. A cache, or a repetition, of what is shuffled makes
     iterators of its own while it is read, so it has to be read.
     """
-    for _ in range(num_passes):
-        if _keeps_order(dataset):
+    keeps_order = _keeps_order(dataset)
+    for number in range(num_passes):
+        if keeps_order and not (skips and number % 2):
             dataset.reduce(np.int64(0), lambda count, _: count)
         else:
             iter(dataset)

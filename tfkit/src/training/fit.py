@@ -47,11 +47,6 @@ class Fit:
         self._epochs = epochs
         self._is_over = False
         self._logs: Logs = {}
-        steps.horizon.num_runs = len(epochs)
-        if validation is not None:
-            validation.steps.horizon.num_runs = sum(
-                validation.is_due(epoch + 1) for epoch in epochs
-            )
         self._backups = [
             callback for callback in callbacks.callbacks if isinstance(callback, BackupAndRestore)
         ]
@@ -71,6 +66,7 @@ class Fit:
         model, callbacks = self.model, self.callbacks
         model._tfkit_make_function("train")
         model.stop_training = False
+        self._steps.feed.reset()
         callbacks.on_train_begin()
         while self.epoch < self._epochs.stop and not self._is_over:
             model.reset_metrics()
@@ -159,6 +155,8 @@ class Fit:
             "logs": self._logs,
             "steps": self._steps.get_state(),
             "validation": None if validation is None else validation.steps.get_state(),
+            # The plan follows from them.
+            "steps_run": dict(self.model._tfkit_programs.steps_run),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
@@ -168,3 +166,6 @@ class Fit:
         self._steps.set_state(state["steps"])
         if self._validation is not None and state["validation"] is not None:
             self._validation.steps.set_state(state["validation"])
+        steps_run = self.model._tfkit_programs.steps_run
+        steps_run.clear()
+        steps_run.update(state.get("steps_run", {}))  # Older states have none.

@@ -211,7 +211,7 @@ class IteratorProgram(LoopProgram):
     def _read_block(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
-        """Reads batches as long as they have the same size, and runs them.
+        """Reads batches as long as they have the same shapes, and runs them.
 
         XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
         If one cannot be read, none of its block has run: the error says so.
@@ -221,10 +221,18 @@ class IteratorProgram(LoopProgram):
             for spec in self.trace.specs
         )
 
+        sizes = self._inner_sizes(batch)
+
+        def is_like_first(batch: Any) -> tf.Tensor:
+            is_like = _num_rows(batch) == size
+            for own, first in zip(self._inner_sizes(batch), sizes, strict=True):
+                is_like &= tf.reduce_all(own == first)
+            return is_like
+
         def fits(count: tf.Tensor, batch: Any, blocks: Any) -> tf.Tensor:
             room = tf.logical_and(count < self._block, batch.has_value())
             # Not `room & ...`: the value of an empty `Optional` must not be read.
-            return tf.cond(room, lambda: _num_rows(batch) == size, lambda: False)
+            return tf.cond(room, lambda: is_like_first(batch), lambda: False)
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
             tensors = self._tensors(batch)
@@ -329,6 +337,13 @@ class IteratorProgram(LoopProgram):
             return list(value.tensors)
         value = value.batch if isinstance(value, Prepared) else value
         return tf.nest.flatten(value) if self._preparation is None else self._preparation(value)
+
+    def _inner_sizes(self, batch: Any) -> list[tf.Tensor]:
+        """Returns the shapes of those tensors of a batch that may differ in more than the number of rows."""
+        varies = [None in spec.shape[1:] for spec in self.trace.specs]
+        if not any(varies):
+            return []
+        return [tf.shape(each)[1:] for each in itertools.compress(self._tensors(batch), varies)]
 
     def _loop_over(self, count: tf.Tensor, run: Callable[..., Any]) -> Logs:
         start = (tf.constant(0, "int64"), self.trace.no_outputs())

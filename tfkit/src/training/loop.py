@@ -15,7 +15,6 @@ from tfkit.src.training.callbacks.callback_list import CallbackList, make_callba
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
-from tfkit.src.training.horizon import Horizon
 from tfkit.src.training.pace import Pace
 from tfkit.src.training.termination import Termination
 
@@ -23,6 +22,9 @@ if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
 
 Logs = dict[str, Any]
+
+# Where the length of a run is not known, the plan may change after each so many steps of the model.
+_STRIDE = 512
 
 
 class Steps:
@@ -38,7 +40,6 @@ class Steps:
         num_steps: steps of one run, `None` if that is not known yet.
         epoch: index of the epoch in progress, in a training.
         done: steps of the present run.
-        horizon: the steps of all runs.
         logs: their results.
         termination: the request to end a training; `None` if it is not awaited.
     """
@@ -58,10 +59,8 @@ class Steps:
         self.done = 0
         self.logs: Logs = {}
         self.termination: Termination | None = None
-        self.horizon = Horizon(model._tfkit_programs.steps_run[mode])
         if self.devices is not None and isinstance(self.feed, ArrayFeed):
             self.feed.agreed = self.devices.agreed
-        self._out_of = 0
         self._size = model.steps_per_execution or 1
         self._pace = Pace(model.steps_per_execution)
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
@@ -69,8 +68,7 @@ class Steps:
     def run(self, callbacks: CallbackList) -> Logs:
         """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
-            self.feed.begin()
-        self._out_of = self.horizon.num_steps(self.num_steps)
+            self.feed.begin(self._steps_run)
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
@@ -97,7 +95,7 @@ class Steps:
             limit = callbacks.chunk_limit(first)
         if not dense and self.num_steps is None:
             # These programs are as long as measured time makes them, but for this limit.
-            most = self.horizon.limit()
+            most = _STRIDE - self._steps_run % _STRIDE
             limit = most if limit is None else min(limit, most)
         ends = self.termination is not None and self.termination.is_asked
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
@@ -114,16 +112,13 @@ class Steps:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            if self.num_steps is None:
-                self._out_of = self.horizon.num_steps(None)
-            steps, logs = self.feed.run(self.model, self.mode, wanted, self._out_of)
+            steps, logs = self.feed.run(self.model, self.mode, wanted, self._horizon())
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:
             return False
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
-        self.horizon.done += steps
         self.model._tfkit_programs.steps_run[self.mode] += steps
         if dense:
             if size > 1:
@@ -133,6 +128,22 @@ class Steps:
         else:
             callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
         return steps == wanted
+
+    @property
+    def _steps_run(self) -> int:
+        """The number of steps that the model has run since it was compiled."""
+        return self.model._tfkit_programs.steps_run[self.mode]
+
+    def _horizon(self) -> int:
+        """Returns the number of steps of the model up to the end of this run, as far as it is known.
+
+        The use of XLA depends on it, and with it the rounding. So it follows from the steps that are done
+        and from the length of a run: neither from measured time, nor from the number of epochs, which a
+        training that continues from a saved state may raise.
+        """
+        if self.num_steps is not None:
+            return self._steps_run - self.done + self.num_steps
+        return self._steps_run // _STRIDE * _STRIDE
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
         """Returns the error with the step's place in the epoch added to it."""
@@ -155,15 +166,12 @@ class Steps:
             "num_steps": self.num_steps,
             "logs": to_floats(self.logs),
             "feed": self.feed.get_state(),
-            "horizon": self.horizon.get_state(),
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores the progress of another run."""
         self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
         self.feed.set_state(state["feed"])
-        if "horizon" in state:  # Older states have none.
-            self.horizon.set_state(state["horizon"])
 
 
 def evaluate(steps: Steps, verbose: int, callbacks: Any) -> dict[str, Any]:
@@ -179,6 +187,7 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     """Returns the results of an evaluation, whether in a `fit` or alone."""
     steps.model._tfkit_make_function("test")
     steps.model.stop_evaluating = False
+    steps.feed.reset()
     callbacks.on_test_begin()
     steps.reset()
     logs = steps.run(callbacks)

@@ -85,7 +85,10 @@ class LoopProgram:
         self.plan = choose(trace, jit_compile)
         self._batch_size: int | None = None
         self._in_xla: Plan | None = None  # The plan for a training of enough steps,
-        self._least: int | None = None  # and the estimate of how many these are.
+        self._least: tuple[Any, int] = (
+            0,
+            0,
+        )  # and, for a batch size, the estimate of how many these are.
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
             self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
@@ -93,7 +96,10 @@ class LoopProgram:
             self._position = tf.Variable(0, trainable=False, dtype="int64")
 
     def expect(self, num_steps: int, batch_size: int | None) -> None:
-        """Lets XLA compile the program, once and for all, if that pays over the steps that are to come.
+        """Lets XLA compile the program if that pays over a number of steps.
+
+        The plan depends on these arguments alone, not on those before: a training that continues from an
+        earlier state, in a process that has gone on from there, has to follow the plan of that state.
 
         Args:
             num_steps: the steps of the training, those that are done among them, as far as they are known.
@@ -101,19 +107,24 @@ class LoopProgram:
         """
         self._batch_size = batch_size
         if self._in_xla is not None:
-            least = compile_after()
-            if least is None:
-                least = self._least = self._least or steps_that_pay(self.trace, batch_size)
-            if num_steps >= least:
-                self.plan, self._in_xla = self._in_xla, None
-                self._proven = False
-            else:
+            plan, least = self._in_xla, self._steps_that_pay(batch_size)
+            if num_steps < least:
                 reason = f"XLA would compile for longer than it saves in less than {least} steps"
-                self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=reason)
+                plan = dataclasses.replace(plan, kind=GRAPH_LOOP, reason=reason)
+            self._proven = self._proven and plan.kind == self.plan.kind
+            self.plan = plan
         if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
-            least = compile_after()
-            pays = num_steps >= (self._least_for_parts if least is None else least)
+            after = compile_after()
+            pays = num_steps >= (self._least_for_parts if after is None else after)
             self.plan = dataclasses.replace(self.plan, compiles_updates=pays)
+
+    def _steps_that_pay(self, batch_size: int | None) -> int:
+        least = compile_after()
+        if least is not None:
+            return least
+        if self._least[0] != batch_size:
+            self._least = batch_size, steps_that_pay(self.trace, batch_size)
+        return self._least[1]
 
     @functools.cached_property
     def _least_for_parts(self) -> int | None:
@@ -186,6 +197,7 @@ class LoopProgram:
         reason = str(refused).replace("\n", " ")
         refusal = f"XLA refused the program: {reason}"
         self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=refusal)
+        self._in_xla = None
         try:
             result = run()
         except tf.errors.OpError as error:

@@ -96,7 +96,6 @@ class PyDatasetPasses:
 
     def __iter__(self) -> Iterator[Any]:
         dataset = self.dataset
-        dataset.on_epoch_begin()
         with _executor(dataset) as (submit, num_ahead):
             pending: collections.deque[Any] = collections.deque()
             for index in self._indices():
@@ -106,19 +105,20 @@ class PyDatasetPasses:
             while pending:
                 yield pending.popleft().result()
 
-    def end(self) -> None:
-        """Ends a pass of the data set: its batches have been used, not only prefetched."""
-        self.dataset.on_epoch_end()
+    def examples(self) -> list[Any]:
+        """Returns the first batches, of which the form of all is taken: outside of a pass, as in Keras."""
+        count = self.dataset.num_batches
+        return [self.dataset[index] for index in range(2 if count is None else min(2, count))]
 
     def _indices(self) -> Iterator[int]:
         count = self.dataset.num_batches
         if count is None:
             yield from itertools.count()
         else:
-            yield from map(int, self._order(count) if self.shuffle else range(count))
-
-    def _order(self, count: int) -> Any:
-        return generators_in_force().numpy.permutation(count)
+            indices = list(range(count))
+            if self.shuffle:
+                generators_in_force().python.shuffle(indices)
+            yield from indices
 
 
 @contextlib.contextmanager

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import random as python_random
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
-from tfkit.src.base.generators import drawing_from, generators_in_force
+from tfkit.src.base.generators import generators_in_force
 
 States = dict[str, Any]
 
@@ -35,9 +33,12 @@ def set(states: States) -> None:
     generators.numpy.set_state(states["numpy"])
 
 
-def replayed(states: States) -> AbstractContextManager[None]:
-    """Returns a context in which tfkit, in this thread, repeats the draws that followed these states."""
-    python, numpy = python_random.Random(), np.random.RandomState()
-    python.setstate(states["python"])
-    numpy.set_state(states["numpy"])
-    return drawing_from(python, numpy)
+def words(number: int) -> list[int]:
+    """Returns seeds that follow from the state of NumPy's generator, which does not move, and from a number.
+
+    `fit` shuffles with them: as in Keras, what a program draws after `fit` does not depend on it.
+    """
+    copy = np.random.RandomState(0)
+    copy.set_state(generators_in_force().numpy.get_state(legacy=False))
+    drawn: list[int] = copy.randint(2**32, size=4, dtype="uint64").tolist()
+    return [*drawn, number % 2**32, number >> 32]

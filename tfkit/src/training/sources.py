@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.brief import brief
-from tfkit.src.base.generators import generators_in_force
 from tfkit.src.errors.frames import warn
 from tfkit.src.runtime.arrays import as_tensor
 from tfkit.src.training import random_states
@@ -44,6 +44,7 @@ def make_data(
     class_weight: dict[int, float] | None = None,
     *,
     num_steps: int | None = None,
+    steps_run: int = 0,
 ) -> ArrayData | DatasetData:
     """Converts data of any accepted type to one of the two forms.
 
@@ -55,6 +56,7 @@ def make_data(
         shuffle: for arrays only.
         class_weight: a weight for each class of the targets, by index.
         num_steps: steps of a run, which without a `batch_size` divide the rows of arrays among them.
+        steps_run: steps that the model has run: the order of ragged and sparse rows depends on it.
     """
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
@@ -95,7 +97,8 @@ def make_data(
         return data
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
-        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, shuffle, num_steps)
+        seeds = random_states.words(steps_run) if shuffle else None
+        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, seeds, num_steps)
     arrays = make_arrays(
         x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=num_steps
     )
@@ -178,10 +181,13 @@ class _Source:
         self._context = contextvars.copy_context()
         self.is_one_shot = hasattr(batches, "__next__")
         self.is_distributed = isinstance(batches, tf.distribute.DistributedDataset)
-        self._current = self._new_pass()
-        self._head = list(itertools.islice(self._current, 2))
-        self._fresh = True
-        if not self._head:
+        self._head: list[Any] = []
+        self._fresh = not isinstance(batches, PyDatasetPasses)
+        if self._fresh:
+            self._current = self._new_pass()
+            self._head = list(itertools.islice(self._current, 2))
+        self._examples = self._head or list(map(_as_batch, self._as_tuples(batches.examples())))
+        if not self._examples:
             raise ValueError("The generator or loader that was passed gave no batch.")
 
     def _new_pass(self) -> Iterator[Any]:
@@ -194,16 +200,24 @@ class _Source:
             given = iter(self._batches)
         else:
             given = (self._batches[index] for index in range(len(self._batches)))
-        if isinstance(
-            self._batches, PyDatasetPasses
-        ):  # Unlike in Keras, where a lone array always is `(x,)`.
-            given = ((batch,) if hasattr(batch, "shape") else batch for batch in given)
+        if isinstance(self._batches, PyDatasetPasses):
+            given = self._as_tuples(given)
         return map(_as_batch, given)
 
-    def end(self) -> None:
-        """Ends a pass."""
+    @staticmethod
+    def _as_tuples(batches: Iterable[Any]) -> Iterator[Any]:
+        """Yields batches of a `PyDataset`; a lone array is `(x,)`. In Keras it is for all data."""
+        return ((batch,) if hasattr(batch, "shape") else batch for batch in batches)
+
+    def begin(self) -> None:
+        """Begins an epoch."""
         if isinstance(self._batches, PyDatasetPasses):
-            self._batches.end()
+            self._batches.dataset.on_epoch_begin()
+
+    def end(self) -> None:
+        """Ends an epoch: its batches have been used, not only prefetched."""
+        if isinstance(self._batches, PyDatasetPasses):
+            self._batches.dataset.on_epoch_end()
 
     def restart(self) -> None:
         """Discards the pass that has begun."""
@@ -211,10 +225,10 @@ class _Source:
 
     def element_spec(self) -> Any:
         """Returns the specs of the batches; sizes in which the first two batches differ are free."""
-        first = self._head[0]
-        for batch in self._head[1:]:
-            _check_structure(first, batch)
-        self._spec = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *self._head)
+        examples, self._examples = self._examples, []
+        for batch in examples[1:]:
+            _check_structure(examples[0], batch)
+        self._spec = tf.nest.map_structure(lambda *leaves: _batch_spec(leaves), *examples)
         return self._spec
 
     def __call__(self) -> Iterator[Any]:
@@ -334,15 +348,16 @@ def _is_composite(leaf: Any) -> bool:
 
 
 def _rows_dataset(
-    data: Any, batch_size: int | None, shuffle: bool | str, num_steps: int | None
+    data: Any, batch_size: int | None, seeds: list[int] | None, num_steps: int | None
 ) -> DatasetData:
     """Returns arrays that include ragged or sparse ones as a dataset, since programs cannot slice these."""
     tensors = tf.nest.map_structure(as_tensor, data)
     num_rows = int(tf.nest.flatten(tensors)[0].shape[0])
     size = rows_a_step(num_rows, batch_size, num_steps)
     rows = tf.data.Dataset.range(num_rows)
-    if shuffle:
-        rows = rows.shuffle(num_rows, seed=int(generators_in_force().numpy.randint(2**31)))
+    if seeds is not None:
+        seed = int(np.random.RandomState(seeds).randint(2**31))
+        rows = rows.shuffle(num_rows, seed=seed)
     batches = rows.batch(size).map(
         lambda picked: tf.nest.map_structure(lambda leaf: _gather(leaf, picked), tensors)
     )

@@ -42,8 +42,8 @@ class SlicesData(ArrayData):
         self._num_all, self._stages = self.num_rows, stages
         self.num_rows = num_rows
 
-    def order(self) -> tf.Tensor:
-        """Returns the order of a new pass."""
+    def order(self, seeds: list[int]) -> tf.Tensor:
+        """Returns the order of a new pass, whose seeds are those of the dataset."""
         return tf.constant(_row_numbers(self._num_all, self._stages)[: self.num_rows])
 
     def skip_passes(self, count: int) -> None:

@@ -161,7 +161,14 @@ class Trainer(OlderNames):
                     (x, y, sample_weight), validation_split
                 )
             data = make_data(
-                x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=steps_per_epoch
+                x,
+                y,
+                sample_weight,
+                batch_size,
+                shuffle,
+                class_weight,
+                num_steps=steps_per_epoch,
+                steps_run=self._tfkit_programs.steps_run["train"],
             )
             steps = loop.Steps(self, "train", data, steps_per_epoch)
             validation = None
@@ -403,7 +410,7 @@ class Trainer(OlderNames):
             self.reset_metrics()
             self._tfkit_programs.steps_run[mode] += 1
             feed = make_feed(data)
-            feed.begin()
+            feed.begin(0)
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()
             logs = loop.to_floats(logs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -181,22 +182,30 @@ class RandomCrop(_Crop, RandomImageLayer):
         name: str | None = None,
         **kwargs: Unpack[NamedBoxedOptions],
     ) -> None:
+        if seed is None:
+            # Keras draws a seed for the configuration before that of the layer; all layers that are made
+            # later would have other seeds than there.
+            random.make_default_seed()
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
         factors.size(self, height=height, width=width)
         self.height = height
         self.width = width
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws the place of the part; outside of training, images are resized."""
-        drawn = super().get_random_transformation(data, training, seed)
-        return drawn if training else {**drawn, "fits": False}
+        """Draws the place of the part; outside of training, images are resized, and nothing is drawn."""
+        if training:
+            return super().get_random_transformation(data, training, seed)
+        shape = shape_of(data["images"] if isinstance(data, Mapping) else data)
+        return {"top": 0, "left": 0, "fits": False, "input_shape": shape}
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the place of the part."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)
-        top, left = (0, 0) if fits is False else self._place(height, width, seed)
+        # Where all of an image is taken there is nothing to draw, as in Keras.
+        is_fixed = fits is False or (height, width) == (self.height, self.width)
+        top, left = (0, 0) if is_fixed else self._place(height, width, seed)
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
 
     def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
