@@ -204,6 +204,8 @@ class _DecisionCount(Metric):
 
     _counted: str
 
+    _adds_up = True
+
     @constructors.named_after_class
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -347,6 +349,8 @@ class _PrecisionOrRecall(Metric):
 
     _direction = "up"
     _other: str
+
+    _adds_up = True
 
     @constructors.named_after_class
     def __init__(

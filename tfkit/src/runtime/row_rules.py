@@ -1,0 +1,506 @@
+"""The rules by which an operation's result depends on the rows of a batch, see `row_kinds.py`.
+
+The rules of a forward pass find rows that meet. Those of a gradient only follow how often it is divided by
+the number of rows: there, sums over rows are what a gradient is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, is_zero, static_value
+from tfkit.src.runtime.row_places import moved
+from tfkit.src.runtime.row_sizes import computed_from_sizes, sizes_of
+
+_EXCHANGES = frozenset(
+    ("CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2")
+    + ("CollectiveReduceV3", "CollectiveBcastSendV2", "CollectiveBcastRecvV2", "NcclAllReduce")
+)
+# The result is the first input, in another form.
+_KEEPING = frozenset(
+    ("Identity", "StopGradient", "PreventGradient", "Cast", "Neg", "EnsureShape", "Snapshot")
+    + ("CheckNumerics", "CheckNumericsV2", "Real", "Imag", "Conj")
+)
+_ADDING = frozenset(("Add", "AddN", "AddV2", "BiasAdd", "Sub"))
+_MULTIPLYING = frozenset(("Mul", "MulNoNan"))
+_DIVIDING = frozenset(("Div", "DivNoNan", "RealDiv"))
+_ELEMENTWISE = frozenset(
+    (
+        "Abs",
+        "Atan2",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "Ceil",
+        "Cos",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Expm1",
+    )
+    + (
+        "Floor",
+        "FloorDiv",
+        "FloorMod",
+        "Greater",
+        "GreaterEqual",
+        "Inv",
+        "IsFinite",
+        "IsInf",
+        "IsNan",
+    )
+    + ("LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr")
+    + (
+        "Maximum",
+        "Minimum",
+        "Mod",
+        "NotEqual",
+        "Pow",
+        "Reciprocal",
+        "Relu",
+        "Relu6",
+        "Round",
+        "Rsqrt",
+    )
+    + (
+        "Select",
+        "SelectV2",
+        "Selu",
+        "Sigmoid",
+        "Sign",
+        "Sin",
+        "Softplus",
+        "Softsign",
+        "Sqrt",
+        "Square",
+    )
+    + ("SquaredDifference", "Tan", "Tanh", "TruncateDiv", "Xdivy", "Xlogy", "ClipByValue", "Lgamma")
+    + ("Digamma", "Atan", "Acos", "Asin", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erfc", "Rint")
+    + ("Complex", "ComplexAbs", "Angle")
+    + tuple(_ADDING | _MULTIPLYING | _DIVIDING)
+)
+_REDUCING = {"Sum": "sum", "Mean": "sum", "Max": "max", "Any": "max", "Min": "min", "All": "min"}
+_OTHER_REDUCTIONS = frozenset(("Prod", "EuclideanNorm", "ArgMax", "ArgMin"))
+# Each result along an axis depends on the others along it, or has another one's place.
+_ALONG_LAST = frozenset(
+    ("LogSoftmax", "Softmax", "TopK", "TopKV2", "FFT", "IFFT", "RFFT", "IRFFT", "NthElement")
+    + ("InTopK", "InTopKV2")
+)
+_ALONG = {"Cumsum": 1, "Cumprod": 1, "CumulativeLogsumexp": 1, "ReverseV2": 1, "Roll": 2}
+_OF_ALL = frozenset(
+    ("RandomShuffle", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff")
+    + ("NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5")
+)
+_OF_MATRICES = frozenset(
+    ("Cholesky", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve", "Qr")
+    + ("MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Eig", "MatrixExponential")
+)
+# Sums at places that the rows give.
+_COUNTING = frozenset(
+    ("Bincount", "DenseBincount", "HistogramFixedWidth", "ScatterNd", "SegmentSum", "SegmentSumV2")
+    + ("UnsortedSegmentSum", "L2Loss")
+)
+_SEGMENTS = frozenset(
+    ("SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "UnsortedSegmentMax")
+    + ("UnsortedSegmentMin", "UnsortedSegmentProd")
+)
+# They change places of values, and no values.
+_ARRANGING = frozenset(
+    ("BroadcastTo", "ConcatV2", "Diag", "DiagPart", "ExpandDims", "GatherV2", "MatrixDiagPartV3")
+    + ("MatrixDiagV3", "Pack", "Pad", "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV")
+    + ("Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack")
+)
+_CONTRACTING = frozenset(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "MatMul"))
+_CONDITIONAL = frozenset(
+    ("Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf")
+    + ("StatelessWhile", "While")
+)
+_WITHOUT_VALUES = frozenset(
+    ("BroadcastGradientArgs", "Rank", "Shape", "ShapeN", "Size", "ZerosLike")
+)
+
+
+def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    """Returns the kind of a tensor.
+
+    Args:
+        tensor: the result of an operation.
+        kinds: the kinds of the operation's inputs.
+    """
+    op = tensor.op
+    forms = {it.form for it in kinds}
+    if op.type in _EXCHANGES:
+        return EQUAL
+    if "other" in forms:  # Replicas have exchanged values, which are the same on all of them then.
+        return Kind("other") if forms <= {"other", "count"} else EQUAL
+    if all(it == EQUAL for it in kinds):
+        return EQUAL
+    if op.type in _WITHOUT_VALUES:
+        return sizes_of(op, kinds)
+    is_gradient = _is_gradient(op)
+    if is_gradient:
+        kinds = [_as_rows(it, kind) for it, kind in zip(op.inputs, kinds, strict=True)]
+    for form in ("mixed", "unknown"):
+        for kind in kinds:
+            if kind.form == form:
+                # An unknown gradient is one wherever TensorFlow adds it to others.
+                return kind._replace(op=op) if is_gradient and form == "unknown" else kind
+    if forms <= {"count", "shape"}:
+        return computed_from_sizes(op, tensor, kinds)
+    return (_of_gradient if is_gradient else _forward)(op, tensor, kinds)
+
+
+def _as_rows(tensor: tf.Tensor, kind: Kind) -> Kind:
+    """Returns the kind of an input of a gradient: values of the forward pass that may be rows are rows."""
+    may_be = kind.form == "unknown" and not _is_gradient(kind.op) and tensor.shape.rank != 0
+    return Kind("rows") if may_be else kind
+
+
+def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    kind, first = op.type, kinds[0]
+    if kind == "IdentityN":
+        return kinds[tensor.value_index]
+    if kind in _KEEPING:
+        return _kept(op, first)
+    if kind in _ELEMENTWISE:
+        return _elementwise(op, tensor, kinds)
+    if kind in _REDUCING or kind in _OTHER_REDUCTIONS:
+        return _reduced(op, tensor, first)
+    if kind in _CONTRACTING:
+        return _contracted(op, kinds)
+    if kind in _CONDITIONAL or kind.startswith("TensorList"):
+        return _opaque(op, tensor, kinds)
+    aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
+    if aggregated:
+        return _arranged_sums(op, kinds, aggregated)
+    if kind == "OnesLike":
+        return first
+    if kind in _OF_ALL:
+        return _mixed(op)
+    if kind in _COUNTING:
+        if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
+            return Kind("rows", axis=0)
+        return Kind("sum", max(it.degree for it in kinds), op=op)
+    if kind in _SEGMENTS:
+        return _mixed(op)
+    if first.form == "rows" and first.axis is not None and op.inputs[0].shape.rank is not None:
+        along = _axes_along(op)
+        if along is not None:
+            return _mixed(op) if first.axis in along else first
+    found = moved(op, tensor, kinds)
+    if found is not None:
+        return found
+    if kind == "Where":
+        return Kind("rows", axis=0, copies=0)
+    if kind.startswith("FusedBatchNorm") and op.get_attr("is_training"):
+        return _mixed(op)
+    return _opaque(op, tensor, kinds)
+
+
+def _axes_along(op: Any) -> list[int] | None:
+    """Returns the axes along which each result depends on the others; `None` for most operations."""
+    rank = op.inputs[0].shape.rank
+    if op.type in _ALONG:
+        return _axes(op.inputs[_ALONG[op.type]], rank)
+    if op.type in _ALONG_LAST:
+        return [rank - 1]
+    return [rank - 2, rank - 1] if op.type in _OF_MATRICES else None
+
+
+def _opaque(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    """Returns the kind of an operation without a rule: whether the result has rows is read off its shape."""
+    rows = [it for it in kinds if it.form == "rows"]
+    shape = tensor.shape
+    if (
+        not rows
+        or any(it.degree for it in rows)
+        or (shape.rank == 0 and tensor.dtype != tf.variant)
+    ):
+        return Kind("unknown", op=op)
+    if shape.rank and None not in shape.as_list():
+        return Kind("unknown", op=op)
+    is_first = bool(shape.rank) and shape[0] is None and {it.axis for it in rows} == {0}
+    copies = 0 if any(it.copies == 0 for it in rows) else max(it.copies for it in rows)
+    return Kind("rows", axis=0 if is_first else axis_of_none(shape), copies=copies)
+
+
+def _arranged_sums(op: Any, kinds: list[Kind], aggregated: list[Kind]) -> Kind:
+    """Returns the kind of an operation on sums or largest values over rows that is not arithmetic."""
+    first = aggregated[0]
+    same = all(it[:2] == first[:2] or it == EQUAL for it in kinds)
+    if op.type not in _ARRANGING or not same or any(it.plus is not None for it in aggregated):
+        return _mixed(first.op)
+    has_other_values = op.type in ("ConcatV2", "Pack") and len(aggregated) < len(kinds) - 1
+    return Kind("unknown", op=op) if has_other_values else first
+
+
+def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    """Returns the kind of a part of a gradient.
+
+    If it needs a sum over rows that the forward pass has made, the loss is not a sum over rows.
+    """
+    for value, kind in zip(op.inputs, kinds, strict=True):
+        if kind.form in ("sum", "max", "min") and not _is_gradient(value.op):
+            return _mixed(kind.op)
+    if op.type == "IdentityN":
+        return kinds[tensor.value_index]
+    has_rows = tensor.shape.rank is None or None in tensor.shape.as_list()
+    # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
+    powers = [it.degree - (it.form == "sum") for it in kinds]
+    power: int | None
+    if op.type in _DIVIDING:
+        power = powers[0] - powers[1]
+    elif op.type in _MULTIPLYING or op.type in _CONTRACTING:
+        power = sum(powers)
+    elif op.type in _ADDING or op.type in ("ConcatV2", "Pack", "Select", "SelectV2"):
+        counted = [
+            power
+            for power, kind, value in zip(powers, kinds, op.inputs, strict=True)
+            if kind != EQUAL or not (is_zero(value) or value.dtype in (tf.bool, tf.int32))
+        ]
+        if len(set(counted)) > 1:
+            return _mixed(op)
+        power = counted[0] if counted else 0
+    else:
+        found = set(powers) - {0}
+        is_known = len(found) == 1 or not (found or op.type in _CONDITIONAL)
+        power = sum(found) if is_known else None
+    if power is None:
+        return Kind("unknown", op=op)
+    if has_rows:
+        return Kind("rows", power, op=op)
+    return Kind("sum", power + all(it.form != "rows" for it in kinds), op=op)
+
+
+def _mixed(op: Any) -> Kind:
+    return Kind("mixed", op=op)
+
+
+def _is_gradient(op: Any) -> bool:
+    """Whether an operation is a part of a gradient; TensorFlow adds gradients outside of their scope."""
+    names = [op.name, *(it.name for it in op.inputs if op.type == "AddN")]
+    return any("gradient_tape/" in it for it in names)
+
+
+def _kept(op: Any, kind: Kind) -> Kind:
+    if op.type == "Cast" and kind.form == "sum":
+        before, after = op.get_attr("SrcT"), op.get_attr("DstT")
+        if before.is_floating and not after.is_floating:
+            return _mixed(kind.op)
+    if op.type == "Neg" and kind.form in ("max", "min"):
+        return kind._replace(form="min" if kind.form == "max" else "max")
+    if kind.plus is not None:
+        return kind._replace(plus=lambda: _again(op, [kind.plus()]))  # type: ignore[misc]
+    return kind
+
+
+def _again(op: Any, inputs: list[tf.Tensor]) -> tf.Tensor:
+    """Returns the result of a linear operation on other inputs."""
+    functions: dict[str, Callable[..., tf.Tensor]] = {
+        "Add": tf.add,
+        "AddN": lambda *values: tf.add_n(values),
+        "AddV2": tf.add,
+        "Cast": lambda value: tf.cast(value, op.outputs[0].dtype),
+        "Div": tf.divide,
+        "DivNoNan": tf.math.divide_no_nan,
+        "Mul": tf.multiply,
+        "MulNoNan": tf.math.multiply_no_nan,
+        "Neg": tf.negative,
+        "RealDiv": tf.divide,
+        "Sub": tf.subtract,
+    }
+    return functions.get(op.type, tf.identity)(*inputs)
+
+
+# --- Values ---------------------------------------------------------------------------------------------
+
+
+def _elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    rows = [(it, value) for it, value in zip(kinds, op.inputs, strict=True) if it.form == "rows"]
+    sums = [it for it in kinds if it.form == "sum"]
+    ends = [it for it in kinds if it.form in ("max", "min")]
+    if rows and (sums or ends):
+        return _mixed((sums or ends)[0].op)
+    if ends:
+        wanted = {"Maximum": "max", "Minimum": "min"}.get(op.type)
+        is_kept = not sums and all(it == EQUAL or it.form == wanted for it in kinds)
+        return ends[0] if is_kept else _mixed(ends[0].op)
+    if sums:
+        return _of_sums(op, kinds, sums)
+    if any(it.form == "shape" for it in kinds):
+        return Kind("unknown", op=op)
+    degree = _degree(op, kinds)
+    if degree is None:
+        return Kind("unknown", op=op)
+    copies = 0 if any(it.copies == 0 for it, _ in rows) else max(it.copies for it, _ in rows)
+    from_right = {
+        None if it.axis is None or value.shape.rank is None else value.shape.rank - it.axis
+        for it, value in rows
+    }
+    rank = tensor.shape.rank
+    if None in from_right or rank is None:
+        return Kind("rows", degree, None, copies)
+    if len(from_right) > 1:
+        return _mixed(op)  # Each row is combined with each other one.
+    return Kind("rows", degree, rank - from_right.pop(), copies)  # type: ignore[operator]
+
+
+def _degree(op: Any, kinds: list[Kind]) -> int | None:
+    """Returns the degree of an operation on values of rows; `None` if it is not known."""
+    if op.type in _MULTIPLYING:
+        return sum(it.degree for it in kinds)
+    if op.type in _DIVIDING:
+        return kinds[0].degree - kinds[1].degree
+    if op.type in ("Select", "SelectV2"):
+        kinds, inputs = kinds[1:], op.inputs[1:]
+    else:
+        inputs = op.inputs
+    counted = [
+        it for it, value in zip(kinds, inputs, strict=True) if it != EQUAL or not is_zero(value)
+    ]
+    degrees = {it.degree for it in counted}
+    is_linear = op.type in _ADDING or op.type in ("Select", "SelectV2", "Abs", "Relu", "Maximum")
+    is_linear = is_linear or op.type == "Minimum"
+    if len(degrees) == 1 and (is_linear or degrees == {0}):
+        return degrees.pop()
+    if op.type in ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Sign"):
+        return 0
+    return 0 if not degrees else None
+
+
+def _of_sums(op: Any, kinds: list[Kind], sums: list[Kind]) -> Kind:
+    """Returns the kind of an operation on sums over rows and numbers."""
+    kind, first = op.type, sums[0]
+    if any(it.form == "shape" for it in kinds):
+        return Kind("unknown", op=op)
+    if kind in _ADDING:
+        others = [
+            value for value, it in zip(op.inputs, kinds, strict=True)
+            if it.form == "count" and it.degree + 1 != first.degree and not is_zero(value)
+        ]  # fmt: skip
+        if len({it.degree for it in sums}) > 1:
+            return _mixed(op)
+        if not others and all(it.plus is None for it in sums):
+            return first
+        if any(it.form == "count" and it.degree for it in kinds):
+            return _mixed(op)
+        return first._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
+    numbers = sum(it.degree for it in kinds if it.form == "count")
+    if kind in _MULTIPLYING and len(sums) == 1:
+        found = first._replace(degree=first.degree + numbers)
+    elif kind in _DIVIDING and kinds[0].form == "sum" and len(sums) == 1:
+        found = first._replace(degree=first.degree - numbers)
+    else:
+        return _mixed(first.op)
+    if first.plus is None:
+        return found
+    if numbers:
+        return _mixed(op)
+    return found._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
+
+
+def _constant_parts(op: Any, kinds: list[Kind]) -> list[tf.Tensor]:
+    """Returns the inputs of a linear operation without what depends on the rows."""
+    parts = []
+    for value, kind in zip(op.inputs, kinds, strict=True):
+        if kind.form == "count":
+            parts.append(value)
+        else:
+            parts.append(tf.zeros_like(value) if kind.plus is None else kind.plus())
+    return parts
+
+
+def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
+    rank = op.inputs[0].shape.rank
+    form = _REDUCING.get(op.type)
+    if kind.form == "sum":
+        is_linear = form == "sum" and kind.plus is None
+        return kind if is_linear else _mixed(kind.op)
+    if kind.form in ("max", "min"):
+        return kind if form == kind.form else _mixed(kind.op)
+    axes = _axes(op.inputs[1], rank)
+    is_whole = tensor.shape.rank == 0 or (axes is not None and rank == len(axes))
+    if not is_whole and (axes is None or kind.axis is None or rank is None):
+        return Kind("unknown", op=op)
+    if is_whole or kind.axis in axes:  # type: ignore[operator]
+        if form is None or (op.type == "Mean" and kind.copies == 0):
+            return _mixed(op)
+        if form == "sum":
+            return Kind("sum", kind.degree + (op.type == "Mean"), op=op)
+        return Kind(form, op=op) if kind.degree == 0 else _mixed(op)
+    is_kept = op.type in _REDUCING or op.type in ("Prod", "EuclideanNorm")
+    kept = is_kept and op.get_attr("keep_dims")
+    before = 0 if kept else sum(it < kind.axis for it in axes)  # type: ignore[operator, union-attr]
+    return kind._replace(axis=kind.axis - before)  # type: ignore[operator]
+
+
+def _axes(tensor: tf.Tensor, rank: int | None) -> list[int] | None:
+    axes = static_value(tensor)
+    if axes is None:
+        return None
+    if rank is None:
+        return None if np.any(np.ravel(axes) < 0) else [int(it) for it in np.ravel(axes)]
+    return [int(it) % max(rank, 1) for it in np.ravel(axes)]
+
+
+def _contracted(op: Any, kinds: list[Kind]) -> Kind:
+    """Returns the kind of a product of matrices, by the labels of its axes as in `einsum`."""
+    aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
+    rows = [it for it in kinds if it.form == "rows"]
+    if aggregated:
+        one = len(aggregated) == 1 and not rows and aggregated[0].form == "sum"
+        is_pure = one and aggregated[0].plus is None
+        return aggregated[0] if is_pure else _mixed(aggregated[0].op)
+    labels = _labels(op)
+    if labels is None or any(it.axis is None for it in rows):
+        return Kind("unknown", op=op)
+    *operands, result = labels
+    own = {labels[it.axis] for it, labels in zip(kinds, operands, strict=True) if it.form == "rows"}
+    if len(own) > 1:
+        return _mixed(op)
+    label, degree = own.pop(), sum(it.degree for it in kinds)
+    if label in result:
+        return Kind("rows", degree, result.index(label))
+    if any(
+        it.form != "rows" and label in labels for it, labels in zip(kinds, operands, strict=True)
+    ):
+        return _mixed(op)  # A factor of its own for each row, by the row's number.
+    return Kind("sum", degree, op=op)
+
+
+def _labels(op: Any) -> list[str] | None:
+    """Returns the labels of the axes of each operand and of the result."""
+    ranks = [it.shape.rank for it in op.inputs]
+    if None in ranks:
+        return None
+    if op.type == "Einsum":
+        equation = op.get_attr("equation").decode().replace(" ", "")
+        left, _, right = equation.partition("->")
+        operands = left.split(",")
+        longest = max(
+            (rank - len(it) + 3 for it, rank in zip(operands, ranks, strict=True) if "..." in it),
+            default=0,
+        )
+        batch = [chr(0x100 + it) for it in range(longest)]
+        found = []
+        for text, rank in zip(operands, ranks, strict=True):
+            inner = rank - len(text) + 3
+            found.append(text.replace("...", "".join(batch[longest - inner :] if inner else "")))
+        return [*found, right.replace("...", "".join(batch))]
+    name = "adj_{}" if op.type.startswith("Batch") else "transpose_{}"
+    keys = ("x", "y") if op.type.startswith("Batch") else ("a", "b")
+    longest = max(ranks) - 2
+    batch = [chr(0x100 + it) for it in range(longest)]
+    matrices = ["ij", "jk"]
+    for index, key in enumerate(keys):
+        if op.get_attr(name.format(key)):
+            matrices[index] = matrices[index][::-1]
+    found = [
+        "".join(batch[longest - rank + 2 :]) + matrix
+        for rank, matrix in zip(ranks, matrices, strict=True)
+    ]
+    return [*found, "".join(batch) + "ik"]
