@@ -197,7 +197,7 @@ def check_rows(value: tf.Tensor) -> Kind:
 
 
 def as_mean(value: tf.Tensor) -> tf.Tensor:
-    """Returns a loss or a gradient such that the mean of the replicas', weighed by rows, is that of the batch.
+    """Returns a loss or gradient such that the mean of the replicas', weighed by rows, is that of the batch.
 
     Raises:
         ValueError: if rows of the batch have met in it.

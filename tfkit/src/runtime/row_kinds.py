@@ -27,9 +27,11 @@ class Kind(NamedTuple):
             otherwise; `"unknown"`; `"other"`: another replica's.
         degree: how many times it is divided by `n`: a mean is a sum of degree 1.
         axis: axis of the rows, or of `n` in sizes; `None` if it is not known.
-        copies: how many rows it has for each row of the batch; 0 if that depends on the rows' values. Of a
-            count or sizes, 1 if it is `n` itself, or has it.
+        copies: how many rows it has for each row of the batch; 0 if that depends on the rows' values, -1 if
+            it is not known. Of a count or sizes, 1 if it is `n` itself, or has it.
+        size: number of values for each row of the batch, where `copies` is not known.
         op: the operation where rows met, or were added up.
+        gradient: whether it is a part of a gradient.
         plus: returns the tensor that is added to a sum once, and not by each replica; `None` for none.
     """
 
@@ -38,8 +40,9 @@ class Kind(NamedTuple):
     axis: int | None = None
     copies: int = 1
     op: Any = None
+    gradient: bool = False
+    size: float | None = None
     plus: Callable[[], tf.Tensor] | None = None
-
 
     def origin(self) -> str:
         """Returns where rows met, for messages: the operation, its layers, and the user's line."""
@@ -50,7 +53,9 @@ class Kind(NamedTuple):
         layers = f" of '{'/'.join(scopes)}'" if scopes else ""
         for frame in reversed(self.op.traceback or ()):
             place = as_written(frame.filename, frame.lineno)
-            filename, line = (place.filename, place.line) if place else (frame.filename, frame.lineno)
+            filename, line = (
+                (place.filename, place.line) if place else (frame.filename, frame.lineno)
+            )
             if not is_library(filename) and not is_dependency(filename):
                 return f"`{name}`{layers} ({filename}, line {line})"
         return f"`{name}`{layers}"
@@ -120,7 +125,11 @@ def static_value(tensor: tf.Tensor) -> Any:
     """Returns the value of a tensor if it is known in the trace, `None` otherwise."""
     value = tf.get_static_value(tensor)
     combine = _COMBINING.get(tensor.op.type)
-    if value is not None or combine is None or any(it.shape.rank is None for it in tensor.op.inputs):
+    if (
+        value is not None
+        or combine is None
+        or any(it.shape.rank is None for it in tensor.op.inputs)
+    ):
         return value
     # The orders of axes that TensorFlow computes from a rank, a few operations deep.
     parts = [static_value(it) for it in tensor.op.inputs]
@@ -135,6 +144,12 @@ _COMBINING: dict[str, Callable[..., Any]] = {
     "Range": np.arange,
     "Sub": np.subtract,
 }
+
+
+def joint_copies(kinds: list[Kind]) -> int:
+    """Returns the copies of a result of several inputs with rows."""
+    copies = [it.copies for it in kinds if it.form == "rows"]
+    return 0 if 0 in copies else -1 if -1 in copies else max(copies, default=1)
 
 
 def is_zero(tensor: tf.Tensor) -> bool:

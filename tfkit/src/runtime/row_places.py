@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, static_value
+from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, joint_copies, static_value
 
 
 def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
@@ -49,20 +48,31 @@ def _transposed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     """Returns the kind after a reshape, which may give each row several, or divide the rows."""
     kind, shape = kinds[0], tensor.shape
-    if kind.axis or shape.rank is None:
+    sizes = op.inputs[0].shape
+    if shape.rank is None:
+        return _at(kind, None)
+    if kind.axis:  # Axes before that of the rows, such as that of steps, become a part of it.
+        times = sizes[: kind.axis].num_elements()
+        if shape.rank and shape[0] is None and times and kind.copies > 0:
+            return Kind("rows", kind.degree, 0, kind.copies * times)
         return _at(kind, axis_of_none(shape))
     axis = 0 if shape.rank and shape[0] is None else axis_of_none(shape)
     if axis is None:
         return Kind("unknown", op=op)
-    before, after = (it[1:].num_elements() for it in (op.inputs[0].shape, shape[axis:]))
-    if math.prod(shape[:axis].as_list()) != 1:
-        return _mixed(op)  # Neighbours are in different groups.
-    if not before or not after or not kind.copies:
-        return _at(kind, axis)
-    copies = kind.copies * before / after
-    if copies < 1 or copies % 1:
+    first, before, after = shape[:axis].num_elements(), sizes[1:].num_elements(), shape[axis + 1 :]
+    if first != 1:
+        is_undone = kind.copies == -1 or (kind.copies and kind.copies % (first or 0) == 0)
+        # Otherwise neighbours come into different groups.
+        copies = -1 if kind.copies == -1 else kind.copies // (first or 1)
+        return Kind("rows", kind.degree, axis, copies) if is_undone else _mixed(op)
+    size = kind.copies * before if before and kind.copies > 0 else kind.size
+    if not kind.copies or size is None or not after.num_elements():
+        copies = 0 if kind.copies == 0 else -1
+        return Kind("rows", kind.degree, axis, copies, size=size)
+    each = size / after.num_elements()
+    if each < 1 or each % 1:
         return _mixed(op)
-    return Kind("rows", kind.degree, axis, int(copies))
+    return Kind("rows", kind.degree, axis, int(each))
 
 
 def _expanded(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -82,7 +92,7 @@ def _squeezed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _repeated(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     times = static_value(op.inputs[1])
-    if times is None or not kinds[0].copies:
+    if times is None or kinds[0].copies < 1:
         return kinds[0]
     return kinds[0]._replace(copies=kinds[0].copies * int(times[kinds[0].axis]))
 
@@ -95,14 +105,14 @@ def _broadcast(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _part(op: Any, kind: Kind) -> Kind:
     """Returns the kind of a part of the rows, which is half of them where two batches were joined."""
-    return _mixed(op) if kind.copies == 1 else kind._replace(copies=1 if kind.copies else 0)
+    return _mixed(op) if kind.copies == 1 else kind._replace(copies=min(kind.copies, 1))
 
 
 def _sliced(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     kind, axis = kinds[0], kinds[0].axis
     begin, size = (tf.get_static_value(it) for it in op.inputs[1:3])
     is_from_first = begin is not None and begin[axis] == 0
-    is_whole = kinds[2][::3] == ("shape", 1) or (size is not None and size[axis] == -1)
+    is_whole = _is_number_of_rows(kinds[2]) or (size is not None and size[axis] == -1)
     return kind if is_from_first and is_whole else _part(op, kind)
 
 
@@ -131,7 +141,9 @@ def _strided(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
             result += 1
         elif source == kind.axis:
             stride = None if strides is None else strides[entry]
-            ends = has("end", entry) or (kinds[2][::3] == ("shape", 1) and _has_none(end, entry))
+            ends = has("end", entry) or (
+                _is_number_of_rows(kinds[2]) and (end is None or end[entry] is None)
+            )
             starts = has("begin", entry) or (begin is not None and begin[entry] == 0)
             if has("shrink_axis", entry) or stride != 1 or not (starts and ends):
                 return _at(_part(op, kind), result)
@@ -141,8 +153,8 @@ def _strided(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     return _at(kind, result + kind.axis - source)  # type: ignore[operator]
 
 
-def _has_none(value: Any, entry: int) -> bool:
-    return value is None or value[entry] is None
+def _is_number_of_rows(sizes: Kind) -> bool:
+    return sizes.form == "shape" and sizes.copies == 1
 
 
 def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -154,7 +166,7 @@ def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return Kind("unknown", op=op)
     if int(axis) % rank != kind.axis:
         return kind
-    if kind.copies and not kind.copies % len(op.outputs) and len(op.outputs) > 1:
+    if kind.copies > 0 and not kind.copies % len(op.outputs) and len(op.outputs) > 1:
         return kind._replace(copies=kind.copies // len(op.outputs))
     return kind if len(op.outputs) == 1 else _part(op, kind)
 
@@ -221,7 +233,7 @@ def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
     if len(axes) > 1:
         return _mixed(op)
     place: int = axes.pop()  # type: ignore[assignment]
-    copies = 0 if any(it.copies == 0 for it in rows) else max(it.copies for it in rows)
+    copies = joint_copies(rows)
     if op.type == "Pack":
         after = int(axis) % (rank + 1)
         return Kind("rows", degrees.pop(), place + (after <= place), copies)
@@ -229,7 +241,8 @@ def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
         return Kind("rows", degrees.pop(), place, copies)
     if len(rows) < len(kinds):
         return _mixed(op)  # Rows that each replica would add.
-    return Kind("rows", degrees.pop(), place, copies and sum(it.copies for it in rows))
+    several = sum(it.copies for it in rows)
+    return Kind("rows", degrees.pop(), place, several if copies > 0 else copies)
 
 
 _LOOKING_UP = frozenset(("GatherV2", "ResourceGather", "GatherNd", "ResourceGatherNd", "OneHot"))

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, is_zero, static_value
+from tfkit.src.runtime.row_kinds import (
+    EQUAL,
+    Kind,
+    axis_of_none,
+    is_zero,
+    joint_copies,
+    static_value,
+)
 from tfkit.src.runtime.row_places import moved
 from tfkit.src.runtime.row_sizes import computed_from_sizes, sizes_of
 
@@ -141,14 +148,14 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return EQUAL
     if op.type in _WITHOUT_VALUES:
         return sizes_of(op, kinds)
-    is_gradient = _is_gradient(op)
+    # TensorFlow adds gradients, and runs some of their functions, outside of the scope of gradients.
+    is_gradient = "gradient_tape/" in op.name or any(it.gradient for it in kinds)
     if is_gradient:
         kinds = [_as_rows(it, kind) for it, kind in zip(op.inputs, kinds, strict=True)]
     for form in ("mixed", "unknown"):
         for kind in kinds:
             if kind.form == form:
-                # An unknown gradient is one wherever TensorFlow adds it to others.
-                return kind._replace(op=op) if is_gradient and form == "unknown" else kind
+                return kind._replace(gradient=is_gradient)
     if forms <= {"count", "shape"}:
         return computed_from_sizes(op, tensor, kinds)
     return (_of_gradient if is_gradient else _forward)(op, tensor, kinds)
@@ -156,7 +163,7 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _as_rows(tensor: tf.Tensor, kind: Kind) -> Kind:
     """Returns the kind of an input of a gradient: values of the forward pass that may be rows are rows."""
-    may_be = kind.form == "unknown" and not _is_gradient(kind.op) and tensor.shape.rank != 0
+    may_be = kind.form == "unknown" and not kind.gradient and tensor.shape.rank != 0
     return Kind("rows") if may_be else kind
 
 
@@ -174,6 +181,10 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return _contracted(op, kinds)
     if kind in _CONDITIONAL or kind.startswith("TensorList"):
         return _opaque(op, tensor, kinds)
+    if kind in _COUNTING and any(it.form == "rows" for it in kinds):
+        if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
+            return Kind("rows", axis=0)
+        return Kind("sum", max(it.degree for it in kinds), op=op)
     aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
     if aggregated:
         return _arranged_sums(op, kinds, aggregated)
@@ -181,10 +192,6 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return first
     if kind in _OF_ALL:
         return _mixed(op)
-    if kind in _COUNTING:
-        if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
-            return Kind("rows", axis=0)
-        return Kind("sum", max(it.degree for it in kinds), op=op)
     if kind in _SEGMENTS:
         return _mixed(op)
     if first.form == "rows" and first.axis is not None and op.inputs[0].shape.rank is not None:
@@ -224,7 +231,7 @@ def _opaque(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if shape.rank and None not in shape.as_list():
         return Kind("unknown", op=op)
     is_first = bool(shape.rank) and shape[0] is None and {it.axis for it in rows} == {0}
-    copies = 0 if any(it.copies == 0 for it in rows) else max(it.copies for it in rows)
+    copies = joint_copies(rows)
     return Kind("rows", axis=0 if is_first else axis_of_none(shape), copies=copies)
 
 
@@ -243,12 +250,18 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
     If it needs a sum over rows that the forward pass has made, the loss is not a sum over rows.
     """
-    for value, kind in zip(op.inputs, kinds, strict=True):
-        if kind.form in ("sum", "max", "min") and not _is_gradient(value.op):
+    for kind in kinds:
+        if kind.form in ("sum", "max", "min") and not kind.gradient:
             return _mixed(kind.op)
     if op.type == "IdentityN":
         return kinds[tensor.value_index]
-    has_rows = tensor.shape.rank is None or None in tensor.shape.as_list()
+    sums = [it for it in kinds if it.form == "sum"]
+    if op.type == "AddN" and len(sums) and all(it.form in ("count", "sum") for it in kinds):
+        return _of_sums(op, kinds, sums)._replace(gradient=True)
+    if any(it.plus is not None for it in sums):
+        return _mixed(op)
+    shape = tensor.shape
+    has_rows = shape.rank is None or None in shape.as_list() or tensor.dtype == tf.variant
     # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
@@ -260,7 +273,7 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         counted = [
             power
             for power, kind, value in zip(powers, kinds, op.inputs, strict=True)
-            if kind != EQUAL or not (is_zero(value) or value.dtype in (tf.bool, tf.int32))
+            if value.dtype.is_floating and (kind != EQUAL or not is_zero(value))
         ]
         if len(set(counted)) > 1:
             return _mixed(op)
@@ -270,20 +283,16 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         is_known = len(found) == 1 or not (found or op.type in _CONDITIONAL)
         power = sum(found) if is_known else None
     if power is None:
-        return Kind("unknown", op=op)
+        return Kind("unknown", op=op, gradient=True)
     if has_rows:
-        return Kind("rows", power, op=op)
-    return Kind("sum", power + all(it.form != "rows" for it in kinds), op=op)
+        return Kind("rows", power, gradient=True)
+    if all(it.form != "rows" for it in kinds):
+        return Kind("sum", power + 1, op=op, gradient=True)
+    return Kind("sum", power + (op.type == "Mean"), op=op, gradient=True)
 
 
 def _mixed(op: Any) -> Kind:
     return Kind("mixed", op=op)
-
-
-def _is_gradient(op: Any) -> bool:
-    """Whether an operation is a part of a gradient; TensorFlow adds gradients outside of their scope."""
-    names = [op.name, *(it.name for it in op.inputs if op.type == "AddN")]
-    return any("gradient_tape/" in it for it in names)
 
 
 def _kept(op: Any, kind: Kind) -> Kind:
@@ -336,7 +345,7 @@ def _elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     degree = _degree(op, kinds)
     if degree is None:
         return Kind("unknown", op=op)
-    copies = 0 if any(it.copies == 0 for it, _ in rows) else max(it.copies for it, _ in rows)
+    copies = joint_copies(kinds)
     from_right = {
         None if it.axis is None or value.shape.rank is None else value.shape.rank - it.axis
         for it, value in rows
@@ -417,6 +426,8 @@ def _constant_parts(op: Any, kinds: list[Kind]) -> list[tf.Tensor]:
 def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
     rank = op.inputs[0].shape.rank
     form = _REDUCING.get(op.type)
+    if rank == 0:
+        return kind
     if kind.form == "sum":
         is_linear = form == "sum" and kind.plus is None
         return kind if is_linear else _mixed(kind.op)
@@ -425,7 +436,10 @@ def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
     axes = _axes(op.inputs[1], rank)
     is_whole = tensor.shape.rank == 0 or (axes is not None and rank == len(axes))
     if not is_whole and (axes is None or kind.axis is None or rank is None):
-        return Kind("unknown", op=op)
+        sizes = [] if rank is None else op.inputs[0].shape.as_list()
+        if axes is None or not sizes or any(sizes[it] is None for it in axes):
+            return Kind("unknown", op=op)
+        return kind._replace(axis=axis_of_none(tensor.shape))
     if is_whole or kind.axis in axes:  # type: ignore[operator]
         if form is None or (op.type == "Mean" and kind.copies == 0):
             return _mixed(op)
@@ -457,19 +471,30 @@ def _contracted(op: Any, kinds: list[Kind]) -> Kind:
         return aggregated[0] if is_pure else _mixed(aggregated[0].op)
     labels = _labels(op)
     if labels is None or any(it.axis is None for it in rows):
-        return Kind("unknown", op=op)
+        return _opaque(op, op.outputs[0], kinds)
     *operands, result = labels
     own = {labels[it.axis] for it, labels in zip(kinds, operands, strict=True) if it.form == "rows"}
     if len(own) > 1:
         return _mixed(op)
     label, degree = own.pop(), sum(it.degree for it in kinds)
     if label in result:
-        return Kind("rows", degree, result.index(label))
+        found = Kind("rows", degree, result.index(label), joint_copies(rows))
+        return _sized(op, rows[0], found) if found.copies == -1 else found
     if any(
         it.form != "rows" and label in labels for it, labels in zip(kinds, operands, strict=True)
     ):
         return _mixed(op)  # A factor of its own for each row, by the row's number.
     return Kind("sum", degree, op=op)
+
+
+def _sized(op: Any, rows: Kind, found: Kind) -> Kind:
+    """Returns the kind of a product by a matrix, where the rows have a known number of values together."""
+    if op.type != "MatMul" or rows.size is None or op.inputs[1].shape.num_elements() is None:
+        return found
+    sizes = op.inputs[1].shape.as_list()
+    before, after = sizes[::-1] if op.get_attr("transpose_b") else sizes
+    copies = rows.size / before
+    return found._replace(copies=int(copies), size=copies * after)
 
 
 def _labels(op: Any) -> list[str] | None:
