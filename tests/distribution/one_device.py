@@ -38,17 +38,21 @@ def widened(inputs):
 class Around(keras.Model):
     """A trained scale of the inputs, and a layer: so gradients go through the layer, too."""
 
-    def __init__(self, layer):
+    def __init__(self, layer, takes_list):
         super().__init__()
-        self.layer = layer
+        self.layer, self.takes_list = layer, takes_list
         self.scale = self.add_weight(shape=(), initializer="ones")
 
     def call(self, inputs):
         inputs = tf.nest.map_structure(
             lambda x: x * tf.cast(self.scale, x.dtype) if x.dtype.is_floating else x, inputs
         )
-        arguments = inputs if isinstance(inputs, tuple) else (inputs,)
-        return self.layer(*arguments)
+        if not isinstance(inputs, tuple):
+            outputs = self.layer(inputs)
+        else:
+            outputs = self.layer(list(inputs)) if self.takes_list else self.layer(*inputs)
+        # Masks leave out steps, and the loss has none.
+        return tf.nest.map_structure(tf.identity, outputs)
 
 
 def one_loss(y_true, y_pred):
@@ -65,6 +69,7 @@ def trained(make, data, scope):
         model.compile(keras.optimizers.SGD(0.1), one_loss)
     keras.utils.set_random_seed(4)
     x = data[0] if len(data) == 1 else tuple(data)
+    x = tuple(x) if isinstance(x, list) else x
     y = np.zeros((ROWS, 1), "float32")
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(3)
     found = model.fit(dataset, verbose=0).history["loss"]
@@ -90,8 +95,9 @@ def main(*names):
         if names and case.layer not in names:
             continue
         widened_case = type(case)(case.layer, case.arguments, widened(case.inputs))
+        takes_list = isinstance(case.inputs, list)
         try:
-            result = f"{difference(lambda: Around(case.make(layers)), widened_case.data(), strategy):.1e}"
+            result = f"{difference(lambda: Around(case.make(layers), takes_list), widened_case.data(), strategy):.1e}"
         except Exception as error:
             result = f"{type(error).__name__}: {str(error)[:300]!r}"
         print(case, result, sep="\t", flush=True)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import ROWS, Kind, RowKinds
+from tfkit.src.runtime.row_kinds import EQUAL, ROWS, Kind, RowKinds
 from tfkit.src.runtime.sizes import as_sizes
 
 
@@ -135,9 +135,13 @@ def total(value: tf.Tensor) -> tf.Tensor:
 def kind_of(value: tf.Tensor) -> Kind:
     """Returns how a value of the replica in progress depends on the rows of the batch."""
     own = rows()
-    if own is None or own.strategy.num_replicas_in_sync == 1:
-        return Kind("count")
-    return own.kinds.of(value)
+    return own.kinds.of(value) if own is not None and is_divided() else EQUAL
+
+
+def is_divided() -> bool:
+    """Whether the batch of the step in progress is divided among several replicas."""
+    own = rows()
+    return own is not None and own.strategy.num_replicas_in_sync > 1
 
 
 def is_first() -> tf.Tensor:
@@ -149,7 +153,7 @@ def as_own(value: tf.Tensor) -> tf.Tensor:
     """Returns a statistic of the replica's rows that is meant to be that of one replica only."""
     own = _rows.get()
     if own is not None:
-        own.kinds.note(value, Kind("count"))
+        own.kinds.note(value, EQUAL)
     return value
 
 
@@ -218,7 +222,7 @@ def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
         kind: its kind: a count, a sum, or a largest or smallest value.
     """
     own = rows()
-    if own is None or kind == Kind("count"):
+    if own is None or kind == EQUAL:
         return value
     if kind.form in ("max", "min"):
         is_bool = value.dtype == tf.bool

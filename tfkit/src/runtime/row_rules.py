@@ -144,7 +144,8 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return EQUAL
     if "other" in forms:  # Replicas have exchanged values, which are the same on all of them then.
         return Kind("other") if forms <= {"other", "count"} else EQUAL
-    if all(it == EQUAL for it in kinds):
+    is_zero_only = op.type == "Fill" and is_zero(op.inputs[1])
+    if all(it == EQUAL for it in kinds) or is_zero_only or tensor.dtype == tf.resource:
         return EQUAL
     if op.type in _WITHOUT_VALUES:
         return sizes_of(op, kinds)
@@ -163,8 +164,9 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _as_rows(tensor: tf.Tensor, kind: Kind) -> Kind:
     """Returns the kind of an input of a gradient: values of the forward pass that may be rows are rows."""
-    may_be = kind.form == "unknown" and not kind.gradient and tensor.shape.rank != 0
-    return Kind("rows") if may_be else kind
+    if kind.form != "unknown" or kind.gradient or (tensor.shape.rank == 0 and tensor.dtype.is_floating):
+        return kind
+    return EQUAL if tensor.shape.rank == 0 and tensor.dtype.is_integer else Kind("rows")
 
 
 def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -261,7 +263,9 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if any(it.plus is not None for it in sums):
         return _mixed(op)
     shape = tensor.shape
-    has_rows = shape.rank is None or None in shape.as_list() or tensor.dtype == tf.variant
+    has_rows = any(it.form in ("rows", "shape") for it in kinds)
+    has_rows = has_rows and (shape.rank is None or None in shape.as_list())
+    has_rows = has_rows or tensor.dtype == tf.variant
     # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
@@ -280,6 +284,8 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         power = counted[0] if counted else 0
     else:
         found = set(powers) - {0}
+        if op.type in _CONDITIONAL:  # Of a loop, the gradient from above counts.
+            found = {power for power, kind in zip(powers, kinds, strict=True) if kind.gradient}
         is_known = len(found) == 1 or not (found or op.type in _CONDITIONAL)
         power = sum(found) if is_known else None
     if power is None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, is_zero, static_value
+from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, static_value
 
 # Operations that take sizes, and make values.
 _MAKING = frozenset(
@@ -49,8 +49,6 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         or kind.startswith(("StatelessRandom", "StatelessTruncated"))
         or (kind == "OnesLike" and kinds[0].form == "shape")
     ):
-        if kind == "Fill" and is_zero(op.inputs[1]):
-            return EQUAL
         place = {"BroadcastTo": 0, "Fill": 1, "Tile": 0}.get(kind)
         value = EQUAL if place is None else kinds[place]
         shape = tensor.shape

@@ -14,8 +14,6 @@ import tensorflow as tf
 from tfkit.src.runtime import replicas
 from tfkit.src.runtime.row_kinds import Kind
 
-_KNOWN = ("count", "sum", "max", "min")
-
 
 def value_for_all(variable: Any, value: tf.Tensor) -> Any:
     """Returns the value that a step assigns to a variable, the same on all replicas, from a replica's value.
@@ -23,20 +21,44 @@ def value_for_all(variable: Any, value: tf.Tensor) -> Any:
     Raises:
         ValueError: if it depends on rows in a way that is not known, and the variable has no `aggregation`.
     """
-    kind = replicas.kind_of(value)
     aggregation = getattr(variable, "aggregation", tf.VariableAggregation.NONE)
-    if aggregation == tf.VariableAggregation.NONE:
-        if kind.form not in _KNOWN:
-            raise ValueError(_refusal(variable, kind))
-        return replicas.whole(value, kind)
-    if aggregation == tf.VariableAggregation.SUM:
-        return replicas.total(value)
+    if aggregation != tf.VariableAggregation.NONE:
+        return _aggregated(value, aggregation)
+    kind = replicas.kind_of(value)
+    if kind.form not in ("count", "sum", "max", "min"):
+        raise ValueError(_refusal(variable, kind))
+    return replicas.whole(value, kind)
+
+
+def is_combined(variable: Any) -> bool:
+    """Whether replicas that run now combine their values when they assign them to a variable."""
+    if replicas.rows() is not None:
+        return True
+    # A loop of the user's own, in which each replica has a copy and is on its own without an `aggregation`.
+    is_replica = tf.distribute.has_strategy() and tf.distribute.get_replica_context() is not None
+    return (
+        is_replica
+        and hasattr(variable, "_values")
+        and variable.synchronization != tf.VariableSynchronization.ON_READ
+        and variable.aggregation != tf.VariableAggregation.NONE
+    )
+
+
+def _aggregated(value: tf.Tensor, aggregation: tf.VariableAggregation) -> tf.Tensor:
+    """Returns what the replicas' values become by an `aggregation`; means are weighed by the rows."""
+    context = tf.distribute.get_replica_context()
+    is_number = value.dtype.is_floating or value.dtype.is_complex
+    dtype = value.dtype if is_number else tf.int64
+    if aggregation == tf.VariableAggregation.MEAN and not is_number:
+        dtype = tf.float64
+    part = tf.cast(value, dtype)
     if aggregation == tf.VariableAggregation.ONLY_FIRST_REPLICA:
-        return replicas.total(tf.where(replicas.is_first(), value, tf.zeros_like(value)))
-    # Of integers, too, the mean is weighed by the rows.
-    mean = value if value.dtype.is_floating else tf.cast(value, "float64")
-    mean = replicas.total(replicas.weighted(mean))
-    return mean if value.dtype.is_floating else tf.cast(tf.round(mean), value.dtype)
+        part = tf.where(replicas.is_first(), part, tf.zeros_like(part))
+    elif aggregation == tf.VariableAggregation.MEAN:
+        part = replicas.weighted(part) if replicas.rows() else part / context.num_replicas_in_sync
+    found = context.all_reduce(tf.distribute.ReduceOp.SUM, part)
+    found = found if is_number else tf.round(found)
+    return tf.cast(found, value.dtype)
 
 
 def part_of_sum(variable: Any, value: tf.Tensor) -> tf.Tensor:

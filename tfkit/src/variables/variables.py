@@ -217,7 +217,7 @@ class Variable(Operators):
         """
         value = _assignable(self, value)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign", value)
         return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
@@ -225,7 +225,7 @@ class Variable(Operators):
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign_add", delta)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
@@ -233,7 +233,7 @@ class Variable(Operators):
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign_sub", delta)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
 
