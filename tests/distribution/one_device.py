@@ -35,6 +35,11 @@ def widened(inputs):
     return Pixels((ROWS, *inputs.shape[1:])) if isinstance(inputs, Pixels) else inputs
 
 
+def as_tuples(data):
+    """Nested lists as tuples: a dataset takes a list for an array."""
+    return tuple(map(as_tuples, data)) if isinstance(data, (list, tuple)) else data
+
+
 class Around(keras.Model):
     """A trained scale of the inputs, and a layer: so gradients go through the layer, too."""
 
@@ -69,7 +74,7 @@ def trained(make, data, scope):
         model.compile(keras.optimizers.SGD(0.1), one_loss)
     keras.utils.set_random_seed(4)
     x = data[0] if len(data) == 1 else tuple(data)
-    x = tuple(x) if isinstance(x, list) else x
+    x = as_tuples(x)
     y = np.zeros((ROWS, 1), "float32")
     dataset = tf.data.Dataset.from_tensor_slices((x, y)).batch(3)
     found = model.fit(dataset, verbose=0).history["loss"]

@@ -265,7 +265,7 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     shape = tensor.shape
     has_rows = any(it.form in ("rows", "shape") for it in kinds)
     has_rows = has_rows and (shape.rank is None or None in shape.as_list())
-    has_rows = has_rows or tensor.dtype == tf.variant
+    has_rows = (has_rows and not _contracts_rows(op, kinds)) or tensor.dtype == tf.variant
     # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
@@ -280,7 +280,9 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
             if value.dtype.is_floating and (kind != EQUAL or not is_zero(value))
         ]
         if len(set(counted)) > 1:
-            return _mixed(op)
+            # A value without rows beside rows: then one of them was not recognized.
+            is_clear = not (has_rows and any(it.form == "count" for it in kinds))
+            return _mixed(op) if is_clear else Kind("unknown", op=op, gradient=True)
         power = counted[0] if counted else 0
     else:
         found = set(powers) - {0}
@@ -491,6 +493,15 @@ def _contracted(op: Any, kinds: list[Kind]) -> Kind:
     ):
         return _mixed(op)  # A factor of its own for each row, by the row's number.
     return Kind("sum", degree, op=op)
+
+
+def _contracts_rows(op: Any, kinds: list[Kind]) -> bool:
+    """Whether a product of matrices is known to be a sum over rows, even if its shape is not known."""
+    labels = _labels(op) if op.type in _CONTRACTING else None
+    return labels is not None and any(
+        kind.form == "rows" and kind.axis is not None and own[kind.axis] not in labels[-1]
+        for kind, own in zip(kinds, labels[:-1], strict=True)
+    )
 
 
 def _sized(op: Any, rows: Kind, found: Kind) -> Kind:
