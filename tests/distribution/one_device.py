@@ -1,9 +1,12 @@
-"""Compares each layer of the conformance table under two replicas with one device: `python -m tests.distribution.one_device`.
+"""Compares layers, losses and metrics under two replicas with one device.
+
+Run it by `python -m tests.distribution.one_device`; arguments are names of layers, or `losses`, `metrics`.
 
 Prints a line for each case: the largest difference of weights, losses and predictions, or the refusal.
 """
 
 import contextlib
+import functools
 import sys
 
 import numpy as np
@@ -57,8 +60,15 @@ class Around(keras.Model):
         else:
             outputs = self.layer(list(inputs)) if self.takes_list else self.layer(*inputs)
         # One output for each row, without a mask.
-        flat = [tf.reshape(tf.cast(it, "float32"), [tf.shape(it)[0], -1]) for it in tf.nest.flatten(outputs)]
-        return tf.concat(flat, 1)
+        flat = [
+            tf.reshape(tf.cast(it, "float32"), [tf.shape(it)[0], -1])
+            for it in tf.nest.flatten(outputs)
+        ]
+        return tf.concat(flat, 1) * self.scale
+
+
+def around(case):
+    return Around(case.make(layers), isinstance(case.inputs, list))
 
 
 def one_loss(y_true, y_pred):
@@ -99,9 +109,9 @@ def main(*names):
         if names and case.layer not in names:
             continue
         widened_case = type(case)(case.layer, case.arguments, widened(case.inputs))
-        takes_list = isinstance(case.inputs, list)
+        make = functools.partial(around, case)
         try:
-            result = f"{difference(lambda: Around(case.make(layers), takes_list), widened_case.data(), strategy):.1e}"
+            result = f"{difference(make, widened_case.data(), strategy):.1e}"
         except Exception as error:
             result = f"{type(error).__name__}: {str(error)[:300]!r}"
         print(case, result, sep="\t", flush=True)

@@ -1,4 +1,6 @@
-"""Features of `features.py` about the rows of a batch: what replicas compute together, and what is refused."""
+"""Features of `features.py` about the rows of a batch: what replicas compute together, or refuse."""
+
+import itertools
 
 import numpy as np
 import pytest
@@ -24,7 +26,9 @@ class States(layers.Layer):
         self.average = self.add_weight(shape=(4,), **zeros)
         self.last = self.add_weight(shape=(), **zeros)
         self.biggest = self.add_weight(shape=(4,), **zeros)
-        self.was_positive = self.add_weight(shape=(), dtype="bool", initializer="zeros", trainable=False)
+        self.was_positive = self.add_weight(
+            shape=(), dtype="bool", initializer="zeros", trainable=False
+        )
 
     def call(self, x):
         self.total.assign_add(ops.sum(x, axis=0))
@@ -100,7 +104,9 @@ def fitted_in(scope, make, loss="mse", metrics=()):
 
 
 def model_of(*made):
-    return lambda: keras.Sequential([keras.Input((4,)), *[make() for make in made], layers.Dense(1)])
+    return lambda: keras.Sequential(
+        [keras.Input((4,)), *[make() for make in made], layers.Dense(1)]
+    )
 
 
 class OwnStep(keras.Model):
@@ -173,7 +179,7 @@ class Deviation(layers.Layer):
 def an_aggregation_says_what_is_assigned(strategy, folder):
     replicas = strategy.num_replicas_in_sync
     ends = [5 * index // replicas for index in range(replicas + 1)]
-    parts = [X[start:end] for start, end in zip(ends, ends[1:], strict=False)]
+    parts = [X[start:end] for start, end in itertools.pairwise(ends)]
     values = [part.std(axis=0) for part in parts]
     shares = [len(part) / 5 for part in parts]
     expected = {
@@ -204,7 +210,10 @@ MEETING = {
     "centered": (model_of(passed(lambda x: x - ops.mean(x, axis=0))), "mse"),
     "flipped": (model_of(passed(lambda x: ops.flip(x, 0))), "mse"),
     "mixed up": (model_of(passed(lambda x: 0.3 * x + 0.7 * tf.random.shuffle(x))), "mse"),
-    "contrastive": (model_of(), lambda y, p: ops.mean(ops.softmax(ops.matmul(p, ops.transpose(p))))),
+    "contrastive": (
+        model_of(),
+        lambda y, p: ops.mean(ops.softmax(ops.matmul(p, ops.transpose(p)))),
+    ),
     "root": (model_of(), lambda y, p: ops.sqrt(ops.mean((y - p) ** 2))),
     "correlation": (
         model_of(),
@@ -221,16 +230,16 @@ def rows_that_meet_are_refused(strategy, folder):
             model = make()
             model.compile("sgd", loss)
         before = model.get_weights()
-        with pytest.raises(ValueError, match="Rows of the batch are combined .*rows.py, line"):
+        with pytest.raises(ValueError, match=r"Rows of the batch are combined .*rows.py, line"):
             model.train_on_batch(X[:5], TARGETS[:5])
-        with pytest.raises(ValueError, match="Rows of the batch are combined .*rows.py, line"):
+        with pytest.raises(ValueError, match=r"Rows of the batch are combined .*rows.py, line"):
             model.test_on_batch(X[:5], TARGETS[:5])
         for value, old in zip(model.get_weights(), before, strict=True):
             np.testing.assert_array_equal(value, old)
     with strategy.scope():
         model = keras.Sequential([keras.Input((3, 4), batch_size=4), layers.LSTM(2, stateful=True)])
         model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match="LSTM.*has `stateful=True`, and keeps a state for"):
+    with pytest.raises(ValueError, match=r"LSTM.*has `stateful=True`, and keeps a state for"):
         model.train_on_batch(np.zeros((4, 3, 4)), np.zeros((4, 2)))
 
 

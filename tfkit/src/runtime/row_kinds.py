@@ -113,6 +113,11 @@ class RowKinds:
         return EQUAL if found.form == "other" else found
 
 
+def mixed(op: Any) -> Kind:
+    """Returns the kind of a value in which rows have met at an operation."""
+    return Kind("mixed", op=op)
+
+
 def axis_of_none(shape: tf.TensorShape) -> int | None:
     """Returns the only axis whose size is not known; `None` if there are others, or none."""
     if shape.rank is None:

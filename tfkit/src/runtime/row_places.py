@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, joint_copies, static_value
+from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, joint_copies, mixed, static_value
 
 
 def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
@@ -33,10 +33,6 @@ def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
 
 def _at(kind: Kind, axis: int | None) -> Kind:
     return kind._replace(axis=axis)
-
-
-def _mixed(op: Any) -> Kind:
-    return Kind("mixed", op=op)
 
 
 def _transposed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -64,14 +60,14 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         is_undone = kind.copies == -1 or (kind.copies and kind.copies % (first or 0) == 0)
         # Otherwise neighbours come into different groups.
         copies = -1 if kind.copies == -1 else kind.copies // (first or 1)
-        return Kind("rows", kind.degree, axis, copies) if is_undone else _mixed(op)
+        return Kind("rows", kind.degree, axis, copies) if is_undone else mixed(op)
     size = kind.copies * before if before and kind.copies > 0 else kind.size
     if not kind.copies or size is None or not after.num_elements():
         copies = 0 if kind.copies == 0 else -1
         return Kind("rows", kind.degree, axis, copies, size=size)
     each = size / after.num_elements()
     if each < 1 or each % 1:
-        return _mixed(op)
+        return mixed(op)
     return Kind("rows", kind.degree, axis, int(each))
 
 
@@ -105,7 +101,7 @@ def _broadcast(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _part(op: Any, kind: Kind) -> Kind:
     """Returns the kind of a part of the rows, which is half of them where two batches were joined."""
-    return _mixed(op) if kind.copies == 1 else kind._replace(copies=min(kind.copies, 1))
+    return mixed(op) if kind.copies == 1 else kind._replace(copies=min(kind.copies, 1))
 
 
 def _sliced(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -174,7 +170,7 @@ def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 def _unstacked(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     axis = op.get_attr("axis") % op.inputs[0].shape.rank
     if axis == kinds[0].axis:
-        return _mixed(op)
+        return mixed(op)
     return _at(kinds[0], kinds[0].axis - (axis < kinds[0].axis))  # type: ignore[operator]
 
 
@@ -195,7 +191,7 @@ def _gathered(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return kind._replace(copies=0) if is_selection else _part(op, kind)
     added = (op.inputs[1].shape.rank or 0) - 1 - op.get_attr("batch_dims")
     if indices.form == "rows":
-        return _mixed(op)
+        return mixed(op)
     return _at(kind, kind.axis + (added if axis < kind.axis else 0))  # type: ignore[operator]
 
 
@@ -231,7 +227,7 @@ def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
     if axis is None or rank is None or None in axes or len(degrees) > 1:
         return Kind("unknown", op=op)
     if len(axes) > 1:
-        return _mixed(op)
+        return mixed(op)
     place: int = axes.pop()  # type: ignore[assignment]
     copies = joint_copies(rows)
     if op.type == "Pack":
@@ -240,7 +236,7 @@ def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
     if int(axis) % rank != place:
         return Kind("rows", degrees.pop(), place, copies)
     if len(rows) < len(kinds):
-        return _mixed(op)  # Rows that each replica would add.
+        return mixed(op)  # Rows that each replica would add.
     several = sum(it.copies for it in rows)
     return Kind("rows", degrees.pop(), place, several if copies > 0 else copies)
 

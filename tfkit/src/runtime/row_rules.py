@@ -6,89 +6,37 @@ the number of rows: there, sums over rows are what a gradient is made of.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.runtime.row_arithmetic import (
+    ADDING,
+    DIVIDING,
+    ELEMENTWISE,
+    KEEPING,
+    MULTIPLYING,
+    elementwise,
+    kept,
+    of_sums,
+)
 from tfkit.src.runtime.row_kinds import (
     EQUAL,
     Kind,
     axis_of_none,
     is_zero,
     joint_copies,
+    mixed,
     static_value,
 )
 from tfkit.src.runtime.row_places import moved
+from tfkit.src.runtime.row_products import CONTRACTING, contracted, contracts_rows
 from tfkit.src.runtime.row_sizes import computed_from_sizes, sizes_of
 
 _EXCHANGES = frozenset(
     ("CollectiveReduce", "CollectiveReduceV2", "CollectiveGather", "CollectiveGatherV2")
     + ("CollectiveReduceV3", "CollectiveBcastSendV2", "CollectiveBcastRecvV2", "NcclAllReduce")
-)
-# The result is the first input, in another form.
-_KEEPING = frozenset(
-    ("Identity", "StopGradient", "PreventGradient", "Cast", "Neg", "EnsureShape", "Snapshot")
-    + ("CheckNumerics", "CheckNumericsV2", "Real", "Imag", "Conj")
-)
-_ADDING = frozenset(("Add", "AddN", "AddV2", "BiasAdd", "Sub"))
-_MULTIPLYING = frozenset(("Mul", "MulNoNan"))
-_DIVIDING = frozenset(("Div", "DivNoNan", "RealDiv"))
-_ELEMENTWISE = frozenset(
-    (
-        "Abs",
-        "Atan2",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "Ceil",
-        "Cos",
-        "Elu",
-        "Equal",
-        "Erf",
-        "Exp",
-        "Expm1",
-    )
-    + (
-        "Floor",
-        "FloorDiv",
-        "FloorMod",
-        "Greater",
-        "GreaterEqual",
-        "Inv",
-        "IsFinite",
-        "IsInf",
-        "IsNan",
-    )
-    + ("LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr")
-    + (
-        "Maximum",
-        "Minimum",
-        "Mod",
-        "NotEqual",
-        "Pow",
-        "Reciprocal",
-        "Relu",
-        "Relu6",
-        "Round",
-        "Rsqrt",
-    )
-    + (
-        "Select",
-        "SelectV2",
-        "Selu",
-        "Sigmoid",
-        "Sign",
-        "Sin",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Square",
-    )
-    + ("SquaredDifference", "Tan", "Tanh", "TruncateDiv", "Xdivy", "Xlogy", "ClipByValue", "Lgamma")
-    + ("Digamma", "Atan", "Acos", "Asin", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erfc", "Rint")
-    + ("Complex", "ComplexAbs", "Angle")
-    + tuple(_ADDING | _MULTIPLYING | _DIVIDING)
 )
 _REDUCING = {"Sum": "sum", "Mean": "sum", "Max": "max", "Any": "max", "Min": "min", "All": "min"}
 _OTHER_REDUCTIONS = frozenset(("Prod", "EuclideanNorm", "ArgMax", "ArgMin"))
@@ -121,7 +69,6 @@ _ARRANGING = frozenset(
     + ("MatrixDiagV3", "Pack", "Pad", "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV")
     + ("Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack")
 )
-_CONTRACTING = frozenset(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsum", "MatMul"))
 _CONDITIONAL = frozenset(
     ("Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf")
     + ("StatelessWhile", "While")
@@ -164,7 +111,11 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _as_rows(tensor: tf.Tensor, kind: Kind) -> Kind:
     """Returns the kind of an input of a gradient: values of the forward pass that may be rows are rows."""
-    if kind.form != "unknown" or kind.gradient or (tensor.shape.rank == 0 and tensor.dtype.is_floating):
+    if (
+        kind.form != "unknown"
+        or kind.gradient
+        or (tensor.shape.rank == 0 and tensor.dtype.is_floating)
+    ):
         return kind
     return EQUAL if tensor.shape.rank == 0 and tensor.dtype.is_integer else Kind("rows")
 
@@ -173,14 +124,14 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     kind, first = op.type, kinds[0]
     if kind == "IdentityN":
         return kinds[tensor.value_index]
-    if kind in _KEEPING:
-        return _kept(op, first)
-    if kind in _ELEMENTWISE:
-        return _elementwise(op, tensor, kinds)
+    if kind in KEEPING:
+        return kept(op, first)
+    if kind in ELEMENTWISE:
+        return elementwise(op, tensor, kinds)
     if kind in _REDUCING or kind in _OTHER_REDUCTIONS:
         return _reduced(op, tensor, first)
-    if kind in _CONTRACTING:
-        return _contracted(op, kinds)
+    if kind in CONTRACTING:
+        return contracted(op, kinds) or _opaque(op, tensor, kinds)
     if kind in _CONDITIONAL or kind.startswith("TensorList"):
         return _opaque(op, tensor, kinds)
     if kind in _COUNTING and any(it.form == "rows" for it in kinds):
@@ -193,20 +144,20 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if kind == "OnesLike":
         return first
     if kind in _OF_ALL:
-        return _mixed(op)
+        return mixed(op)
     if kind in _SEGMENTS:
-        return _mixed(op)
+        return mixed(op)
     if first.form == "rows" and first.axis is not None and op.inputs[0].shape.rank is not None:
         along = _axes_along(op)
         if along is not None:
-            return _mixed(op) if first.axis in along else first
+            return mixed(op) if first.axis in along else first
     found = moved(op, tensor, kinds)
     if found is not None:
         return found
     if kind == "Where":
         return Kind("rows", axis=0, copies=0)
     if kind.startswith("FusedBatchNorm") and op.get_attr("is_training"):
-        return _mixed(op)
+        return mixed(op)
     return _opaque(op, tensor, kinds)
 
 
@@ -242,7 +193,7 @@ def _arranged_sums(op: Any, kinds: list[Kind], aggregated: list[Kind]) -> Kind:
     first = aggregated[0]
     same = all(it[:2] == first[:2] or it == EQUAL for it in kinds)
     if op.type not in _ARRANGING or not same or any(it.plus is not None for it in aggregated):
-        return _mixed(first.op)
+        return mixed(first.op)
     has_other_values = op.type in ("ConcatV2", "Pack") and len(aggregated) < len(kinds) - 1
     return Kind("unknown", op=op) if has_other_values else first
 
@@ -254,26 +205,26 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     """
     for kind in kinds:
         if kind.form in ("sum", "max", "min") and not kind.gradient:
-            return _mixed(kind.op)
+            return mixed(kind.op)
     if op.type == "IdentityN":
         return kinds[tensor.value_index]
     sums = [it for it in kinds if it.form == "sum"]
     if op.type == "AddN" and len(sums) and all(it.form in ("count", "sum") for it in kinds):
-        return _of_sums(op, kinds, sums)._replace(gradient=True)
+        return of_sums(op, kinds, sums)._replace(gradient=True)
     if any(it.plus is not None for it in sums):
-        return _mixed(op)
+        return mixed(op)
     shape = tensor.shape
     has_rows = any(it.form in ("rows", "shape") for it in kinds)
     has_rows = has_rows and (shape.rank is None or None in shape.as_list())
-    has_rows = (has_rows and not _contracts_rows(op, kinds)) or tensor.dtype == tf.variant
+    has_rows = (has_rows and not contracts_rows(op, kinds)) or tensor.dtype == tf.variant
     # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
-    if op.type in _DIVIDING:
+    if op.type in DIVIDING:
         power = powers[0] - powers[1]
-    elif op.type in _MULTIPLYING or op.type in _CONTRACTING:
+    elif op.type in MULTIPLYING or op.type in CONTRACTING:
         power = sum(powers)
-    elif op.type in _ADDING or op.type in ("ConcatV2", "Pack", "Select", "SelectV2"):
+    elif op.type in ADDING or op.type in ("ConcatV2", "Pack", "Select", "SelectV2"):
         counted = [
             power
             for power, kind, value in zip(powers, kinds, op.inputs, strict=True)
@@ -282,7 +233,7 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         if len(set(counted)) > 1:
             # A value without rows beside rows: then one of them was not recognized.
             is_clear = not (has_rows and any(it.form == "count" for it in kinds))
-            return _mixed(op) if is_clear else Kind("unknown", op=op, gradient=True)
+            return mixed(op) if is_clear else Kind("unknown", op=op, gradient=True)
         power = counted[0] if counted else 0
     else:
         found = set(powers) - {0}
@@ -299,138 +250,6 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     return Kind("sum", power + (op.type == "Mean"), op=op, gradient=True)
 
 
-def _mixed(op: Any) -> Kind:
-    return Kind("mixed", op=op)
-
-
-def _kept(op: Any, kind: Kind) -> Kind:
-    if op.type == "Cast" and kind.form == "sum":
-        before, after = op.get_attr("SrcT"), op.get_attr("DstT")
-        if before.is_floating and not after.is_floating:
-            return _mixed(kind.op)
-    if op.type == "Neg" and kind.form in ("max", "min"):
-        return kind._replace(form="min" if kind.form == "max" else "max")
-    if kind.plus is not None:
-        return kind._replace(plus=lambda: _again(op, [kind.plus()]))  # type: ignore[misc]
-    return kind
-
-
-def _again(op: Any, inputs: list[tf.Tensor]) -> tf.Tensor:
-    """Returns the result of a linear operation on other inputs."""
-    functions: dict[str, Callable[..., tf.Tensor]] = {
-        "Add": tf.add,
-        "AddN": lambda *values: tf.add_n(values),
-        "AddV2": tf.add,
-        "Cast": lambda value: tf.cast(value, op.outputs[0].dtype),
-        "Div": tf.divide,
-        "DivNoNan": tf.math.divide_no_nan,
-        "Mul": tf.multiply,
-        "MulNoNan": tf.math.multiply_no_nan,
-        "Neg": tf.negative,
-        "RealDiv": tf.divide,
-        "Sub": tf.subtract,
-    }
-    return functions.get(op.type, tf.identity)(*inputs)
-
-
-# --- Values ---------------------------------------------------------------------------------------------
-
-
-def _elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
-    rows = [(it, value) for it, value in zip(kinds, op.inputs, strict=True) if it.form == "rows"]
-    sums = [it for it in kinds if it.form == "sum"]
-    ends = [it for it in kinds if it.form in ("max", "min")]
-    if rows and (sums or ends):
-        return _mixed((sums or ends)[0].op)
-    if ends:
-        wanted = {"Maximum": "max", "Minimum": "min"}.get(op.type)
-        is_kept = not sums and all(it == EQUAL or it.form == wanted for it in kinds)
-        return ends[0] if is_kept else _mixed(ends[0].op)
-    if sums:
-        return _of_sums(op, kinds, sums)
-    if any(it.form == "shape" for it in kinds):
-        return Kind("unknown", op=op)
-    degree = _degree(op, kinds)
-    if degree is None:
-        return Kind("unknown", op=op)
-    copies = joint_copies(kinds)
-    from_right = {
-        None if it.axis is None or value.shape.rank is None else value.shape.rank - it.axis
-        for it, value in rows
-    }
-    rank = tensor.shape.rank
-    if None in from_right or rank is None:
-        return Kind("rows", degree, None, copies)
-    if len(from_right) > 1:
-        return _mixed(op)  # Each row is combined with each other one.
-    return Kind("rows", degree, rank - from_right.pop(), copies)  # type: ignore[operator]
-
-
-def _degree(op: Any, kinds: list[Kind]) -> int | None:
-    """Returns the degree of an operation on values of rows; `None` if it is not known."""
-    if op.type in _MULTIPLYING:
-        return sum(it.degree for it in kinds)
-    if op.type in _DIVIDING:
-        return kinds[0].degree - kinds[1].degree
-    if op.type in ("Select", "SelectV2"):
-        kinds, inputs = kinds[1:], op.inputs[1:]
-    else:
-        inputs = op.inputs
-    counted = [
-        it for it, value in zip(kinds, inputs, strict=True) if it != EQUAL or not is_zero(value)
-    ]
-    degrees = {it.degree for it in counted}
-    is_linear = op.type in _ADDING or op.type in ("Select", "SelectV2", "Abs", "Relu", "Maximum")
-    is_linear = is_linear or op.type == "Minimum"
-    if len(degrees) == 1 and (is_linear or degrees == {0}):
-        return degrees.pop()
-    if op.type in ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Sign"):
-        return 0
-    return 0 if not degrees else None
-
-
-def _of_sums(op: Any, kinds: list[Kind], sums: list[Kind]) -> Kind:
-    """Returns the kind of an operation on sums over rows and numbers."""
-    kind, first = op.type, sums[0]
-    if any(it.form == "shape" for it in kinds):
-        return Kind("unknown", op=op)
-    if kind in _ADDING:
-        others = [
-            value for value, it in zip(op.inputs, kinds, strict=True)
-            if it.form == "count" and it.degree + 1 != first.degree and not is_zero(value)
-        ]  # fmt: skip
-        if len({it.degree for it in sums}) > 1:
-            return _mixed(op)
-        if not others and all(it.plus is None for it in sums):
-            return first
-        if any(it.form == "count" and it.degree for it in kinds):
-            return _mixed(op)
-        return first._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
-    numbers = sum(it.degree for it in kinds if it.form == "count")
-    if kind in _MULTIPLYING and len(sums) == 1:
-        found = first._replace(degree=first.degree + numbers)
-    elif kind in _DIVIDING and kinds[0].form == "sum" and len(sums) == 1:
-        found = first._replace(degree=first.degree - numbers)
-    else:
-        return _mixed(first.op)
-    if first.plus is None:
-        return found
-    if numbers:
-        return _mixed(op)
-    return found._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
-
-
-def _constant_parts(op: Any, kinds: list[Kind]) -> list[tf.Tensor]:
-    """Returns the inputs of a linear operation without what depends on the rows."""
-    parts = []
-    for value, kind in zip(op.inputs, kinds, strict=True):
-        if kind.form == "count":
-            parts.append(value)
-        else:
-            parts.append(tf.zeros_like(value) if kind.plus is None else kind.plus())
-    return parts
-
-
 def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
     rank = op.inputs[0].shape.rank
     form = _REDUCING.get(op.type)
@@ -438,9 +257,9 @@ def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
         return kind
     if kind.form == "sum":
         is_linear = form == "sum" and kind.plus is None
-        return kind if is_linear else _mixed(kind.op)
+        return kind if is_linear else mixed(kind.op)
     if kind.form in ("max", "min"):
-        return kind if form == kind.form else _mixed(kind.op)
+        return kind if form == kind.form else mixed(kind.op)
     axes = _axes(op.inputs[1], rank)
     is_whole = tensor.shape.rank == 0 or (axes is not None and rank == len(axes))
     if not is_whole and (axes is None or kind.axis is None or rank is None):
@@ -450,10 +269,10 @@ def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
         return kind._replace(axis=axis_of_none(tensor.shape))
     if is_whole or kind.axis in axes:  # type: ignore[operator]
         if form is None or (op.type == "Mean" and kind.copies == 0):
-            return _mixed(op)
+            return mixed(op)
         if form == "sum":
             return Kind("sum", kind.degree + (op.type == "Mean"), op=op)
-        return Kind(form, op=op) if kind.degree == 0 else _mixed(op)
+        return Kind(form, op=op) if kind.degree == 0 else mixed(op)
     is_kept = op.type in _REDUCING or op.type in ("Prod", "EuclideanNorm")
     kept = is_kept and op.get_attr("keep_dims")
     before = 0 if kept else sum(it < kind.axis for it in axes)  # type: ignore[operator, union-attr]
@@ -467,82 +286,3 @@ def _axes(tensor: tf.Tensor, rank: int | None) -> list[int] | None:
     if rank is None:
         return None if np.any(np.ravel(axes) < 0) else [int(it) for it in np.ravel(axes)]
     return [int(it) % max(rank, 1) for it in np.ravel(axes)]
-
-
-def _contracted(op: Any, kinds: list[Kind]) -> Kind:
-    """Returns the kind of a product of matrices, by the labels of its axes as in `einsum`."""
-    aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
-    rows = [it for it in kinds if it.form == "rows"]
-    if aggregated:
-        one = len(aggregated) == 1 and not rows and aggregated[0].form == "sum"
-        is_pure = one and aggregated[0].plus is None
-        return aggregated[0] if is_pure else _mixed(aggregated[0].op)
-    labels = _labels(op)
-    if labels is None or any(it.axis is None for it in rows):
-        return _opaque(op, op.outputs[0], kinds)
-    *operands, result = labels
-    own = {labels[it.axis] for it, labels in zip(kinds, operands, strict=True) if it.form == "rows"}
-    if len(own) > 1:
-        return _mixed(op)
-    label, degree = own.pop(), sum(it.degree for it in kinds)
-    if label in result:
-        found = Kind("rows", degree, result.index(label), joint_copies(rows))
-        return _sized(op, rows[0], found) if found.copies == -1 else found
-    if any(
-        it.form != "rows" and label in labels for it, labels in zip(kinds, operands, strict=True)
-    ):
-        return _mixed(op)  # A factor of its own for each row, by the row's number.
-    return Kind("sum", degree, op=op)
-
-
-def _contracts_rows(op: Any, kinds: list[Kind]) -> bool:
-    """Whether a product of matrices is known to be a sum over rows, even if its shape is not known."""
-    labels = _labels(op) if op.type in _CONTRACTING else None
-    return labels is not None and any(
-        kind.form == "rows" and kind.axis is not None and own[kind.axis] not in labels[-1]
-        for kind, own in zip(kinds, labels[:-1], strict=True)
-    )
-
-
-def _sized(op: Any, rows: Kind, found: Kind) -> Kind:
-    """Returns the kind of a product by a matrix, where the rows have a known number of values together."""
-    if op.type != "MatMul" or rows.size is None or op.inputs[1].shape.num_elements() is None:
-        return found
-    sizes = op.inputs[1].shape.as_list()
-    before, after = sizes[::-1] if op.get_attr("transpose_b") else sizes
-    copies = rows.size / before
-    return found._replace(copies=int(copies), size=copies * after)
-
-
-def _labels(op: Any) -> list[str] | None:
-    """Returns the labels of the axes of each operand and of the result."""
-    ranks = [it.shape.rank for it in op.inputs]
-    if None in ranks:
-        return None
-    if op.type == "Einsum":
-        equation = op.get_attr("equation").decode().replace(" ", "")
-        left, _, right = equation.partition("->")
-        operands = left.split(",")
-        longest = max(
-            (rank - len(it) + 3 for it, rank in zip(operands, ranks, strict=True) if "..." in it),
-            default=0,
-        )
-        batch = [chr(0x100 + it) for it in range(longest)]
-        found = []
-        for text, rank in zip(operands, ranks, strict=True):
-            inner = rank - len(text) + 3
-            found.append(text.replace("...", "".join(batch[longest - inner :] if inner else "")))
-        return [*found, right.replace("...", "".join(batch))]
-    name = "adj_{}" if op.type.startswith("Batch") else "transpose_{}"
-    keys = ("x", "y") if op.type.startswith("Batch") else ("a", "b")
-    longest = max(ranks) - 2
-    batch = [chr(0x100 + it) for it in range(longest)]
-    matrices = ["ij", "jk"]
-    for index, key in enumerate(keys):
-        if op.get_attr(name.format(key)):
-            matrices[index] = matrices[index][::-1]
-    found = [
-        "".join(batch[longest - rank + 2 :]) + matrix
-        for rank, matrix in zip(ranks, matrices, strict=True)
-    ]
-    return [*found, "".join(batch) + "ik"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, static_value
+from tfkit.src.runtime.row_kinds import EQUAL, Kind, axis_of_none, mixed, static_value
 
 # Operations that take sizes, and make values.
 _MAKING = frozenset(
@@ -80,11 +80,7 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         )
         if len(set(counts)) == 1 and (kind in ("Maximum", "SelectV2") or is_small):
             return counts[0]
-        return (
-            counts[0]
-            if kind == "AddV2" and len(set(counts)) == 1 and not others
-            else Kind("mixed", op=op)
-        )
+        return counts[0] if kind == "AddV2" and len(set(counts)) == 1 and not others else mixed(op)
     if kind in ("Square",):
         return Kind("count", 2 * degrees[0])
     if kind in ("Reciprocal", "Inv"):

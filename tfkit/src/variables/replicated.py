@@ -82,9 +82,9 @@ def part_of_sum(variable: Any, value: tf.Tensor) -> tf.Tensor:
 
 def _refusal(variable: Any, kind: Kind) -> str:
     return (
-        f"Variable '{variable.path}' would get a different value on each replica: what is assigned depends on "
-        f"the rows of the batch, by {kind.origin()}, and is not known to be their sum, mean, largest or "
-        "smallest value, which replicas can compute together. Make the variable with `aggregation=\"mean\"`, "
-        "`\"sum\"` or `\"only_first_replica\"`, to say which of the replicas' values is meant. Received: "
+        f"Variable '{variable.path}' would get a different value on each replica: what is assigned depends "
+        f"on the rows of the batch, by {kind.origin()}, and is not known to be their sum, mean, largest or "
+        'smallest value, which replicas can compute together. Make the variable with `aggregation="mean"`, '
+        '`"sum"` or `"only_first_replica"`, to say which of the replicas\' values is meant. Received: '
         "no `aggregation`"
     )
