@@ -102,19 +102,82 @@ def difference(make, data, strategy):
     )
 
 
-def main(*names):
-    """Prints a line for each layer."""
-    strategy = two_replicas()
+def targets(name):
+    """Targets and a width of predictions for a loss or a metric."""
+    draws = np.random.default_rng(1)
+    classes = draws.integers(0, 3, 9)
+    if "Sparse" in name:
+        return classes, 3
+    if any(it in name for it in ("Categorical", "Top", "F", "OneHot", "Focal", "Tversky", "Dice")):
+        return np.eye(3, dtype="float32")[classes], 3
+    return (classes[:, None] > 1).astype("float32"), 1
+
+
+def measured(name, made, strategy):
+    """The largest difference of a training with a loss or a metric."""
+    x = np.random.default_rng(0).normal(size=(9, 4)).astype("float32")
+    y, width = targets(name)
+    found = []
+    for scope in (PLAIN, strategy.scope()):
+        keras.utils.set_random_seed(3)
+        with scope:
+            activation = "softmax" if width > 1 else "sigmoid"
+            model = keras.Sequential([keras.Input((4,)), layers.Dense(width, activation)])
+            instance = made()
+            is_loss = isinstance(instance, keras.losses.Loss)
+            loss = instance if is_loss else lambda y, p: tf.reduce_mean(p**2, -1)
+            model.compile(keras.optimizers.SGD(0.1), loss, metrics=[] if is_loss else [instance])
+        logs = model.fit(x, y, 5, epochs=2, shuffle=False, verbose=0).history.values()
+        found.append([*map(np.asarray, logs), *model.get_weights()])
+    return max(float(np.max(np.abs(a - b))) for a, b in zip(*found, strict=True))
+
+
+ARGUMENTS = {
+    "MeanIoU": {"num_classes": 2},
+    "BinaryIoU": {},
+    "IoU": {"num_classes": 2, "target_class_ids": [0]},
+    "OneHotIoU": {"num_classes": 3, "target_class_ids": [0]},
+    "OneHotMeanIoU": {"num_classes": 3},
+    "PrecisionAtRecall": {"recall": 0.5},
+    "RecallAtPrecision": {"precision": 0.5},
+    "SensitivityAtSpecificity": {"specificity": 0.5},
+    "SpecificityAtSensitivity": {"sensitivity": 0.5},
+    "MeanMetricWrapper": {"fn": keras.losses.mean_squared_error},
+}
+
+
+def results(names, strategy):
+    """Yields the name of each case, and a function that returns its difference."""
     for case in CASES:
-        if names and case.layer not in names:
-            continue
-        widened_case = type(case)(case.layer, case.arguments, widened(case.inputs))
-        make = functools.partial(around, case)
+        if not names or case.layer in names:
+            wide = type(case)(case.layer, case.arguments, widened(case.inputs))
+            yield (
+                str(case),
+                functools.partial(
+                    lambda case, wide: difference(
+                        functools.partial(around, case), wide.data(), strategy
+                    ),
+                    case,
+                    wide,
+                ),
+            )
+    for kind, base in (("losses", keras.losses.Loss), ("metrics", keras.metrics.Metric)):
+        module = getattr(keras, kind)
+        for name in dir(module) if not names or kind in names else ():
+            made = getattr(module, name)
+            if isinstance(made, type) and issubclass(made, base) and made is not base:
+                made = functools.partial(made, **ARGUMENTS.get(name, {}))
+                yield f"{kind}.{name}", functools.partial(measured, name, made, strategy)
+
+
+def main(*names):
+    """Prints a line for each case."""
+    for name, compute in results(names, two_replicas()):
         try:
-            result = f"{difference(make, widened_case.data(), strategy):.1e}"
+            result = f"{compute():.1e}"
         except Exception as error:
             result = f"{type(error).__name__}: {str(error)[:300]!r}"
-        print(case, result, sep="\t", flush=True)
+        print(name, result, sep="\t", flush=True)
 
 
 if __name__ == "__main__":

@@ -124,6 +124,9 @@ def elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if degree is None:
         return Kind("unknown", op=op)
     copies = joint_copies(kinds)
+    if op.type == "Select" and op.inputs[0].shape.rank == 1:
+        # A condition for each row.
+        rows = [it for it in rows if it[1] is not op.inputs[0]] or rows
     from_right = {
         None if it.axis is None or value.shape.rank is None else value.shape.rank - it.axis
         for it, value in rows
@@ -133,7 +136,7 @@ def elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return Kind("rows", degree, None, copies)
     if len(from_right) > 1:
         return mixed(op)  # Each row is combined with each other one.
-    return Kind("rows", degree, rank - from_right.pop(), copies)  # type: ignore[operator]
+    return Kind("rows", degree, rank - from_right.pop(), copies)
 
 
 def _degree(op: Any, kinds: list[Kind]) -> int | None:

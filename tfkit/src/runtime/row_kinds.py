@@ -159,7 +159,8 @@ def joint_copies(kinds: list[Kind]) -> int:
 
 def is_zero(tensor: tf.Tensor) -> bool:
     """Whether a tensor is known to have zeros only."""
-    if tensor.op.type == "ZerosLike":
+    op = tensor.op
+    if op.type == "ZerosLike":
         return True
-    value = tf.get_static_value(tensor)
+    value = tf.get_static_value(op.inputs[1] if op.type == "Fill" else tensor)
     return value is not None and value.dtype.kind in "fiu" and not np.any(value)

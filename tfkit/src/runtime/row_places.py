@@ -37,7 +37,7 @@ def _at(kind: Kind, axis: int | None) -> Kind:
 
 def _transposed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     order = static_value(op.inputs[1])
-    place = None if order is None else [int(it) for it in order].index(kinds[0].axis)
+    place = None if order is None else [int(it) for it in order].index(kinds[0].axis or 0)
     return _at(kinds[0], place)
 
 
@@ -106,7 +106,7 @@ def _part(op: Any, kind: Kind) -> Kind:
 
 def _sliced(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     kind, axis = kinds[0], kinds[0].axis
-    begin, size = (tf.get_static_value(it) for it in op.inputs[1:3])
+    begin, size = (tf.get_static_value(it, partial=True) for it in op.inputs[1:3])
     is_from_first = begin is not None and begin[axis] == 0
     is_whole = _is_number_of_rows(kinds[2]) or (size is not None and size[axis] == -1)
     return kind if is_from_first and is_whole else _part(op, kind)
@@ -171,7 +171,7 @@ def _unstacked(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     axis = op.get_attr("axis") % op.inputs[0].shape.rank
     if axis == kinds[0].axis:
         return mixed(op)
-    return _at(kinds[0], kinds[0].axis - (axis < kinds[0].axis))  # type: ignore[operator]
+    return _at(kinds[0], kinds[0].axis - (axis < kinds[0].axis))
 
 
 def _gathered(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -184,7 +184,7 @@ def _gathered(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if axis is None:
         return Kind("unknown", op=op)
     axis = int(axis) % rank
-    if op.get_attr("batch_dims") > kind.axis:  # type: ignore[operator]
+    if op.get_attr("batch_dims") > kind.axis:
         return kind
     if axis == kind.axis:
         is_selection = indices.form == "rows" and indices.copies == 0

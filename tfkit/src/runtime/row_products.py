@@ -21,7 +21,11 @@ def contracted(op: Any, kinds: list[Kind]) -> Kind | None:
     if labels is None or any(it.axis is None for it in rows):
         return None
     *operands, result = labels
-    own = {labels[it.axis] for it, labels in zip(kinds, operands, strict=True) if it.form == "rows"}
+    own = {
+        labels[it.axis or 0]
+        for it, labels in zip(kinds, operands, strict=True)
+        if it.form == "rows"
+    }
     if len(own) > 1:
         return mixed(op)
     label, degree = own.pop(), sum(it.degree for it in kinds)

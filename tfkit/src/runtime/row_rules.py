@@ -91,7 +91,7 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return EQUAL
     if "other" in forms:  # Replicas have exchanged values, which are the same on all of them then.
         return Kind("other") if forms <= {"other", "count"} else EQUAL
-    is_zero_only = op.type == "Fill" and is_zero(op.inputs[1])
+    is_zero_only = op.type == "Fill" and is_zero(tensor)
     if all(it == EQUAL for it in kinds) or is_zero_only or tensor.dtype == tf.resource:
         return EQUAL
     if op.type in _WITHOUT_VALUES:
@@ -137,6 +137,10 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if kind in _COUNTING and any(it.form == "rows" for it in kinds):
         if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
             return Kind("rows", axis=0)
+        if tensor.shape.rank and tensor.shape[0] is None:
+            # As many sums as rows: each row has its own.
+            has_own = any(it.form == "shape" or it[:2] == ("count", -1) for it in kinds)
+            return Kind("rows", axis=0, copies=-1) if has_own else mixed(op)
         return Kind("sum", max(it.degree for it in kinds), op=op)
     aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
     if aggregated:

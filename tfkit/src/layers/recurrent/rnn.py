@@ -176,8 +176,8 @@ class RNN(Layer):
         if self.stateful and replicas.is_divided():
             raise ValueError(
                 f"Layer '{self.path}' (of type {type(self).__name__}) has `stateful=True`, and keeps a state "
-                "for each row of a batch. Under a strategy replicas have different rows of it. Pass the states "
-                "as `initial_state`, or run the model without the strategy."
+                "for each row of a batch. Under a strategy replicas have different rows of it. Pass the "
+                "states as `initial_state`, or run the model without the strategy."
             )
         states = self._tfkit_first_states(sequences, initial_state)
         if self.stateful:
