@@ -237,6 +237,12 @@ def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
     return found if constant is None else found + constant
 
 
+def of_all(value: tf.Tensor) -> tf.Tensor:
+    """Returns what one device would have computed in place of a replica's value, if that is known."""
+    kind = kind_of(value)
+    return whole(value, kind) if kind.form in ("count", "sum", "max", "min") else value
+
+
 def place(strategy: Any) -> tuple[bool, int, int]:
     """Returns whether this process is the chief of its cluster, its number, and the number of processes.
 
