@@ -56,7 +56,8 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
             return value
         axes = [it.axis for it in kinds if it.form == "shape"]
         axis = axis_of_none(shape)
-        return Kind("rows", value.degree, axes[0] if axis is None and axes else axis)
+        copies = 1 if all(it.copies == 1 for it in kinds) else -1
+        return Kind("rows", value.degree, axes[0] if axis is None and axes else axis, copies)
     if kind in _UNCHANGED:
         return EQUAL if kind == "OnesLike" else kinds[0]
     shapes = [it for it in kinds if it.form == "shape"]
