@@ -18,7 +18,7 @@ from tfkit.src.errors.frames import as_written, is_dependency, is_library
 
 
 class Kind(NamedTuple):
-    """How a tensor depends on the `n` rows of the batch.
+    """The way in which a tensor depends on the `n` rows of the batch.
 
     Attributes:
         form: `"count"`: equal on all replicas, or that times a power of `n`; `"shape"`: sizes, `n` among
