@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 import tfkit as keras
-from tests.distribution import features
+from tests.distribution import features, rows  # noqa: F401 (more features)
 from tfkit import layers, ops
 
 RNG = np.random.RandomState(0)

@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.distribution import cases, features
+from tests.distribution import cases, features, rows  # noqa: F401 (more features)
 from tests.distribution.processes import (
     Started,
     addresses,

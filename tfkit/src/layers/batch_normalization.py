@@ -266,9 +266,9 @@ class BatchNormalization(Layer):
         return 0 if context is None or context.num_replicas_in_sync == 1 else 1
 
     def _total(self, value: tf.Tensor) -> tf.Tensor:
-        """Returns the sum over replicas."""
+        """Returns the sum over replicas, or that of one unless they are synchronized."""
         if not self._replicas():
-            return value
+            return replicas.as_own(value)
         if replicas.rows() is not None:
             return replicas.total(value)
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
@@ -293,9 +293,10 @@ def _normalized(
 
     @tf.custom_gradient
     def run(inputs: tf.Tensor, gamma: tf.Tensor, beta: tf.Tensor) -> Any:
-        mean = tf.reduce_mean(inputs, axes, keepdims=True)
+        mean = replicas.as_own(tf.reduce_mean(inputs, axes, keepdims=True))
         deviations = inputs - mean
         variance = tf.reduce_mean(tf.square(deviations), axes, keepdims=True)
+        variance = replicas.as_own(variance)
         inverse = tf.math.rsqrt(variance + epsilon)
         scale = inverse * gamma
 

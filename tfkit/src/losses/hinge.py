@@ -8,12 +8,13 @@ import tensorflow as tf
 
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.runtime import replicas
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
     """Returns labels 0 and 1 as -1 and 1; labels -1 and 1 are not changed."""
-    is_binary = tf.reduce_all((y_true == 0) | (y_true == 1))
+    is_binary = replicas.of_all(tf.reduce_all((y_true == 0) | (y_true == 1)))
     return tf.where(is_binary, 2.0 * y_true - 1.0, y_true)
 
 

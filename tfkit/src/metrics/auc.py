@@ -70,6 +70,8 @@ class AUC(Metric):
 
     _direction = "up"
 
+    _adds_up = True
+
     def __init__(
         self,
         num_thresholds: int = 200,

@@ -57,6 +57,9 @@ class Metric(watching.Watched, tf.Module):
     # The better direction, "up" or "down", for callbacks with `mode="auto"`.
     _direction: str | None = None
     _tfkit_added_variables: list[Any]
+    # Whether the class's own `update_state` only adds to variables what is a sum over the rows of a batch:
+    # under a strategy each replica then has a part of the sum, and replicas exchange nothing in a step.
+    _adds_up = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Warns of a method of the subclass that Keras would call, and tfkit does not."""
@@ -98,26 +101,36 @@ class Metric(watching.Watched, tf.Module):
             shape: its shape.
             initializer: name, configuration or function `(shape, dtype)`; zeros unless given.
             dtype: the default float type unless given.
-            aggregation: how the values of several replicas become one: `"sum"`, `"mean"`,
-                `"only_first_replica"` or `"none"`.
+            aggregation: how the values of several replicas become one where it is not known what one device
+                would compute: `"mean"` or `"only_first_replica"`; with `"sum"` or `"none"` that is an error.
             name: name of the variable.
 
         Returns:
             A `tf.Variable`.
         """
         self._tfkit_check_super_called()
+        options: dict[str, Any] = {"aggregation": None if aggregation == "sum" else aggregation}
+        if self._tfkit_adds_up():
+            options = {
+                "aggregation": aggregation,
+                "synchronization": tf.VariableSynchronization.ON_READ,
+            }
         variable = make_variable(
             f"a variable of metric '{self.name}'",
             shape,
             initializers.get(initializer) or tf.zeros,
             dtype,
             name,
-            aggregation=aggregation,
-            synchronization=tf.VariableSynchronization.ON_READ,
+            **options,
         )
         variable.path = f"{self.name}/{name or 'variable'}"
         self._tfkit_added_variables.append(variable)
         return variable
+
+    def _tfkit_adds_up(self) -> bool:
+        """Whether the `update_state` in effect only adds to variables."""
+        owner = next(it for it in type(self).__mro__ if "update_state" in vars(it))
+        return bool(vars(owner).get("_adds_up", False))
 
     def add_weight(
         self,

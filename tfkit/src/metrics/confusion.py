@@ -205,6 +205,8 @@ class _DecisionCount(Metric):
 
     _counted: str
 
+    _adds_up = True
+
     @constructors.named_after_class
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -348,6 +350,8 @@ class _PrecisionOrRecall(Metric):
 
     _direction = "up"
     _other: str
+
+    _adds_up = True
 
     @constructors.named_after_class
     def __init__(

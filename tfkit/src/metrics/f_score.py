@@ -54,6 +54,8 @@ class FBetaScore(Metric):
 
     _direction = "up"
 
+    _adds_up = True
+
     def __init__(
         self,
         average: str | None = None,

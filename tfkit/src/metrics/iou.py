@@ -53,6 +53,8 @@ class IoU(Metric):
 
     _direction = "up"
 
+    _adds_up = True
+
     def __init__(
         self,
         num_classes: int,
@@ -163,6 +165,8 @@ class BinaryIoU(IoU):
         >>> round(float(metric([0, 1, 0, 1], [0.1, 0.2, 0.4, 0.7])), 3)
         0.333
     """
+
+    _adds_up = True
 
     def __init__(
         self,

@@ -25,6 +25,8 @@ class _OperatingPoint(Metric):
     _maximized: str
     _constrained: str
 
+    _adds_up = True
+
     def __init__(
         self,
         level: float,

@@ -49,6 +49,8 @@ class R2Score(Metric):
 
     _direction = "up"
 
+    _adds_up = True
+
     def __init__(
         self,
         class_aggregation: str | None = "uniform_average",

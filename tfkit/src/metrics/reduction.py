@@ -96,6 +96,8 @@ class Sum(Metric):
         4.0
     """
 
+    _adds_up = True
+
     def __init__(self, name: str | None = "sum", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
         self.total = self.add_variable((), tf.zeros, dtype=self.dtype, name="total")
@@ -131,6 +133,8 @@ class Mean(Metric):
         >>> float(metric.result())
         2.0
     """
+
+    _adds_up = True
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -184,6 +188,8 @@ class MeanMetricWrapper(Mean):
         >>> float(metric(tf.constant([1.0, 2.0]), tf.constant([1.0, 4.0])))
         2.0
     """
+
+    _adds_up = True
 
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any

@@ -70,6 +70,8 @@ class RootMeanSquaredError(Mean):
 
     _direction = "down"
 
+    _adds_up = True
+
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)
 

@@ -33,8 +33,12 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 
 
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
-    """Returns the sums over the replicas of gradients, each times its replica's share of the batch."""
-    sums = [_together(gradient) for gradient in gradients]
+    """Returns the sums over the replicas of gradients, each times its replica's share of the batch.
+
+    That is the gradient of a mean over the rows. Of a loss that is a sum over them, the replicas' shares do
+    not count.
+    """
+    sums = [_together(_as_of_mean(gradient)) for gradient in gradients]
     by_dtype: dict[tf.DType, list[int]] = {}
     for index, gradient in enumerate(sums):
         if not isinstance(gradient, tf.IndexedSlices):
@@ -44,6 +48,16 @@ def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
         for index, value in zip(indices, reduced, strict=True):
             sums[index] = value
     return sums
+
+
+def _as_of_mean(gradient: Any) -> Any:
+    """Returns a gradient such that the weighted sum over the replicas is that of one device."""
+    if not isinstance(gradient, tf.IndexedSlices):
+        return replicas.as_mean(gradient)
+    kind = replicas.check_rows(gradient.values)
+    degree = kind.degree - 1 if kind.form == "rows" else 0
+    values = replicas.scaled(gradient.values, degree)
+    return tf.IndexedSlices(values, gradient.indices, gradient.dense_shape)
 
 
 def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:

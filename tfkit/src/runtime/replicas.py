@@ -1,8 +1,9 @@
 """The replica in progress of a step under a strategy of `tf.distribute`: its rows of the batch.
 
 Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
-times its share of the rows. Draws for the rows of a batch are drawn for the whole batch. Each replica takes
-those of its rows, so that the numbers are those of one device.
+times its share of the rows; a sum over the batch is the sum of the replicas' sums. Which of them a value is
+follows from the operations that made it, see `row_kinds.py`. Draws for the rows of a batch are drawn for the
+whole batch. Each replica takes those of its rows, so that the numbers are those of one device.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.runtime.row_kinds import EQUAL, ROWS, Kind, RowKinds
 from tfkit.src.runtime.sizes import as_sizes
 
 
@@ -25,12 +27,14 @@ class Rows(NamedTuple):
         count: how many there are.
         total: rows of the whole batch.
         strategy: the strategy.
+        kinds: how the tensors of the replica's step depend on the rows.
     """
 
     first: tf.Tensor
     count: tf.Tensor
     total: tf.Tensor
     strategy: tf.distribute.Strategy
+    kinds: RowKinds
 
     def share(self, dtype: Any = "float32") -> tf.Tensor:
         """Returns the part of the batch, from 0 to 1, as a scalar."""
@@ -128,6 +132,117 @@ def total(value: tf.Tensor) -> tf.Tensor:
     return summed(value)
 
 
+def kind_of(value: tf.Tensor) -> Kind:
+    """Returns how a value of the replica in progress depends on the rows of the batch."""
+    own = rows()
+    return own.kinds.of(value) if own is not None and is_divided() else EQUAL
+
+
+def is_divided() -> bool:
+    """Whether the batch of the step in progress is divided among several replicas."""
+    own = rows()
+    return own is not None and own.strategy.num_replicas_in_sync > 1
+
+
+def is_first() -> tf.Tensor:
+    """Returns whether the replica in progress is the first one."""
+    return tf.equal(tf.distribute.get_replica_context().replica_id_in_sync_group, 0)
+
+
+def as_own(value: tf.Tensor) -> tf.Tensor:
+    """Returns a statistic of the replica's rows that is meant to be that of one replica only."""
+    own = _rows.get()
+    if own is not None:
+        own.kinds.note(value, EQUAL)
+    return value
+
+
+def scaled(value: tf.Tensor, degree: int) -> tf.Tensor:
+    """Returns the part of a sum over all rows that a replica's sum is, which was divided by its rows."""
+    own = rows()
+    if own is None or degree == 0:
+        return value
+    is_whole = not (value.dtype.is_floating or value.dtype.is_complex)
+    dtype = tf.float64 if is_whole else value.dtype
+    times = tf.math.multiply_no_nan if degree > 0 else tf.math.divide_no_nan
+    found = tf.cast(value, dtype)
+    for _ in range(abs(degree)):
+        found = times(found, own.share(dtype))
+    return tf.cast(tf.round(found), value.dtype) if is_whole else found
+
+
+def parts(value: tf.Tensor, kind: Kind) -> tuple[tf.Tensor, Any]:
+    """Returns the part of a sum over rows that depends on them, and the rest, which is `None` for none."""
+    own = rows()
+    if own is None or kind.plus is None:
+        return value, None
+    constant = kind.plus()
+    part = value - constant
+    own.kinds.note(part, kind._replace(plus=None))
+    return part, constant
+
+
+def check_rows(value: tf.Tensor) -> Kind:
+    """Returns the kind of a value of which one device would have computed the same, or a sum over replicas.
+
+    Raises:
+        ValueError: if rows of the batch have met in it.
+    """
+    kind = kind_of(value)
+    own = rows()
+    if own is not None and kind.form in ("max", "min", "mixed"):
+        raise ValueError(
+            f"Rows of the batch are combined with each other at {kind.origin()}. Under "
+            f"{type(own.strategy).__name__} each of the {own.strategy.num_replicas_in_sync} replicas has its "
+            "own rows only, so that the result would not be that of one device. Run it without the strategy, "
+            "or compute it from each row by itself."
+        )
+    return kind
+
+
+def as_mean(value: tf.Tensor) -> tf.Tensor:
+    """Returns a loss or gradient such that the mean of the replicas', weighed by rows, is that of the batch.
+
+    Raises:
+        ValueError: if rows of the batch have met in it.
+    """
+    kind = check_rows(value)
+    if kind.form != "sum" or (kind.degree == 1 and kind.plus is None):
+        return value
+    part, constant = parts(value, kind)
+    mean = scaled(part, kind.degree - 1)
+    return mean if constant is None else mean + constant
+
+
+def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
+    """Returns what one device would have computed from all rows in place of a replica's value.
+
+    Args:
+        value: the value.
+        kind: its kind: a count, a sum, or a largest or smallest value.
+    """
+    own = rows()
+    if own is None or kind == EQUAL:
+        return value
+    if kind.form in ("max", "min"):
+        is_bool = value.dtype == tf.bool
+        value = tf.cast(value, "int32") if is_bool else value
+        context = tf.distribute.get_replica_context()
+        of_all = context.all_gather(value[tf.newaxis], 0)
+        found = (tf.reduce_max if kind.form == "max" else tf.reduce_min)(of_all, 0)
+        return tf.cast(found, "bool") if is_bool else found
+    degree = kind.degree + (kind.form == "count")  # A number is the mean of itself.
+    part, constant = parts(value, kind)
+    found = total(scaled(part, degree))
+    return found if constant is None else found + constant
+
+
+def of_all(value: tf.Tensor) -> tf.Tensor:
+    """Returns what one device would have computed in place of a replica's value, if that is known."""
+    kind = kind_of(value)
+    return whole(value, kind) if kind.form in ("count", "sum", "max", "min") else value
+
+
 def place(strategy: Any) -> tuple[bool, int, int]:
     """Returns whether this process is the chief of its cluster, its number, and the number of processes.
 
@@ -160,7 +275,9 @@ def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
     each = shape[0] // tf.maximum(own.count, 1)
     whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
     values = whole[each * own.first : each * (own.first + own.count)]
-    return tf.ensure_shape(values, known)
+    values = tf.ensure_shape(values, known)
+    own.kinds.note(values, ROWS)
+    return values
 
 
 def merged(function: Callable[..., Any], *args: Any) -> Any:

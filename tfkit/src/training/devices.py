@@ -18,6 +18,8 @@ import tensorflow as tf
 
 from tfkit.src.base import watching
 from tfkit.src.runtime import replicas
+from tfkit.src.runtime.row_kinds import EQUAL, ROWS, Kind, RowKinds
+from tfkit.src.runtime.row_rules import kind_after
 from tfkit.src.saving.atomic import discarded
 from tfkit.src.training import placement, process_data
 from tfkit.src.training.coordinated import Coordinated, check_workers
@@ -72,7 +74,7 @@ class Devices:
 
         def run(batch: Any) -> Any:
             available = tf.cast(batch_size_of(batch), "int32")
-            on_replica = self._on_replica(step, batch, available, is_part=False)
+            on_replica = self._on_replica(step, batch, available, False, _checked_outputs)
             with self.strategy.scope():
                 outputs = self.strategy.run(on_replica)
                 return tf.nest.map_structure(self._joined, outputs)
@@ -162,14 +164,17 @@ class Devices:
             finished: function of the results of a replica, still on the replica.
         """
         watches = watching.thread.watches
+        names: set[str] = set()
         # The threads of replicas have none of the settings of this one.
         contexts = [
             contextvars.copy_context() for _ in range(len(self.strategy.extended.worker_devices))
         ]
 
         def on_replica() -> Any:
-            first, rows = self._rows(available, is_part)
+            kinds = RowKinds(kind_after, names)
+            first, rows = self._rows(available, is_part, kinds)
             part = tf.nest.map_structure(lambda value: _taken(value, first, rows.count), batch)
+            _note(kinds, rows, batch, part)
 
             def computed() -> Any:
                 with replicas.having(rows):
@@ -184,12 +189,15 @@ class Devices:
         converted: Callable[[], Any] = tf.autograph.experimental.do_not_convert(on_replica)
         return converted
 
-    def _rows(self, available: tf.Tensor, is_part: bool) -> tuple[tf.Tensor, replicas.Rows]:
+    def _rows(
+        self, available: tf.Tensor, is_part: bool, kinds: RowKinds
+    ) -> tuple[tf.Tensor, replicas.Rows]:
         """Returns the first row of a replica in the batch of its process, and its rows of the whole batch.
 
         Args:
             available: rows of the batch of this process.
             is_part: whether other processes have other rows.
+            kinds: the kinds of the replica's tensors.
         """
         context = tf.distribute.get_replica_context()
         replica, num_replicas = context.replica_id_in_sync_group, self.strategy.num_replicas_in_sync
@@ -200,14 +208,14 @@ class Devices:
         first = available * index // number
         count = available * (index + 1) // number - first
         if not is_part:
-            return first, replicas.Rows(first, count, available, self.strategy)
+            return first, replicas.Rows(first, count, available, self.strategy, kinds)
         counts = context.all_reduce(
             tf.distribute.ReduceOp.SUM, count * tf.one_hot(replica, num_replicas, dtype="int32")
         )
         before = tf.where(tf.range(num_replicas) < replica, counts, 0)
-        return first, replicas.Rows(
-            tf.reduce_sum(before), count, tf.reduce_sum(counts), self.strategy
-        )
+        total = tf.reduce_sum(counts)
+        kinds.note(total, EQUAL)
+        return first, replicas.Rows(tf.reduce_sum(before), count, total, self.strategy, kinds)
 
     def _joined(self, value: Any) -> Any:
         """Returns the outputs of all replicas for their rows, in order."""
@@ -317,6 +325,26 @@ def lost_processes(resolver: Any, message: str) -> list[str]:
     named = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
     lost = others if len(others) == 1 else [task for task in others if task in named]
     return [" ".join(task) for task in lost]
+
+
+def _checked_outputs(outputs: Any) -> Any:
+    """Returns the predictions of a replica for its rows, after checking that they depend on no others."""
+    for output in tf.nest.flatten(outputs, expand_composites=True):
+        replicas.check_rows(output)
+    return outputs
+
+
+def _note(kinds: RowKinds, rows: replicas.Rows, batch: Any, part: Any) -> None:
+    """Notes the tensors of a replica from which all that depends on its rows is computed."""
+    kinds.note(rows.count, Kind("count", -1))
+    kinds.note(rows.first, Kind("unknown", op=rows.first.op))
+    for value, taken in zip(tf.nest.flatten(batch), tf.nest.flatten(part), strict=True):
+        if isinstance(value, tf.Tensor):
+            if value.shape.rank != 0:
+                kinds.note(taken, ROWS)
+            continue
+        for component in tf.nest.flatten(taken, expand_composites=True):
+            kinds.note(component, Kind("unknown", op=component.op))
 
 
 def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
 from tfkit.src.metrics.base import Metric
+from tfkit.src.runtime import replicas
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
@@ -95,14 +96,17 @@ class ModelSteps(Compiled):
             if self._tfkit_compiled_loss is not None:
                 for term in self._tfkit_compiled_loss.terms(y, y_pred, sample_weight):
                     loss = term.loss(term.y, term.y_pred, sample_weight=term.sample_weight)
-                    losses.append(term.weighted(loss))
+                    losses.append(term.weighted(replicas.as_mean(loss)))
             penalties = self.losses
             if any(each is None for each in penalties):
                 raise ValueError(
                     f"A regularizer or `add_loss()` in model '{self.name}' gave None. Expected a scalar "
                     "tensor: end the function with `return`."
                 )
-            losses += [tf.cast(it, losses[0].dtype if losses else it.dtype) for it in penalties]
+            losses += [
+                replicas.as_mean(tf.cast(it, losses[0].dtype if losses else it.dtype))
+                for it in penalties
+            ]
             if losses:
                 return losses[0] if len(losses) == 1 else tf.add_n(losses)
         if self._tfkit_compiled_loss is not None:

@@ -46,14 +46,14 @@ class RecordedLogs:
         return recording
 
     def without_results(self, logs: Any) -> dict[str, Any]:
-        """Returns the logs of one replica without the results of metrics: means over the batch."""
+        """Returns the logs of one replica without the results of metrics: those of the whole batch."""
         others = {}
         for name, value in logs.items():
             known = self._made.get(id(value))
             if known is not None:
                 self._logged[name] = known[1:]
             else:
-                others[name] = _mean_log(tf.convert_to_tensor(value))
+                others[name] = _log_of_all(tf.convert_to_tensor(value))
         return others
 
     def results(self) -> dict[str, Any]:
@@ -65,8 +65,12 @@ class RecordedLogs:
         return found
 
 
-def _mean_log(value: tf.Tensor) -> tf.Tensor:
-    """Returns the mean over all replicas of a log; of integers, that of one replica."""
+def _log_of_all(value: tf.Tensor) -> tf.Tensor:
+    """Returns the log that one device would have; one of unknown kind is taken for a mean over the rows."""
+    kind = replicas.kind_of(value)
+    if kind.form in ("count", "sum", "max", "min"):
+        return replicas.whole(value, kind)
+    replicas.check_rows(value)
     if not value.dtype.is_floating:
         return value
     return replicas.total(replicas.weighted(value))

@@ -26,6 +26,7 @@ from tfkit.src.borrowed.private import (
 from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.registry.serialization import resolve
 from tfkit.src.runtime import replicas
+from tfkit.src.variables import replicated
 from tfkit.src.variables.name_scope import current_path
 from tfkit.src.variables.operators import Operators, Value
 
@@ -216,7 +217,7 @@ class Variable(Operators):
         """
         value = _assignable(self, value)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign", value)
         return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
@@ -224,7 +225,7 @@ class Variable(Operators):
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign_add", delta)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
@@ -232,20 +233,19 @@ class Variable(Operators):
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
         stateless.about_to_change(self)
-        if replicas.rows() is not None:
+        if replicated.is_combined(self):
             return self._assign_together("assign_sub", delta)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
 
     def _assign_together(self, method: str, value: tf.Tensor) -> Any:
-        """Assigns in a step of a strategy: once, the mean over the replicas, weighed by their rows.
+        """Assigns in a step of a strategy: to all copies what one device would assign.
 
         A metric's variable, which is added up when it is read, has a value on each replica.
         """
         is_sum = getattr(self, "synchronization", None) == tf.VariableSynchronization.ON_READ
         if is_sum and hasattr(self, "_values"):
-            return getattr(super(), method)(value)
-        if self.dtype.is_floating:  # type: ignore[attr-defined]
-            value = replicas.total(replicas.weighted(value))
+            return getattr(super(), method)(replicated.part_of_sum(self, value))
+        value = replicated.value_for_all(self, value)
 
         def assign(strategy: Any, value: Any) -> None:
             strategy.extended.update(

@@ -20,7 +20,7 @@ from tfkit.src.layers.recurrent.cell import (
 )
 from tfkit.src.layers.recurrent.loops import run_cell, time_first
 from tfkit.src.layers.recurrent.stacked import StackedRNNCells
-from tfkit.src.runtime import litert
+from tfkit.src.runtime import litert, replicas
 from tfkit.src.symbolic.tensors import is_described
 from tfkit.src.variables.variables import make_variable
 
@@ -174,6 +174,12 @@ class RNN(Layer):
                 f"Layer '{self.path}' has `unroll=True`, and its inputs have {sequences.shape[1]:,} steps, "
                 f"each of which becomes a part of the graph. Expected at most {_MOST_UNROLLED:,}. Pass "
                 "`unroll=False`."
+            )
+        if self.stateful and replicas.is_divided():
+            raise ValueError(
+                f"Layer '{self.path}' (of type {type(self).__name__}) has `stateful=True`, and keeps a state "
+                "for each row of a batch. Under a strategy replicas have different rows of it. Pass the "
+                "states as `initial_state`, or run the model without the strategy."
             )
         states = self._tfkit_first_states(sequences, initial_state)
         if self.stateful:
