@@ -7,6 +7,7 @@ operation spends from that before it does so.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator
@@ -150,22 +151,38 @@ def check_calls(count: int) -> None:
 
 def _traces(config: Any) -> int:
     """Returns how often the objects of a configuration are traced: a layer once for each model around it."""
-    traces = layers = 0
+    traces = 0
+    listed: collections.Counter[str] = collections.Counter()
     pending = [(config, 0)]
     while pending:
         item, models = pending.pop()
         if isinstance(item, dict):
             traces += max(models, 1)
             models += isinstance(item.get("layers"), (list, tuple))
-            for key in ("layers", "cells"):
-                layers += len(item[key]) if isinstance(item.get(key), (dict, list, tuple)) else 0
+            listed.update({key: _length(item[key]) for key in _LISTS if key in item})
         elif not isinstance(item, (list, tuple)):
             continue
         inside = item.values() if isinstance(item, dict) else item
         pending += [(each, models) for each in inside if isinstance(each, (dict, list, tuple))]
-    if excess := limits.LAYERS.excess(layers):
-        raise ValueError(f"The configuration describes {excess}. It is refused.")
+    for key, limit in _LISTS.items():
+        if excess := limit.excess(listed[key]):
+            raise ValueError(f"The configuration describes {excess}. It is refused.")
     return traces
+
+
+_LISTS = {
+    "layers": limits.LAYERS,
+    "cells": limits.CELLS,
+    "metrics": limits.METRICS,
+    "weighted_metrics": limits.METRICS,
+}
+
+
+def _length(value: Any) -> int:
+    """Returns the number of items in a nest of a configuration, with those in lists inside."""
+    if isinstance(value, dict):
+        return 1 if "class_name" in value else sum(map(_length, value.values()))
+    return sum(map(_length, value)) if isinstance(value, (list, tuple)) else 1
 
 
 def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = "stored") -> None:

@@ -73,6 +73,12 @@ LINES = Limit(20, "lines", "The same for tables of what does not fit.")
 # --- Contents of a configuration --------------------------------------------------------------------------
 
 LAYERS = Limit(20_000, "layers", "Each takes a millisecond and 50 KB to make; models have 5,000.")
+CELLS = Limit(1_000, "cells", "Each takes a millisecond, of a hundred bytes; networks stack ten.")
+METRICS = Limit(
+    1_000,
+    "metrics",
+    "Each takes a millisecond to make, by a name of three letters; models have 50.",
+)
 CALLS = Limit(
     1_000_000,
     "calls of layers, with those inside models that are called",

@@ -97,23 +97,15 @@ def graph_from_config(
         config: the result of `graph_to_config`.
         layers: layers to use instead of new ones, by name.
     """
+    order = _checked_calls(config)  # Before any layer is made.
     operations: dict[str, Any] = {}
     outputs: dict[tuple[str, int], list[KerasTensor]] = {}
-    pending: list[tuple[str, int, dict[str, Any]]] = []
     for entry in config["layers"]:
         name = entry["name"]
-        if name in operations:
-            raise ValueError(
-                f"The configuration of a functional model has two layers {quoted(name)}."
-            )
         operations[name] = (layers or {}).get(name) or serialization.deserialize_keras_object(entry)
         if isinstance(operations[name], Layer):
             operations[name]._tfkit_auto_named = entry.get("auto_named", False)
-        for index, call in enumerate(entry["inbound_nodes"]):
-            pending.append((name, index, call))
-        if not entry["inbound_nodes"]:
-            pending.append((name, 0, {"args": [], "kwargs": {}}))
-    for name, index, call in _in_turn(pending):
+    for name, index, call in order:
         args = [_restore(arg, outputs) for arg in call["args"]]
         kwargs = {key: _restore(value, outputs) for key, value in call["kwargs"].items()}
         result = _result(operations[name], args, kwargs)
@@ -129,6 +121,37 @@ def graph_from_config(
 
 
 Call = tuple[str, int, dict[str, Any]]
+
+
+def _checked_calls(config: dict[str, Any]) -> list[Call]:
+    """Returns the calls of a configuration in an order in which the inputs of each exist.
+
+    Raises:
+        ValueError: for two layers of one name, and for tensors that no call returns.
+    """
+    calls: list[Call] = []
+    names = set()
+    for entry in config["layers"]:
+        name = entry["name"]
+        if name in names:
+            raise ValueError(
+                f"The configuration of a functional model has two layers {quoted(name)}."
+            )
+        names.add(name)
+        nodes = entry["inbound_nodes"] or [{"args": [], "kwargs": {}}]
+        calls += [(name, index, call) for index, call in enumerate(nodes)]
+    known = {(name, index) for name, index, _ in calls}
+
+    def check(reference: Any) -> None:
+        if _checked(reference)[:2] not in known:
+            raise ValueError(
+                "An input or output in the configuration of a functional model is of no call of its layers: "
+                f"{quoted(reference)}"
+            )
+
+    for key in ("input_layers", "output_layers"):
+        _map_references(config[key], check)
+    return list(_in_turn(calls))
 
 
 def _in_turn(calls: list[Call]) -> Iterator[Call]:
