@@ -295,8 +295,7 @@ class _Renaming:
             if equal := _equal_of(node):
                 node.op = "PartitionedCall"
                 node.attr.clear()
-                # Not as in XLA: the formula of a maximum has a maximum, which stays.
-                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=False)
+                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=True)
                 node.attr["Tin"].list.type[:] = [it.dtype.as_datatype_enum for it in equal.inputs]
                 node.attr["Tout"].list.type[:] = [equal.outputs[0].dtype.as_datatype_enum]
                 replaced.add(node.name)

@@ -12,7 +12,7 @@ import os
 import tensorflow as tf
 
 _FLAG = "--xla_cpu_enable_fast_min_max"
-_KNOWN = ("2.18.", "2.21.")
+_KNOWN = ("2.18.", "2.19.", "2.20.", "2.21.")
 
 
 def keep_nan() -> None:

@@ -4,11 +4,10 @@ A program must not give other values because XLA compiles it. In XLA
 
 * gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 for a gradient of 0
   from above, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
-* maximum and minimum drop a NaN of the second operand, and reductions any NaN;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
 * the gradient of `selu` at 0 is wrong, that of `elu` for NaN is NaN.
 
-`tools/other_values.py` compares all operations.
+Maxima and minima that lose NaN are a flag's: `xla_flags.py`. `tools/other_values.py` compares all operations.
 """
 
 from __future__ import annotations
@@ -29,24 +28,15 @@ def kernel_of(node: Any) -> Any:
     if node.op == "Cast" and node.attr["SrcT"].type == types_pb2.DT_BOOL:
         dtype = tf.as_dtype(node.attr["DstT"].type)
         return _traced_of_truths(dtype) if dtype in _FLOATS else None
-    if node.op not in _FORMULAS and node.op not in _OVER_AXES:
+    if node.op not in _FORMULAS:
         return None
     dtype = tf.as_dtype(node.attr["T"].type)
-    if dtype not in _FLOATS:
-        return None
-    if node.op in _FORMULAS:
-        return _traced(_FORMULAS[node.op], dtype)
-    axes = tf.as_dtype(node.attr["Tidx"].type)
-    return _traced_over_axes(_OVER_AXES[node.op], dtype, axes, node.attr["keep_dims"].b)
+    return _traced(_FORMULAS[node.op], dtype) if dtype in _FLOATS else None
 
 
 def _zero_stays(slope: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
     """Returns the gradient of an operation from its output, 0 where the gradient from above is 0."""
     return lambda y, dy: tf.where(dy == 0, tf.zeros([], dy.dtype), slope(y, dy))
-
-
-def _with_nan(operation: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
-    return lambda x, y: tf.where(tf.math.is_nan(y), y, operation(x, y))
 
 
 _of_reciprocal = _zero_stays(lambda y, dy: -dy * y * y)
@@ -58,14 +48,11 @@ _SCALE_ALPHA = 1.7580993408473768599402175208123
 _FORMULAS: dict[str, Callable[..., tf.Tensor]] = {
     "EluGrad": lambda dy, y: tf.where(y < 0, dy * (y + 1), dy),
     "InvGrad": _of_reciprocal,
-    "Maximum": _with_nan(tf.maximum),
-    "Minimum": _with_nan(tf.minimum),
     "ReciprocalGrad": _of_reciprocal,
     "RsqrtGrad": _zero_stays(lambda y, dy: -0.5 * (dy * y) * (y * y)),
     "SeluGrad": lambda dy, y: tf.where(y < 0, dy * (y + _SCALE_ALPHA), dy * _SCALE),
     "SqrtGrad": _zero_stays(lambda y, dy: 0.5 * dy / y),
 }
-_OVER_AXES: dict[str, Callable[..., tf.Tensor]] = {"Max": tf.reduce_max, "Min": tf.reduce_min}
 
 
 @functools.cache
@@ -73,19 +60,6 @@ def _traced(formula: Callable[..., tf.Tensor], dtype: tf.DType) -> Any:
     with tf.init_scope():  # Separate from the trace that needs it first.
         function = tf.function(formula, autograph=False)
         return function.get_concrete_function(*[tf.TensorSpec(None, dtype)] * 2)
-
-
-@functools.cache
-def _traced_over_axes(
-    reduce: Callable[..., tf.Tensor], dtype: tf.DType, axes: tf.DType, keepdims: bool
-) -> Any:
-    def reduced(x: tf.Tensor, axis: tf.Tensor) -> tf.Tensor:
-        has_nan = tf.reduce_any(tf.math.is_nan(x), axis, keepdims)
-        return tf.where(has_nan, tf.constant(float("nan"), dtype), reduce(x, axis, keepdims))
-
-    with tf.init_scope():
-        function = tf.function(reduced, autograph=False)
-        return function.get_concrete_function(tf.TensorSpec(None, dtype), tf.TensorSpec(None, axes))
 
 
 @functools.cache
