@@ -154,6 +154,38 @@ def test_missing_labels_that_count_and_missing_predictions_are_seen(weights):
     assert np.isnan(loss(np.ones((2, 1), "float32"), missing[::-1], weights))
 
 
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        (name, part)
+        for name in NAMES
+        for part in ("labels", "predictions", "weights")
+        if part != "labels" or TABLE[name][1] != "sparse"  # The next test is about class ids.
+    ],
+)
+def test_nan_is_seen_however_a_loss_is_computed(name, part):
+    y_true, y_pred = (np.array(each, "float32") for each in ROWS[name])
+    weights = np.ones(len(y_true), "float32")
+    {"labels": y_true, "predictions": y_pred, "weights": weights}[part][1:2] = np.nan
+
+    def loss(y_true, y_pred, weights):
+        return make(name, "sum_over_batch_size")(y_true, y_pred, weights)
+
+    given = tuple(map(tf.constant, (y_true, y_pred, weights)))
+    for way in (loss, tf.function(loss), tf.function(loss, jit_compile=True)):
+        assert np.isnan(way(*given)), way
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if TABLE[name][1] == "sparse"])
+def test_class_ids_that_are_missing_or_out_of_range_are_refused(name):
+    y_true, y_pred = ROWS[name]
+    for wrong in (np.nan, -1, 99):
+        labels = np.array(y_true, "float32")
+        labels[1] = wrong
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            make(name, "sum")(labels, y_pred)
+
+
 @pytest.mark.parametrize("name", ["CategoricalCrossentropy", "CategoricalFocalCrossentropy"])
 def test_smoothed_labels_of_classes_on_another_axis(name):
     """Keras 3.15.1 divides by the size of the last axis, so that labels no longer sum to 1."""

@@ -228,8 +228,9 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)
-    labels = tf.one_hot(y_true, tf.shape(y_pred)[-1], dtype=y_pred.dtype)
-    return (1 - tf.reduce_sum(y_pred * labels, -1) ** q) / q
+    # A `one_hot` would give 0 for an id that is out of range, such as a missing one, without an error.
+    p_of_label = tf.gather(y_pred, y_true, batch_dims=y_pred.shape.rank - 1)
+    return (1 - p_of_label**q) / q
 
 
 class CategoricalCrossentropy(FunctionLoss):
