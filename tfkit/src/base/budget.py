@@ -150,15 +150,17 @@ def check_calls(count: int) -> None:
 
 
 def _traces(config: Any) -> int:
-    """Returns how often the objects of a configuration are traced: a layer once for each model around it."""
+    """Returns how many objects a configuration describes; a layer counts again for each model around its own."""
     traces = 0
     listed: collections.Counter[str] = collections.Counter()
     pending = [(config, 0)]
     while pending:
         item, models = pending.pop()
         if isinstance(item, dict):
-            traces += max(models, 1)
-            models += isinstance(item.get("layers"), (list, tuple))
+            traces += 1
+            if isinstance(item.get("layers"), (list, tuple)):
+                traces += models * len(item["layers"])
+                models += 1
             listed.update({key: _length(item[key]) for key in _LISTS if key in item})
         elif not isinstance(item, (list, tuple)):
             continue

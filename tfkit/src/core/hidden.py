@@ -1,4 +1,4 @@
-"""Layers and variables that a call uses, and that are in nobody's `weights`: no training changes them.
+"""Layers and variables that a call uses, and that are in no `weights`: no training changes them.
 
 A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute
 of a class or of a plain Python object is called all the same, but neither trained nor saved. So each

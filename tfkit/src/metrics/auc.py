@@ -70,7 +70,7 @@ class AUC(Metric):
 
     _direction = "up"
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,

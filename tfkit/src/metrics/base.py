@@ -59,7 +59,7 @@ class Metric(watching.Watched, tf.Module):
     _tfkit_added_variables: list[Any]
     # Whether the class's own `update_state` only adds to variables what is a sum over the rows of a batch:
     # under a strategy each replica then has a part of the sum, and replicas exchange nothing in a step.
-    _adds_up = False
+    _tfkit_sums = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Warns of a method of the subclass that Keras would call, and tfkit does not."""
@@ -130,7 +130,7 @@ class Metric(watching.Watched, tf.Module):
     def _tfkit_adds_up(self) -> bool:
         """Whether the `update_state` in effect only adds to variables."""
         owner = next(it for it in type(self).__mro__ if "update_state" in vars(it))
-        return bool(vars(owner).get("_adds_up", False))
+        return bool(vars(owner).get("_tfkit_sums", False))
 
     def add_weight(
         self,

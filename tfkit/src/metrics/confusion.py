@@ -205,7 +205,7 @@ class _DecisionCount(Metric):
 
     _counted: str
 
-    _adds_up = True
+    _tfkit_sums = True
 
     @constructors.named_after_class
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
@@ -351,7 +351,7 @@ class _PrecisionOrRecall(Metric):
     _direction = "up"
     _other: str
 
-    _adds_up = True
+    _tfkit_sums = True
 
     @constructors.named_after_class
     def __init__(

@@ -54,7 +54,7 @@ class FBetaScore(Metric):
 
     _direction = "up"
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,

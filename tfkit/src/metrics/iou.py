@@ -53,7 +53,7 @@ class IoU(Metric):
 
     _direction = "up"
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class BinaryIoU(IoU):
         0.333
     """
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,

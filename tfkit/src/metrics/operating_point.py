@@ -25,7 +25,7 @@ class _OperatingPoint(Metric):
     _maximized: str
     _constrained: str
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,

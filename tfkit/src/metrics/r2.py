@@ -49,7 +49,7 @@ class R2Score(Metric):
 
     _direction = "up"
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class Sum(Metric):
         4.0
     """
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(self, name: str | None = "sum", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -134,7 +134,7 @@ class Mean(Metric):
         2.0
     """
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(self, name: str | None = "mean", dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -189,7 +189,7 @@ class MeanMetricWrapper(Mean):
         2.0
     """
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(
         self, fn: Callable[..., Any], name: str | None = None, dtype: Any = None, **kwargs: Any

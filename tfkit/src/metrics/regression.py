@@ -70,7 +70,7 @@ class RootMeanSquaredError(Mean):
 
     _direction = "down"
 
-    _adds_up = True
+    _tfkit_sums = True
 
     def __init__(self, name: str | None = "root_mean_squared_error", dtype: Any = None) -> None:
         super().__init__(name, dtype)

@@ -546,7 +546,7 @@ class Functional(Model, metaclass=_IsDescribed):
 
 
 def _begin_with(model: Model, graph: Graph) -> None:
-    """Sets the graph of a new functional model; a `build` of a subclass may make weights beside it."""
+    """Sets the graph of a new functional model; a `build` of a subclass may make further weights."""
     model._tfkit_set_graph(graph)
     if not is_ours(owner_of(type(model), "build")):
         model.build(None)  # As in Keras.

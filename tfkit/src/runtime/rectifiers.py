@@ -3,7 +3,7 @@
 TensorFlow's graph optimizer fuses a product or a normalization with the `relu` or `relu6` after it, and
 oneDNN computes the fused rectifier as `max(x, 0)`, which is 0 for NaN: that a model diverges would be hidden.
 An `EnsureShape` before the rectifier, which computes nothing, keeps them apart; product and bias are still
-fused. In `fit` and `predict` of a CNN, a ResNet and two MLPs no price could be told from the noise of 2 %.
+fused. In `fit` and `predict` of a CNN, a ResNet and a large MLP the difference was below the noise of 2 %.
 
 The gradient must not pass through the `EnsureShape`, whose own gradient is a reshape, so it is put before a
 rectifier that exists already.

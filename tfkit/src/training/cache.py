@@ -45,7 +45,8 @@ class Programs:
         settings: the arguments of the model's `compile`.
 
     Attributes:
-        steps_run: number of steps that were run in each mode, also before a state that was restored.
+        steps_run: number of steps that were run in each mode, also before a state that was restored. Under
+            `"before"`: training steps before the model was loaded or copied; no plan depends on them.
     """
 
     def __init__(self, settings: CompileSettings) -> None:
@@ -57,6 +58,16 @@ class Programs:
         self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
+
+    def trained_steps(self, optimizer: Any) -> int:
+        """Returns the number of training steps of the model's life, which gives the order of the next pass.
+
+        A model that was loaded goes on from the updates that its optimizer has counted.
+        """
+        if "before" not in self.steps_run:
+            counted = 0 if optimizer is None else int(optimizer.iterations)
+            self.steps_run["before"] = max(0, counted - self.steps_run["train"])
+        return self.steps_run["train"] + self.steps_run["before"]
 
     def find(
         self,

@@ -47,11 +47,12 @@ def _compiled(model: Trainer) -> dict[str, Any]:
         "arguments": model._tfkit_settings.arguments(),
         "trained": [paths.get(id(weight)) for weight in trained],
         "parts": {name: getattr(model, name) for name in model._tfkit_compiled_parts},
+        "steps": model._tfkit_programs.trained_steps(optimizer),
     }
 
 
 def _compile(
-    model: Trainer, arguments: dict[str, Any], trained: Any, parts: dict[str, Any]
+    model: Trainer, arguments: dict[str, Any], trained: Any, parts: dict[str, Any], steps: int
 ) -> None:
     """Compiles a copy without the user's own `compile`, whose effects were copied with the attributes."""
     model._tfkit_compile(**arguments)
@@ -60,6 +61,7 @@ def _compile(
     if model.optimizer is not None and trained and None not in trained:
         weights = tracking.named_weights(model)
         model.optimizer.build([weights[path] for path in trained])
+    model._tfkit_programs.steps_run["before"] = steps
 
 
 def _results(history: Any) -> dict[str, Any] | None:

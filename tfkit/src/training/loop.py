@@ -68,7 +68,8 @@ class Steps:
     def run(self, callbacks: CallbackList) -> Logs:
         """Runs all remaining steps, or until a callback stops them; returns the results."""
         if not self.done:
-            self.feed.begin(self._steps_run)
+            programs = self.model._tfkit_programs
+            self.feed.begin(programs.trained_steps(self.model.optimizer))
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:

@@ -11,7 +11,7 @@ from tfkit.src.core.layer import Layer
 
 
 def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
-    """Raises an error for a trainable variable that a model's call reads, and that is in nobody's `weights`.
+    """Raises an error for a trainable variable that a model's call reads, and that is in no `weights`.
 
     Args:
         model: the model that is trained.
@@ -27,6 +27,6 @@ def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
         if id(variable) not in listed and variable.dtype.is_floating:
             raise ValueError(
                 f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of "
-                f"model '{model.name}' and is trainable, but it is in nobody's `weights`: it would be "
+                f"model '{model.name}' and is trainable, but it is in no `weights`: it would be "
                 f"neither trained nor saved. {hidden.HOLD}; or make it with `trainable=False`."
             )

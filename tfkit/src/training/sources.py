@@ -186,7 +186,9 @@ class _Source:
         if self._fresh:
             self._current = self._new_pass()
             self._head = list(itertools.islice(self._current, 2))
-        self._examples = self._head or list(map(_as_batch, self._as_tuples(batches.examples())))
+        self._examples = self._head
+        if not self._fresh:
+            self._examples = list(map(_as_batch, self._as_tuples(batches.examples())))
         if not self._examples:
             raise ValueError("The generator or loader that was passed gave no batch.")
 

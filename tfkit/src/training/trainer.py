@@ -168,7 +168,7 @@ class Trainer(OlderNames):
                 shuffle,
                 class_weight,
                 num_steps=steps_per_epoch,
-                steps_run=self._tfkit_programs.steps_run["train"],
+                steps_run=self._tfkit_programs.trained_steps(self.optimizer),
             )
             steps = loop.Steps(self, "train", data, steps_per_epoch)
             validation = None
