@@ -150,7 +150,7 @@ def check_calls(count: int) -> None:
 
 
 def _traces(config: Any) -> int:
-    """Returns how many objects a configuration describes; a layer counts again for each model around its own."""
+    """Returns how many objects a configuration describes; a layer counts again for each outer model."""
     traces = 0
     listed: collections.Counter[str] = collections.Counter()
     pending = [(config, 0)]

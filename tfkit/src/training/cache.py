@@ -62,7 +62,7 @@ class Programs:
     def trained_steps(self, optimizer: Any) -> int:
         """Returns the number of training steps of the model's life, which gives the order of the next pass.
 
-        A model that was loaded goes on from the updates that its optimizer has counted.
+        A model that was loaded continues from the updates that its optimizer has counted.
         """
         if "before" not in self.steps_run:
             counted = 0 if optimizer is None else int(optimizer.iterations)
