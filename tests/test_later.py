@@ -77,7 +77,7 @@ assert first == second, (first, second)
 
 
 # What these do when they are imported is about what they define.
-ABOUT_THEMSELVES = {"base.watching", "convert.pytorch.composites", "models.function"}
+ABOUT_THEMSELVES = {"base.watching", "models.function"}
 
 
 def acts(module):

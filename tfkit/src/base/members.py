@@ -66,6 +66,10 @@ PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
 
 
+class Alias(property):
+    """A property that sets an attribute of a different name, under which a member is found."""
+
+
 class View:
     """The base of objects that give access to a variable, such as its `value`, and are no members."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
-from tfkit.src.base.members import RESERVED, holds_members
+from tfkit.src.base.members import RESERVED, Alias, holds_members
 from tfkit.src.core import tracking
 from tfkit.src.errors import other_keras
 from tfkit.src.registry import tables as registry
@@ -68,6 +68,8 @@ def _is_taken(cls: type[Stateful], name: str) -> bool:
     if owner is None or not (is_ours(owner) or owner.__module__.startswith("tensorflow.")):
         return False
     held = vars(owner)[name]
+    if isinstance(held, Alias):
+        return False  # It sets an attribute of the layer, whose own name is checked then.
     return isinstance(held, property) or (name.startswith("_") and callable(held))
 
 

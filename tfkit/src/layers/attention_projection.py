@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
+from tfkit.src.base.members import Alias
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.einsum_dense import EinsumDense
@@ -35,7 +36,7 @@ def alias(attribute: str) -> Any:
     def write(self: Any, value: Any) -> None:
         setattr(self, attribute, value)
 
-    return property(read, write)
+    return Alias(read, write)
 
 
 def projection(

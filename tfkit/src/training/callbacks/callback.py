@@ -38,12 +38,12 @@ class Callback:
         ```
     """
 
-    @constructors.named_after_class
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Warns of a method of the subclass that Keras would call, and tfkit does not."""
         super().__init_subclass__(**kwargs)
         never_called.warn_of_methods(cls)
 
+    @constructors.named_after_class
     def __init__(self) -> None:
         self.params: dict[str, Any] | None = None
         self._model: Any = None
