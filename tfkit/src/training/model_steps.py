@@ -17,7 +17,6 @@ from tfkit.src.runtime import replicas
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
-from tfkit.src.training.read_variables import check_variables
 from tfkit.src.variables.together import computed_with
 from tfkit.src.variables.variables import lent
 
@@ -47,7 +46,6 @@ class ModelSteps(Compiled):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            check_variables(self, tape.watched_variables())
             loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
             scaled = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
