@@ -214,7 +214,7 @@ class DatasetData:
         """The form of a batch, with a spec in place of each tensor."""
         return self.dataset.element_spec
 
-    @property
+    @functools.cached_property
     def known_size(self) -> int | None:
         """The number of rows of every batch, if it is static, as after `batch(4, drop_remainder=True)`."""
         sizes = set()

@@ -87,9 +87,13 @@ class ArrayFeed:
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        programs = model._tfkit_programs
-        self._program = programs.find(model, mode, ArrayProgram, self.data, self._program)
-        self._program.expect(out_of, min(self.data.batch_size, self.data.num_rows))
+        programs, before = model._tfkit_programs, self._program
+        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        expected = out_of, min(self.data.batch_size, self.data.num_rows)
+        # Seldom, because to choose a plan takes time. Not only once for a feed, because another feed may
+        # have run the same program in between, in an `evaluate` of a callback.
+        if self._program is not before or self._program.expected != expected:
+            self._program.expect(*expected)
         if not isinstance(self._program, IteratorProgram | ScheduledBatches):
             return num_steps, self._program.run(self._rows, first, num_steps)
         if self._batches is None:
@@ -244,9 +248,11 @@ class DatasetFeed:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
         programs = model._tfkit_programs
         with self.data.errors_of_user():
-            program = programs.find(model, mode, IteratorProgram, self.data, self._program)
-            self._program = program
-            program.expect(out_of, self.data.known_size)
+            before = self._program
+            self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
+            expected = out_of, self.data.known_size
+            if program is not before or program.expected != expected:  # As in `ArrayFeed.run`.
+                program.expect(*expected)
             program.size = self._size  # The batches of another feed may have had other sizes.
             batches = self._iterator
             assert batches is not None

@@ -94,10 +94,19 @@ class Steps:
         limit = size if dense else None
         if not dense and self.mode == "train":
             limit = callbacks.chunk_limit(first)
-        if not dense and self.num_steps is None:
-            # These programs are as long as measured time makes them, but for this limit.
-            most = _STRIDE - self._steps_run % _STRIDE
-            limit = most if limit is None else min(limit, most)
+        steps_run = self.model._tfkit_programs.steps_run[self.mode]
+        # The number of steps of the model up to the end of this run, as far as it is known. The use of XLA
+        # depends on it, and with it the rounding. So it follows from the steps that are done and from the
+        # length of a run: neither from measured time, nor from the number of epochs, which a training that
+        # continues from a saved state may raise.
+        if self.num_steps is not None:
+            horizon = steps_run - first + self.num_steps
+        else:
+            horizon = steps_run // _STRIDE * _STRIDE
+            if not dense:
+                # These programs are as long as measured time makes them, but for this limit.
+                most = horizon + _STRIDE - steps_run
+                limit = most if limit is None else min(limit, most)
         ends = self.termination is not None and self.termination.is_asked
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if self.devices is not None:
@@ -113,7 +122,7 @@ class Steps:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
         started = time.perf_counter()
         try:
-            steps, logs = self.feed.run(self.model, self.mode, wanted, self._horizon())
+            steps, logs = self.feed.run(self.model, self.mode, wanted, horizon)
         except tf.errors.OpError as error:
             raise self._located(error) from None
         if steps == 0:
@@ -129,22 +138,6 @@ class Steps:
         else:
             callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
         return steps == wanted
-
-    @property
-    def _steps_run(self) -> int:
-        """The number of steps that the model has run since it was compiled."""
-        return self.model._tfkit_programs.steps_run[self.mode]
-
-    def _horizon(self) -> int:
-        """Returns the number of steps of the model up to the end of this run, as far as it is known.
-
-        The use of XLA depends on it, and with it the rounding. So it follows from the steps that are done
-        and from the length of a run: neither from measured time, nor from the number of epochs, which a
-        training that continues from a saved state may raise.
-        """
-        if self.num_steps is not None:
-            return self._steps_run - self.done + self.num_steps
-        return self._steps_run // _STRIDE * _STRIDE
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
         """Returns the error with the step's place in the epoch added to it."""

@@ -47,7 +47,7 @@ class ModelSteps(Compiled):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            check_variables(self, tape.watched_variables())
+            self._tfkit_check_read(tape)
             loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
             scaled = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
@@ -56,6 +56,10 @@ class ModelSteps(Compiled):
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
         self._tfkit_track_loss(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
+
+    def _tfkit_check_read(self, tape: tf.GradientTape) -> None:
+        """Raises an error for a variable that the call reads, and that no training would change."""
+        check_variables(self, tape.watched_variables())
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Returns the loss and metrics of one batch, without an update; as `train_step`."""

@@ -76,10 +76,14 @@ class LoopProgram:
     Args:
         trace: the step.
         jit_compile: the arguments of `compile`.
+
+    Attributes:
+        expected: the arguments of the latest `expect`, which the plan follows; `None` if it does not.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
         self.trace = trace
+        self.expected: tuple[int, int | None] | None = None
         self._strict = jit_compile is True
         self._proven = False
         self.plan = choose(trace, jit_compile)
@@ -105,26 +109,21 @@ class LoopProgram:
             num_steps: the steps of the training, those that are done among them, as far as they are known.
             batch_size: rows of a batch; `None` if they are unknown.
         """
+        self.expected = num_steps, batch_size
         self._batch_size = batch_size
+        after = compile_after()
         if self._in_xla is not None:
-            plan, least = self._in_xla, self._steps_that_pay(batch_size)
+            if after is None and self._least[0] != batch_size:
+                self._least = batch_size, steps_that_pay(self.trace, batch_size)
+            plan, least = self._in_xla, self._least[1] if after is None else after
             if num_steps < least:
                 reason = f"XLA would compile for longer than it saves in less than {least} steps"
                 plan = dataclasses.replace(plan, kind=GRAPH_LOOP, reason=reason)
             self._proven = self._proven and plan.kind == self.plan.kind
             self.plan = plan
         if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
-            after = compile_after()
             pays = num_steps >= (self._least_for_parts if after is None else after)
             self.plan = dataclasses.replace(self.plan, compiles_updates=pays)
-
-    def _steps_that_pay(self, batch_size: int | None) -> int:
-        least = compile_after()
-        if least is not None:
-            return least
-        if self._least[0] != batch_size:
-            self._least = batch_size, steps_that_pay(self.trace, batch_size)
-        return self._least[1]
 
     @functools.cached_property
     def _least_for_parts(self) -> int | None:
@@ -197,7 +196,7 @@ class LoopProgram:
         reason = str(refused).replace("\n", " ")
         refusal = f"XLA refused the program: {reason}"
         self.plan = dataclasses.replace(self.plan, kind=GRAPH_LOOP, reason=refusal)
-        self._in_xla = None
+        self._in_xla = self.expected = None
         try:
             result = run()
         except tf.errors.OpError as error:
@@ -244,6 +243,7 @@ class EagerProgram:
     """
 
     trace = None
+    expected = None
 
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Does nothing: see `LoopProgram.expect`."""

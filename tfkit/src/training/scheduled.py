@@ -55,6 +55,7 @@ class _Scheduled:
     """
 
     plan = _PLAN
+    expected = None
 
     def __init__(self, trace: StepTrace, workers: Workers) -> None:
         self.trace = trace
