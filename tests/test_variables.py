@@ -139,9 +139,13 @@ def test_weights_of_mixed_precision_keep_their_bits_when_they_are_lent_inside_a_
     inner.kernel.assign(np.full((3, 1), exact))
 
     class Outer(keras.layers.Layer):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.inner = inner
+
         def call(self, x):
             values = [tf.zeros((3, 1)), tf.zeros(1)]
-            return inner.stateless_call(values, [], x)[0]
+            return self.inner.stateless_call(values, [], x)[0]
 
     Outer(dtype="mixed_bfloat16")(tf.ones((1, 3)))
     np.testing.assert_array_equal(inner.kernel.numpy(), np.full((3, 1), exact))

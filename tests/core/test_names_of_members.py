@@ -35,9 +35,10 @@ _TAKEN = """
     _self_unconditional_dependency_names _self_unconditional_deferred_dependencies _self_name_based_restores
     _self_update_uid _self_saveable_object_factories _setattr_tracking _trackable_children
     _unconditional_checkpoint_dependencies _checkpoint_dependencies _tfkit _tfkit_members _tfkit_stack
-    _tfkit_states _tfkit_graph _tfkit_metrics _tfkit_loss_tracker _tfkit_known_outputs _trainable _dtype_policy
-    _inbound_nodes weights trainable_weights non_trainable_weights variables trainable_variables losses
-    metrics metrics_variables dtype dtype_policy compute_dtype variable_dtype input_dtype built name path
+    _tfkit_states _tfkit_graph _tfkit_metrics _tfkit_loss_tracker _tfkit_known_outputs _trainable
+    _dtype_policy _inbound_nodes weights trainable_weights non_trainable_weights variables
+    trainable_variables losses metrics metrics_variables dtype dtype_policy compute_dtype variable_dtype
+    input_dtype built name path
     input output submodules name_scope trainable supports_masking autocast input_spec
 """
 _TAKEN_IN_MODELS = """

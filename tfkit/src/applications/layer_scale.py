@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers.constant import Constant
 
 

@@ -62,8 +62,8 @@ def operation_name(name: str, default: str) -> str:
     return re.sub(r"[^A-Za-z0-9_./-]", "_", name).lstrip("_./-") or default
 
 
-def check_name(name: Any) -> None:
-    """Raises an error for an invalid name of a layer.
+def check_name(name: Any) -> str | None:
+    """Returns a name of a layer unchanged, if it is valid.
 
     Raises:
         ValueError: for an object other than a string, and for a string with `/`; `None` is for a default
@@ -74,6 +74,7 @@ def check_name(name: Any) -> None:
             "Argument `name` must be a string and cannot contain character `/`. "
             f"Received: name={name} (of type {type(name).__name__})"
         )
+    return name
 
 
 def did_you_mean(name: Any, known: Iterable[str]) -> str:

@@ -9,10 +9,10 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import packages, recomputation
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.names import escaped
 from tfkit.src.convert import frameworks
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.random import SeedGenerator
 from tfkit.src.registry import serialization
 

@@ -15,11 +15,10 @@ import tensorflow as tf
 
 from tfkit.src.base import execution
 from tfkit.src.core import tracking
-from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
+    from tfkit.src.core.context import CallFrame
     from tfkit.src.core.layer import Layer
-    from tfkit.src.core.state import LayerState
 
 HOLD = (
     "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
@@ -27,18 +26,20 @@ HOLD = (
 )
 
 
-def check_layers(root: Layer, called: dict[int, LayerState]) -> None:
+def check_layers(frame: CallFrame) -> None:
     """Raises an error if a layer called in an outermost call has weights that no caller's `weights` contain.
 
     A frozen layer may be hidden, because no training passes it over; `unlisted` remembers it.
 
     Args:
-        root: the layer that was called outermost.
-        called: the bookkeeping of the layers called in it, callers first, by the time of their creation.
+        frame: the frame of a call, which need not be an outermost one.
 
     Raises:
         ValueError: with the path of the hidden layer.
     """
+    if frame.parent is not None:
+        return
+    root, called = frame.layer, frame.called
     state = root._tfkit
     # A trace is checked always: it is made once. Python's calls are not, as long as they are the same.
     if tf.executing_eagerly() and called.keys() <= state.verified:
@@ -81,9 +82,3 @@ def _variables(holder: Any) -> Iterator[tf.Variable]:
     for below in tracking.all_layers(holder):
         for frozen in below._tfkit.unlisted:
             yield from frozen.layer.variables
-
-
-def note(called: dict[int, LayerState], state: LayerState) -> None:
-    """Notes that a layer is called, unless only shapes are computed: it may be a temporary copy."""
-    if not is_described():
-        called[state.made] = state

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src import constraints, regularizers
 from tfkit.src.base import adapted_parts, budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
-from tfkit.src.base.depth import bounded
+from tfkit.src.base.layer_options import open_signature
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
 from tfkit.src.core import attributes, building, hidden, output_specs, tracking, weights
@@ -18,7 +18,6 @@ from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
-from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import forks, never_called, tracebacks
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.quantizers.of_layers import Quantization
@@ -118,9 +117,8 @@ class Layer(Copied, Quantization, Stateful):
         input_shape = kwargs.pop("input_shape", None if input_dim is None else (input_dim,))
         if kwargs:
             raise constructors.unknown_arguments(type(self), kwargs)
-        check_name(name)
         attributes.check_trainable(trainable)
-        self._name = name or auto_name(type(self).__name__)
+        self._name = check_name(name) or auto_name(type(self).__name__)
         self._tfkit_auto_named = name is None
         self._trainable = trainable
         self._dtype_policy = dtype_policies.get(dtype)
@@ -171,8 +169,7 @@ class Layer(Copied, Quantization, Stateful):
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
-            if frame.parent is None:
-                hidden.check_layers(self, frame.called)
+            hidden.check_layers(frame)
         self._tfkit_note_call(arguments, outputs)
         return outputs
 
@@ -233,7 +230,6 @@ class Layer(Copied, Quantization, Stateful):
         training = arguments.mode(caller.training if caller else None)
         frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
         self._tfkit.begin_call(frame.number)
-        hidden.note(frame.called, self._tfkit)
         return frame
 
     def _tfkit_add_activity_loss(self, outputs: Any) -> None:
@@ -450,7 +446,6 @@ class Layer(Copied, Quantization, Stateful):
 
     # --- Configuration ------------------------------------------------------------------------------
 
-    @bounded
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments as data, recorded when the layer was made.
 

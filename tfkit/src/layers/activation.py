@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.runtime import rectifiers

@@ -10,8 +10,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import constraints, random, regularizers
+from tfkit.src.base.layer_options import LayerOptions, RegularizedOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_projection import alias, projection

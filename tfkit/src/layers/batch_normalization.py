@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from tfkit.src import constraints, regularizers
 from tfkit.src.base import recomputation, settings
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.renormalization import checked_clipping, corrections

@@ -7,10 +7,10 @@ from typing import Any, Protocol, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.typing import RegularizedOptions
+from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias

@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
+from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import activations, constraints, regularizers
-from tfkit.src.core.typing import LayerOptions
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.initializers.random import VarianceScaling
 from tfkit.src.layers.bias import plus_bias

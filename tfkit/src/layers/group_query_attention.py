@@ -8,8 +8,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import constraints, regularizers
+from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import RegularizedOptions
 from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention import for_heads, hidden, visible_steps, with_causal

@@ -8,8 +8,8 @@ from typing import Any, Self, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.errors import frames
 from tfkit.src.registry import serialization
 from tfkit.src.registry.constructors import NoConfigurationError

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.src.ops.promotion import promote

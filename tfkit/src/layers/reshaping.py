@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.layers.sparse import is_sparse, with_shape
 from tfkit.src.symbolic.input_spec import InputSpec

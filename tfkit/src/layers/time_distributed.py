@@ -6,8 +6,8 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.layers.identity import Wrapper
 
 

@@ -6,9 +6,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions
 from tfkit.src.layers.convolution import sizes
 from tfkit.src.layers.resizing import crop, pad, pairs, spatial_axes
 from tfkit.src.symbolic.input_spec import InputSpec

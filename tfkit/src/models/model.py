@@ -12,12 +12,12 @@ import tensorflow as tf
 
 from tfkit.src import export, interop, saving  # What they list is imported late.
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.layer_options import open_signature
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.core import tracking
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import open_signature
 from tfkit.src.errors import frames
 from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.models import state_tree as state_trees

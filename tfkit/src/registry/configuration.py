@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from tfkit.src.base.depth import bounded
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.registry import serialization
 from tfkit.src.registry import tables as registry
@@ -33,6 +34,7 @@ class Recorded(HasPath, Protocol):
         """The dtypes of computations and weights."""
 
 
+@bounded
 def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
     """Returns the configuration of a layer: its name, `trainable` and dtype, then its arguments.
 

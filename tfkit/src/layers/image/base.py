@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src import random
+from tfkit.src.base.layer_options import LayerOptions, NamedOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.typing import LayerOptions, NamedOptions
 from tfkit.src.ops.bounding_boxes import FORMATS, convert_format, densify
 from tfkit.src.ops.image_geometry import as_batch
 from tfkit.src.ops.shaping import static_or_dynamic_shape

@@ -204,7 +204,9 @@ class RandomCrop(_Crop, RandomImageLayer):
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)
         # Where all of an image is taken there is nothing to draw, as in Keras.
-        is_fixed = fits is False or (height, width) == (self.height, self.width)
+        is_known = isinstance(fits, bool)  # The size is.
+        is_whole = is_known and (height, width) == (self.height, self.width)
+        is_fixed = fits is False or is_whole
         top, left = (0, 0) if is_fixed else self._place(height, width, seed)
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
 

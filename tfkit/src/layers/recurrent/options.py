@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
+from tfkit.src.base.layer_options import LayerOptions, RegularizedOptions
 from tfkit.src.base.signatures import Argument, arguments_of
-from tfkit.src.core.typing import LayerOptions, RegularizedOptions
 from tfkit.src.layers.recurrent.rnn import RNN
 
 
