@@ -12,7 +12,6 @@ import tensorflow as tf
 from tfkit.src.base import watching
 from tfkit.src.base.calls import calls, current_frame, next_call
 from tfkit.src.base.names import operation_name
-from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
@@ -40,8 +39,6 @@ class CallFrame:
         # All calls below an outermost call share its number: its losses replace older ones.
         self.number = self.parent.number if self.parent else next_call()
         self.called = self.parent.called if self.parent else {}
-        if not is_described():  # A layer of which only shapes are computed may be a temporary copy.
-            self.called[self.layer._tfkit.made] = self.layer._tfkit
         # Operations of a trace are named after the layer, for errors and for readers of a graph.
         self.scope = None
         if not tf.executing_eagerly():

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfkit.src.base import execution
 from tfkit.src.core import tracking
+from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.context import CallFrame
@@ -24,6 +25,14 @@ HOLD = (
     "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
     "dict (a `Lambda` holds nothing: write a `Layer`)"
 )
+
+
+def begin_call(frame: CallFrame) -> None:
+    """Registers a call, with the layers that are called in the outermost one."""
+    state = frame.layer._tfkit
+    state.begin_call(frame.number)
+    if not is_described():  # A layer of which only shapes are computed may be a temporary copy.
+        frame.called[state.made] = state
 
 
 def check_layers(frame: CallFrame) -> None:

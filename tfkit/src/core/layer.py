@@ -229,7 +229,7 @@ class Layer(Copied, Quantization, Stateful):
         caller = current_frame()
         training = arguments.mode(caller.training if caller else None)
         frame = CallFrame(self, training, self.compute_dtype if self.autocast else None)
-        self._tfkit.begin_call(frame.number)
+        hidden.begin_call(frame)
         return frame
 
     def _tfkit_add_activity_loss(self, outputs: Any) -> None:
