@@ -224,7 +224,7 @@ class StateWatch:
     def unchanged(self) -> bool:
         """Whether no attribute of a dependency was set since."""
         # Read before the versions, which may change during the comparison.
-        latest = latest_change()
+        latest = _latest_change
         if self._checked != latest:
             if any(state.version != self.versions[id(state)] for state in self.noted):
                 return False

@@ -249,6 +249,7 @@ class GroupQueryAttention(Layer):
         attention_mask: Any = None,
         training: Any = None,
         use_causal_mask: bool = False,
+        *,
         return_attention_scores: bool = False,
     ) -> tuple[Any, Any]:
         """Returns the means of the values, `(batch, T, heads, dim)`, and their weights.

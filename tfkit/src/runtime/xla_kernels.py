@@ -12,6 +12,7 @@ Maxima and minima that lose NaN are a flag's: `xla_flags.py`. `tools/other_value
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -85,7 +86,6 @@ def keep_zeros_in_gradients(graph: tf.Graph) -> None:
             operation._set_attr("_gradient_op_type", attr_value_pb2.AttrValue(s=_GRADIENT))
 
 
-@tf.RegisterGradient("TfkitZeroStays")
 def _zero_from_zero(operation: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
     y = operation.outputs[0]
     # Not a choice between two results: gradients of the gradient stay the kernel's where they are finite.
@@ -94,6 +94,10 @@ def _zero_from_zero(operation: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
 
 
 _GRADIENT = b"TfkitZeroStays"
+with contextlib.suppress(
+    KeyError
+):  # TensorFlow has it already where tfkit is imported a second time.
+    tf.RegisterGradient(_GRADIENT.decode())(_zero_from_zero)
 _SLOPES = {
     "Inv": tf.raw_ops.ReciprocalGrad,
     "Reciprocal": tf.raw_ops.ReciprocalGrad,

@@ -50,7 +50,8 @@ class ArrayFeed:
     @property
     def left(self) -> int:
         """The number of batches that the pass has left."""
-        return self.data.num_batches - self._taken
+        # Written out: it is asked for in each program.
+        return -(-self.data.num_rows // self.data.batch_size) - self._taken
 
     def reset(self) -> None:
         """Does nothing: see `DatasetFeed.reset`."""
