@@ -266,3 +266,15 @@ def test_a_random_crop_draws_only_where_there_is_something_to_draw():
     assert layer.generator.state[1] == 0
     layer(images, training=True)
     assert layer.generator.state[1] == 2
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_a_random_crop_of_unknown_sizes_draws_where_one_of_known_sizes_does(jit_compile):
+    layer, known = (tfkit.layers.RandomCrop(4, 4, seed=1) for _ in range(2))
+    spec = tf.TensorSpec((2, None, None, 3))
+    options = {"input_signature": [spec], "autograph": False, "jit_compile": jit_compile}
+    program = tf.function(lambda images: layer(images, training=True), **options)
+    for size, draws in (((4, 4), 0), ((6, 6), 2), ((3, 6), 2), ((4, 5), 4)):
+        images = np.random.RandomState(0).rand(2, *size, 3).astype("float32")
+        np.testing.assert_allclose(program(images), known(images, training=True), rtol=1e-5)
+        assert layer.generator.state[1] == known.generator.state[1] == draws

@@ -204,11 +204,19 @@ class RandomCrop(_Crop, RandomImageLayer):
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)
         # Where all of an image is taken there is nothing to draw, as in Keras.
-        is_known = isinstance(fits, bool)  # The size is.
-        is_whole = is_known and (height, width) == (self.height, self.width)
-        is_fixed = fits is False or is_whole
-        top, left = (0, 0) if is_fixed else self._place(height, width, seed)
+        top, left = _choose(
+            self._has_places(height, width),
+            lambda: self._place(height, width, seed),
+            lambda: [tf.constant(0), tf.constant(0)],
+        )
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
+
+    def _has_places(self, height: Any, width: Any) -> Any:
+        """Whether images of this size have more than one part; a boolean if the size is known."""
+        if isinstance(height, int) and isinstance(width, int):
+            return self.fits(height, width) and (height, width) != (self.height, self.width)
+        is_larger = tf.logical_or(height > self.height, width > self.width)
+        return tf.logical_and(self.fits(height, width), is_larger)
 
     def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
         """Returns the number of rows above, and of columns to the left, of the part."""
