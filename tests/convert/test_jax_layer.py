@@ -214,6 +214,8 @@ def flax_network():
 
 
 def test_a_module_of_flax(tmp_path):
+    # For equal weights, drops and batches in each run: the loss of a few noisy steps may rise.
+    tfkit.utils.set_random_seed(0)
     network = flax_network()
     model = tfkit.Sequential(
         [tfkit.Input((4,)), layers.FlaxLayer(network(width=3)), layers.Dense(3)]
@@ -221,9 +223,9 @@ def test_a_module_of_flax(tmp_path):
     flax_layer = model.layers[0]
     assert set(flax_layer.state) == {"batch_stats"}
     assert len(flax_layer.trainable_weights) == 4
-    model.compile("adam", "mse")
+    model.compile(tfkit.optimizers.Adam(0.1), "mse")
     before = model.get_weights()
-    losses = model.fit(X, Y, epochs=20, verbose=0).history["loss"]
+    losses = model.fit(X, Y, epochs=10, verbose=0).history["loss"]
     assert losses[-1] < losses[0]
     assert all((a != b).any() for a, b in zip(before, model.get_weights(), strict=True))
     model.save(tmp_path / "flax.keras")
