@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.settings import functions_run_eagerly
+from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.planner import Plans
 from tfkit.src.training.programs import Program, TracedProgram
@@ -59,7 +60,7 @@ class Programs:
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
-    def trained_steps(self, optimizer: Any) -> int:
+    def trained_steps(self, optimizer: Optimizer | None) -> int:
         """Returns the number of training steps of the model's life, which gives the order of the next pass.
 
         A model that was loaded continues from the updates that its optimizer has counted.
