@@ -50,6 +50,15 @@ def dynamic_update_slice():
 
 
 @contract
+def set_attribute():
+    graph = tf.Graph()
+    with graph.as_default():
+        x = tf.constant(1.0)
+    private.set_attribute(x.op, "_mark", private.attr_value_pb2.AttrValue(i=3))
+    assert graph.as_graph_def().node[0].attr["_mark"].i == 3
+
+
+@contract
 def HloModuleProto():
     module = private.HloModuleProto(name="tfkit_0")
     assert private.HloModuleProto.FromString(module.SerializeToString()).name == "tfkit_0"

@@ -6,23 +6,16 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit.src.runtime import xla_halves
-from tfkit.src.runtime.known_rows import have_rows
 
 
-def products(shape, in_step=True):
-    """Returns the nodes of products in a traced call of a dense layer with a kernel of a shape."""
+def products(shape):
+    """Returns the nodes of products of a dense layer with a kernel of a shape, marked as in a step."""
     dense = keras.layers.Dense(shape[1])
     dense.build((None, shape[0]))
-
-    def call(x):
-        if not in_step:
-            return dense(x)
-        with have_rows([x]):
-            return dense(x)
-
-    function = tf.function(call, autograph=False)
-    graph = function.get_concrete_function(tf.TensorSpec([None, shape[0]])).graph.as_graph_def()
-    return [node for node in graph.node if node.op == "MatMul"]
+    function = tf.function(dense, autograph=False)
+    graph = function.get_concrete_function(tf.TensorSpec([None, shape[0]])).graph
+    xla_halves.mark_products(graph)
+    return [node for node in graph.as_graph_def().node if node.op == "MatMul"]
 
 
 @pytest.mark.parametrize("num_rows", [1, 31, 38, 39, 64, 65, 99, 130])
@@ -41,7 +34,6 @@ def test_only_products_of_steps_that_gain_by_it_have_halves():
     assert not xla_halves.halves_of(*products((784, 64)))  # Halves of the left would be copied.
     assert not xla_halves.halves_of(*products((16, 32)))  # Too small.
     assert not xla_halves.halves_of(*products((1024, 1024)))  # Both cores work on it.
-    assert not xla_halves.halves_of(*products((256, 256), in_step=False))
 
 
 def test_a_program_with_halves_trains_as_one_without_xla():

@@ -10,8 +10,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.src.layers.recurrent import gated, gru, loops, lstm, options
-from tfkit.src.runtime.known_rows import have_rows
+from tfkit.src.layers.recurrent import gru, loops, lstm, options
 
 X = np.random.default_rng(0).normal(size=(3, 5, 4)).astype("float32")
 MASK = np.array([[0, 0, 1, 1, 0], [1, 1, 1, 0, 0], [0, 0, 0, 0, 0]], bool)
@@ -99,9 +98,8 @@ def test_dropout_draws_as_keras_does_and_the_same_in_all_steps(name, options):
 @pytest.mark.parametrize("units", [1, 5])
 @pytest.mark.parametrize("name", ["SimpleRNN", "LSTM", "GRU"])
 def test_kernels_that_are_multiplied_in_halves_give_what_keras_gives(name, units, monkeypatch):
-    monkeypatch.setattr(loops, "_FORWARD", 0)
-    monkeypatch.setattr(loops, "_BACKWARD", 0)
-    monkeypatch.setattr(gated, "is_step", lambda: True)
+    monkeypatch.setattr(loops, "_LARGE_FORWARD", 0)
+    monkeypatch.setattr(loops, "_LARGE_BACKWARD", 0)
     layer, oracle = pair(name, units=units, return_sequences=True, return_state=True)
     for mask in (None, MASK):
         actual, expected = (
@@ -117,17 +115,12 @@ def products_in_loops(function, *arguments):
     return [sum(node.op == "MatMul" for node in each.node_def) for each in bodies]
 
 
-def test_large_kernels_are_multiplied_in_halves_in_steps():
-    spec = tf.TensorSpec((None, 5, 3))
-    for units, in_step in ((64, [2]), (8, [1])):
-        layer = layers.LSTM(units)
-        assert products_in_loops(tf.function(lambda x, each=layer: each(x)), spec) == [1]
-
-        def step(x, each=layer):
-            with have_rows([x]):
-                return each(x)
-
-        assert products_in_loops(tf.function(step, autograph=False), spec) == in_step
+@pytest.mark.parametrize(
+    ("units", "num_rows", "num_products"), [(64, None, 2), (64, 1, 1), (8, None, 1)]
+)
+def test_large_kernels_are_multiplied_in_halves(units, num_rows, num_products):
+    function = tf.function(layers.LSTM(units), autograph=False)
+    assert products_in_loops(function, tf.TensorSpec((num_rows, 5, 3))) == [num_products]
 
 
 def test_any_number_of_steps_in_a_traced_and_in_a_compiled_program():

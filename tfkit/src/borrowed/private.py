@@ -91,6 +91,11 @@ def last_variable_creator(creator: Callable[..., tf.Variable]) -> AbstractContex
     return scope
 
 
+def set_attribute(operation: tf.Operation, name: str, value: attr_value_pb2.AttrValue) -> None:
+    """Sets an attribute of an operation of a graph, known to TensorFlow or not."""
+    operation._set_attr(name, value)  # Seen in TensorFlow 2.21.
+
+
 # Renamed for clarity.
 autograph_api = api
 autograph_config = config

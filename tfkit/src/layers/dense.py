@@ -15,7 +15,6 @@ from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
-from tfkit.src.runtime.xla_halves import may_be_halved
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 
@@ -28,8 +27,7 @@ def _product(inputs: Any, kernel: Any) -> tf.Tensor:
         return described([*inputs.shape[:-1], kernel.shape[-1]], inputs.dtype)
     if inputs.shape.rank != 2:
         return tf.tensordot(inputs, kernel, 1)
-    with may_be_halved(kernel.shape):
-        return tf.matmul(inputs, kernel)
+    return tf.matmul(inputs, kernel)
 
 
 class Dense(Quantizable):

@@ -70,11 +70,6 @@ def have_rows(tensors: Iterable[Any]) -> Iterator[KnownRows]:
         del _traces[graph]
 
 
-def is_step() -> bool:
-    """Whether the trace in progress is that of a step of `fit`, `evaluate` or `predict`."""
-    return tf.compat.v1.get_default_graph() in _traces
-
-
 def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
     """Returns a tensor, which has as many rows as another one that it was computed from."""
     known = _known_of(tensor)

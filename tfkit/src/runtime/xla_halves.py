@@ -9,45 +9,40 @@ wider than the result, its halves cost more to copy than they save.
 
 from __future__ import annotations
 
-import contextlib
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import attr_value_pb2
-from tfkit.src.runtime.known_rows import is_step
-from tfkit.src.runtime.xla import marked
+from tfkit.src.borrowed.private import attr_value_pb2, set_attribute
+from tfkit.src.runtime import xla
 
 _MARK = "_tfkit_kernel_size"
 _FEWEST_TERMS, _MOST_TERMS = 2_500_000, 6_500_000
 _FEWEST_ROWS, _USUAL_ROWS = 32, 1024
 
 
-@contextlib.contextmanager
-def may_be_halved(kernel: tf.TensorShape) -> Iterator[None]:
-    """Context manager that marks a product of rows by a kernel, in the steps of `fit`.
-
-    Args:
-        kernel: the shape of the second factor.
-    """
-    size = kernel.num_elements() if kernel.rank == 2 else None
-    if not size or not _is_fitting(kernel) or tf.executing_eagerly() or not is_step():
-        yield
+def mark_products(graph: tf.Graph) -> None:
+    """Marks the products of a traced step that gain by halves: rows by a kernel whose size is known."""
+    if xla.device() != "CPU":
         return
-    with marked(_MARK, attr_value_pb2.AttrValue(i=size)):  # Gradients do not get the mark.
-        yield
+    for operation in graph.get_operations():
+        if operation.type == "MatMul" and _is_fitting(operation):
+            size = operation.inputs[1].shape.num_elements()
+            set_attribute(operation, _MARK, attr_value_pb2.AttrValue(i=size))
 
 
 def halves_of(node: Any) -> Any:
     """Returns an equivalent `ConcreteFunction` of a marked product, and `None` of other nodes."""
-    if node.op != "MatMul" or _MARK not in node.attr or node.attr["T"].type != tf.float32:
-        return None
-    return _halves(node.attr[_MARK].i)
+    return _halves(node.attr[_MARK].i) if _MARK in node.attr else None
 
 
-def _is_fitting(kernel: tf.TensorShape) -> bool:
+def _is_fitting(product: tf.Operation) -> bool:
+    kernel = product.inputs[1].shape
+    if product.get_attr("transpose_a") or product.get_attr("transpose_b"):  # Products of gradients.
+        return False
+    if kernel.num_elements() is None or product.outputs[0].dtype != tf.float32:
+        return False
     inner, columns = kernel.as_list()
     size = inner * columns
     return bool(

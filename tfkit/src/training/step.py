@@ -16,7 +16,7 @@ from tfkit.src.guards.guarded_function import GuardedFunction
 from tfkit.src.runtime import xla
 from tfkit.src.runtime.known_rows import have_rows
 from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
-from tfkit.src.runtime.xla_transposes import mark_tall_gradients
+from tfkit.src.runtime.xla_halves import mark_products
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +81,7 @@ class StepTrace:
             with self.watch, have_rows(tensors if may_rely else ()) as known:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
                 if not tf.executing_eagerly():
-                    mark_tall_gradients(tf.compat.v1.get_default_graph())
+                    mark_products(tf.compat.v1.get_default_graph())
             self.relies_on_rows = self.relies_on_rows or known.were_used
             return tf.nest.map_structure(_as_tensor, results)
 

@@ -19,7 +19,6 @@ from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.registry import constructors
 from tfkit.src.runtime import litert
-from tfkit.src.runtime.known_rows import is_step
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 
@@ -349,7 +348,6 @@ class GatedRNN(RNN):
                 cell.recurrent_bias,
                 mask,
                 all_outputs=bool(self.return_sequences),
-                in_halves=is_step(),  # Calls, exports and conversions keep one product.
             )
             return self._masked(outputs, mask), final
 

@@ -10,8 +10,10 @@ import tensorflow as tf
 from tfkit.src.runtime import litert, xla
 from tfkit.src.runtime.derivatives import derivative
 
-# Kernels of at least so many elements are multiplied in two halves: below, more operations cost more.
-_FORWARD, _BACKWARD = 6_000, 12_000
+# Kernels of at least this many elements are multiplied in two halves of their columns, which run side
+# by side: batches of 32 rows and more take a third less time. Of smaller kernels, and for a single row, the
+# second product costs more than it saves.
+_LARGE_FORWARD, _LARGE_BACKWARD = 6_000, 12_000
 
 
 def run_cell(
@@ -179,7 +181,6 @@ def run_gates(
     mask: tf.Tensor | None = None,
     *,
     all_outputs: bool = True,
-    in_halves: bool = False,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Returns the loop of a cell whose only product is `states[0] @ kernel + bias`.
 
@@ -194,8 +195,6 @@ def run_gates(
         bias: `(size,)`, or `None`.
         mask: booleans, `(steps, batch)`; where false, the states are kept.
         all_outputs: whether the first states after all steps are wanted, or after the last one only.
-        in_halves: whether to multiply large kernels in two halves, which XLA and TensorFlow compute side by
-            side. Batches of 32 rows and more take a third less time, single rows a fifth more.
 
     Returns:
         The first states after each step, `(steps, batch, units)`, or after the last one; and all states
@@ -207,7 +206,7 @@ def run_gates(
     def run(inputs: Any, *rest: Any) -> Any:
         weights, states = rest[: -len(initial)], list(rest[-len(initial) :])
         outputs, kept, before, final = _forward(
-            cell, inputs, states, weights, mask, all_outputs=all_outputs, in_halves=in_halves
+            cell, inputs, states, weights, mask, all_outputs=all_outputs
         )
 
         @derivative
@@ -222,7 +221,6 @@ def run_gates(
                 d_outputs=d_outputs,
                 d_final=d_final,
                 steps=_size(inputs),
-                in_halves=in_halves,
             )
             d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
             entered = tf.reshape(before[0], [-1, states[0].shape[1]])
@@ -245,13 +243,11 @@ def _forward(
     mask: Any,
     *,
     all_outputs: bool,
-    in_halves: bool,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
     # Some gates each, which begin when their own product is ready.
-    halved = in_halves and weights[0].shape.num_elements() >= _FORWARD
-    counts = _halves(cell.gate_count) if halved else [cell.gate_count]
+    counts = _parts(cell.gate_count, weights[0], states[0], _LARGE_FORWARD)
     kernels, *biases = [_split(weight, counts) for weight in weights]
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
@@ -297,12 +293,10 @@ def _backward(
     d_outputs: Any,
     d_final: list[Any],
     steps: Any,
-    in_halves: bool,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop backward; returns the gradients of projections and first states."""
     units = kernel.shape[0]
-    halved = in_halves and kernel.shape.num_elements() >= _BACKWARD
-    transposed = _split(tf.transpose(kernel), _halves(units) if halved else [units])
+    transposed = _split(tf.transpose(kernel), _parts(units, kernel, d_final[0], _LARGE_BACKWARD))
 
     def body(count: Any, arrays: Any, d_states: Any) -> Any:
         time = steps - 1 - count
@@ -336,9 +330,11 @@ def _backward(
     return [array.stack() for array in arrays], d_states
 
 
-def _halves(count: int) -> list[int]:
-    """Returns two sizes whose sum is `count`, or one if it is 1."""
-    return [count - count // 2, count // 2] if count > 1 else [count]
+def _parts(count: int, kernel: tf.Tensor, state: tf.Tensor, fewest: int) -> list[int]:
+    """Returns the sizes of the parts in which `count` columns or gates are multiplied: two halves, or all."""
+    if count == 1 or state.shape[0] == 1 or kernel.shape.num_elements() < fewest:
+        return [count]
+    return [count - count // 2, count // 2]
 
 
 def _split(tensor: Any, sizes: list[int]) -> list[tf.Tensor]:
