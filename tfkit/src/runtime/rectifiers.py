@@ -90,3 +90,16 @@ def _with_axis_and_without(definition: Any, node: Any) -> str:
     squeezed.attr["squeeze_dims"].list.i[:] = [0]
     expanded.attr["T"].type = squeezed.attr["T"].type = node.attr["T"].type
     return f"{squeezed.name}:output:0"
+
+
+def join(definition: Any) -> None:
+    """Joins the rectifiers of a `FunctionDef` that XLA compiles, which keeps NaN, to what is before them.
+
+    The nodes between are the last of the trace: `xla_orders.py`, which follows its order, would miss them.
+    """
+    between = {
+        f"{it.name}:output:0": it.input[0] for it in definition.node_def if it.op == _BETWEEN
+    }
+    for node in definition.node_def:
+        if node.op in _RECTIFIERS:
+            node.input[0] = between.get(node.input[0], node.input[0])

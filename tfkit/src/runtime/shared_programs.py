@@ -21,11 +21,12 @@ from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
 from tfkit.src.errors import kernel_errors
 from tfkit.src.runtime import program_cache, xla
 from tfkit.src.runtime.function_defs import functions_in, make_known
-from tfkit.src.runtime.rectifiers import set_apart
+from tfkit.src.runtime.rectifiers import join, set_apart
 from tfkit.src.runtime.tensorflow_faults import onednn_is_on
 from tfkit.src.runtime.xla_equals import equal_of
 from tfkit.src.runtime.xla_halves import halves_of
 from tfkit.src.runtime.xla_kernels import kernel_of
+from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
 
 # Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
@@ -220,6 +221,8 @@ class _Renaming:
         if not in_xla and onednn_is_on():
             set_apart(copy)
         if in_xla:
+            join(copy)
+            self._order_updates(copy)
             self._hold_places(copy)
             self._replace_by_equals(copy)
         copy.signature.name = ""
@@ -253,6 +256,16 @@ class _Renaming:
         """Inserts loops before slices, so that XLA does not compile again for each of their places."""
         for index, (node, place, held) in enumerate(list(computed_places(definition))):
             node.input[place] = self._insert(held, definition, f"p{index}", node.input[place])
+
+    def _order_updates(self, definition: Any) -> None:
+        """Lets gradients wait for products that read variables, so that XLA does not copy the variables."""
+        zeros: dict[tuple[Any, ...], str] = {}
+        users = list(definition.node_def)
+        for index, early in enumerate(list(early_gradients(definition))):
+            key = early.dtype, early.waited
+            if key not in zeros:
+                zeros[key] = self._insert(early.zero, definition, f"z{index}", *early.waited)
+            put_after(definition, users, early, zeros[key], f"u{index}")
 
     def _insert(self, function: Any, definition: Any, prefix: str, *arguments: str) -> str:
         """Adds the nodes of a function to another one, and returns its result.
