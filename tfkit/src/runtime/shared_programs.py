@@ -28,6 +28,7 @@ from tfkit.src.runtime.xla_halves import halves_of
 from tfkit.src.runtime.xla_kernels import kernel_of
 from tfkit.src.runtime.xla_orders import early_gradients, put_after
 from tfkit.src.runtime.xla_places import computed_places
+from tfkit.src.runtime.xla_transposes import transposed_of
 
 # Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
 _LABELS = (
@@ -311,7 +312,7 @@ class _Renaming:
 
 
 def _equal_of(node: Any) -> Any:
-    return halves_of(node) or kernel_of(node) or equal_of(node)
+    return halves_of(node) or transposed_of(node) or kernel_of(node) or equal_of(node)
 
 
 @functools.cache

@@ -17,6 +17,7 @@ from tfkit.src.runtime import xla
 from tfkit.src.runtime.known_rows import have_rows
 from tfkit.src.runtime.shared_programs import SharedProgram, differs_in_xla
 from tfkit.src.runtime.xla_halves import mark_products
+from tfkit.src.runtime.xla_transposes import mark_tall_gradients
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,7 +82,9 @@ class StepTrace:
             with self.watch, have_rows(tensors if may_rely else ()) as known:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
                 if not tf.executing_eagerly():
-                    mark_products(tf.compat.v1.get_default_graph())
+                    graph = tf.compat.v1.get_default_graph()
+                    mark_products(graph)
+                    mark_tall_gradients(graph)
             self.relies_on_rows = self.relies_on_rows or known.were_used
             return tf.nest.map_structure(_as_tensor, results)
 
