@@ -13,7 +13,7 @@ import pytest
 
 import tfkit
 from tfkit.datasets import mnist as mnist_dataset
-from tfkit.src.registry.dtype_policies import reset_dtype_policy
+from tfkit.src.base.registry.dtype_policies import reset_dtype_policy
 
 
 def pytest_addoption(parser):

@@ -5,7 +5,7 @@ import pytest
 from keras._tf_keras import keras as tf_keras
 
 import tfkit
-from tfkit.src.errors.absent_names import ABSENT
+from tfkit.src.base.errors.absent_names import ABSENT
 
 MODULES = [
     "", "activations", "callbacks", "config", "constraints", "datasets", "distillation",

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import activations
-from tfkit.src.registry.tables import custom_object_scope
+from tfkit.src.base.registry.tables import custom_object_scope
 from tfkit.src.symbolic.tensors import KerasTensor
 
 NAMES = sorted(

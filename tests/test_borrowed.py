@@ -17,7 +17,7 @@ APART = (
     "src/borrowed/",
     "src/export/c_api/",
     "src/export/onnx_worker.py",
-    "src/apps/serving/bodies/",
+    "src/outer/serving/bodies/",
 )
 CONTRACTS = {}
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tfkit.src.outer.cli import diff
 
 import tfkit
-from tfkit.src.apps import cli
-from tfkit.src.apps.cli import diff
+from tfkit.src.outer import cli
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -240,7 +240,7 @@ def test_convert_with_a_class_of_the_users(run, tmp_path, monkeypatch):
 
     tfkit.Sequential([tfkit.Input((3,)), my_layers.Tripled()]).save("m.h5")
     del sys.modules["my_layers"]
-    tfkit.src.registry.tables._registered.pop("mine>Tripled")
+    tfkit.src.base.registry.tables._registered.pop("mine>Tripled")
     code, _, err = run("convert", "m.h5", "out.h5")
     assert code == 1
     assert "'Tripled'" in err

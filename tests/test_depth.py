@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit import layers, ops, tree
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.files.saving.errors import LoadError
 
 ROWS = np.linspace(-1, 1, 8, dtype="float32").reshape(4, 2)
 DEEP = 200  # Five frames a layer would exceed the 1,000 that Python allows.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tfkit.src.registry import dtype_policies
+from tfkit.src.base.registry import dtype_policies
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [

@@ -12,8 +12,23 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 MAP = ROOT / "tfkit" / "src" / "README.md"
-# The rooms of `tfkit/src`, one on each floor, from the ground up. An import goes down.
-FLOORS = re.findall(r"^\| `(\w+)(?:\.py)?/?` \|", MAP.read_text(encoding="utf-8"), re.MULTILINE)
+# The rooms of `tfkit/src` by name, each with its packages in their order.
+ROOMS = {
+    room: re.findall(r"`([\w/]+)(?:\.py)?`|(own files)", packages)
+    for room, packages in re.findall(
+        r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", MAP.read_text(encoding="utf-8"), re.MULTILINE
+    )
+}
+
+
+def levels(room, packages):
+    """A room and its packages from the ground up; the room itself is first, or where "own files" is."""
+    names = [room if own else name.rstrip("/") for name, own in packages]
+    return names if room in names else [room, *names]
+
+
+# An import goes down.
+FLOORS = [level for room, packages in ROOMS.items() for level in levels(room, packages)]
 FACES = "public"  # The modules beside `src`: lists of public names.
 # Beside what the package depends on.
 OPTIONAL = {
@@ -32,14 +47,14 @@ OPTIONAL = {
 
 # A module that the user names; modules that are loaded late; the optional packages.
 NAMED_BY_STRINGS = {
-    "tfkit.src.apps.cli.convert",
+    "tfkit.src.outer.cli.convert",
     "tfkit.src.base.later",
     "tfkit.src.base.packages",
-    "tfkit.src.legacy.names",
+    "tfkit.src.outer.legacy.names",
 }
 # Folders that run without tfkit: wherever it stands; as a process that starts fast.
 COPIED = "tfkit.src.export.c_api"
-READER = "tfkit.src.apps.serving.bodies"
+READER = "tfkit.src.outer.serving.bodies"
 ALONE = {COPIED: {"numpy", "ml_dtypes"}, READER: {"numpy", "google"}}
 
 
@@ -53,17 +68,20 @@ FILES = {module_of(path): path for path in sorted((ROOT / "tfkit").rglob("*.py")
 
 
 def room_of(module):
-    parts = module.split(".")
-    return parts[2] if parts[1] == "src" and len(parts) > 2 else FACES
+    """The room, or the package in it, that a module belongs to."""
+    if not module.startswith("tfkit.src."):
+        return FACES
+    name = module.removeprefix("tfkit.src.").replace(".", "/")
+    return max((it for it in FLOORS if f"{name}/".startswith(f"{it}/")), key=len, default=name)
 
 
-def imports_of(module):
+def imports_of(module, with_types=False):
     """The modules that a file imports when it runs, `tfkit.__init__` for the face."""
     tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
     for_checkers = {
         inner
         for node in tree.body
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not with_types
         for inner in ast.walk(node)
     }
     for node in set(ast.walk(tree)) - for_checkers:
@@ -80,7 +98,11 @@ def imports_of(module):
 
 
 def test_the_map_names_each_room_once():
-    assert sorted(FLOORS) == sorted({room_of(module) for module in FILES})
+    assert sorted(FLOORS) == sorted({room_of(module) for module in FILES} - {"tfkit.src"})
+    assert sorted(ROOMS) == sorted(
+        it.name for it in MAP.parent.iterdir() if (it / "__init__.py").exists()
+    )
+    assert len(ROOMS) <= 16
 
 
 def test_the_map_names_files_that_exist():
@@ -109,6 +131,15 @@ def test_each_file_imports_from_its_own_room_or_from_below(module):
         if name.startswith("tfkit.") and FLOORS.index(room_of(name)) > own
     ]
     assert not above, f"{module} is in the room {room_of(module)}"
+
+
+@pytest.mark.parametrize("module", [it for it in FILES if it.startswith("tfkit.src.")])
+def test_types_are_imported_from_the_own_room_or_from_below(module):
+    """So a reader who follows the types does not walk in a circle either."""
+    rooms = list(ROOMS)
+    own = rooms.index(module.split(".")[2])
+    imported = (it for it in imports_of(module, with_types=True) if it.startswith("tfkit.src."))
+    assert not [name for name in imported if rooms.index(name.split(".")[2]) > own]
 
 
 FACE_FILES = [module for module in FILES if room_of(module) == FACES and module != "tfkit.src"]

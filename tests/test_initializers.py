@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import initializers
-from tfkit.src import random
+from tfkit.src.weights import random
 
 SHAPES = [(5, 3), (3, 5), (2, 3, 4, 6)]
 RANDOM = [

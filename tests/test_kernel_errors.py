@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
+from tfkit.src.base.errors import kernel_errors
 
 Refused = tf.errors.InvalidArgumentError
 

@@ -14,7 +14,7 @@ import pytest
 
 import tfkit
 from tfkit.src.base import later
-from tfkit.src.registry import tables
+from tfkit.src.base.registry import tables
 
 FACES = [
     f"tfkit.{path}"
@@ -31,11 +31,13 @@ def run(program, *options):
 
 # In alphabetical order of the packages; each stands for one that the program below has no use for.
 UNUSED = (
-    "applications convert.jax_layer datasets.timeseries distillation.losses export.endpoints "
-    "export.formats interop.formats interop.keras layers.attention layers.convolution layers.image.affine "
-    "layers.preprocessing.string_lookup layers.recurrent.lstm legacy.losses losses.segmentation metrics.auc "
-    "ops.image_warping ops.linalg optimizers.muon saving.contents saving.hdf5 training.callbacks.tensorboard "
-    "utils.feature_space utils.plotting"
+    "data.applications export.convert.jax_layer data.datasets.timeseries "
+    "training.distillation.losses export.endpoints export.formats files.interop.formats "
+    "files.interop.keras layers.attention layers.convolution layers.image.affine "
+    "layers.preprocessing.string_lookup layers.recurrent.lstm outer.legacy.losses "
+    "losses.segmentation metrics.auc ops.image_warping ops.linalg optimizers.muon "
+    "files.saving.contents files.saving.hdf5 training.callbacks.tensorboard data.utils.feature_space "
+    "data.utils.plotting"
 )
 PROGRAM = """
 import sys
@@ -77,7 +79,7 @@ assert first == second, (first, second)
 
 
 # What these do when they are imported is about what they define.
-ABOUT_THEMSELVES = {"base.watching", "models.function"}
+ABOUT_THEMSELVES = {"base.watching", "training.models.function"}
 
 
 def acts(module):
@@ -98,7 +100,7 @@ def test_what_acts_when_it_is_imported_is_imported_first():
         for module in folder.rglob("*.py")
         if acts(module)
     }
-    assert {"errors.forks", "runtime.autograph", "operators"} < found
+    assert {"base.errors.forks", "engine.autograph", "ops.operators"} < found
     loaded = run("import sys, tfkit; print(*sys.modules)").split()
     assert {name for name in found if f"tfkit.src.{name}" not in loaded} == ABOUT_THEMSELVES
 
@@ -210,9 +212,9 @@ def test_a_name_of_a_file_that_is_in_no_table_imports_nothing():
     run("""
 import sys
 import tfkit
-from tfkit.src.registry import tables
+from tfkit.src.base.registry import tables
 loaded = set(sys.modules)
-for module, name in (("tfkit.layers", "os"), ("tfkit.src.apps", "cli"), ("antigravity", "fly"),
+for module, name in (("tfkit.layers", "os"), ("tfkit.src.outer", "cli"), ("antigravity", "fly"),
                      ("tfkit.layers", "image.affine.RandomZoom"),
                      ("tfkit.src.layers.image.affine", "RandomZoom")):
     for kind in (None, "layers"):

@@ -94,7 +94,14 @@ def fixed_by_keras():
                 yield function.__module__, function.__qualname__
 
 
-FIXED = set(fixed_by_keras())
+# Their arguments are the inputs and attributes of an operation of TensorFlow, in its order.
+OF_OPERATIONS = {
+    ("tfkit.src.export.convert.host", "index_of"),
+    ("tfkit.src.export.convert.pytorch.calling", "HostCall.__init__"),
+    ("tfkit.src.export.convert.pytorch.convolutions", "_padding"),
+    ("tfkit.src.export.convert.pytorch.convolutions", "_pooled"),
+}
+FIXED = {*fixed_by_keras(), *OF_OPERATIONS}
 
 
 def too_long(room):

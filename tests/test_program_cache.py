@@ -14,14 +14,14 @@ from google.protobuf import text_format
 from google.protobuf.wrappers_pb2 import BytesValue
 
 import tfkit
-from tfkit.src.runtime import cache_folder, program_cache, xla_entries
+from tfkit.src.engine import cache_folder, program_cache, xla_entries
 
 PROGRAM = """
 import json, sys, warnings
 warnings.simplefilter("error")
 import numpy as np
 import tfkit
-from tfkit.src.runtime import program_cache
+from tfkit.src.engine import program_cache
 given = []
 give = program_cache._give
 program_cache._give = lambda path: given.append(path.name) or give(path)

@@ -7,13 +7,13 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfkit.src.engine.shared_programs import SharedProgram
+from tfkit.src.engine.variable_values import not_constant
 
-from tfkit.src import random
-from tfkit.src.registry import serialization
-from tfkit.src.runtime import dataset_functions, philox
-from tfkit.src.runtime.shared_programs import SharedProgram
-from tfkit.src.runtime.variable_values import not_constant
+from tfkit.src.base.registry import serialization
+from tfkit.src.engine import dataset_functions, philox
 from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.weights import random
 
 LOGITS = np.array([[0.0, 1.0, 2.0], [1.0, -1.0, 0.5]], "float32")
 DRAWS = {

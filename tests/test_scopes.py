@@ -9,7 +9,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit.src.symbolic import tensors
-from tfkit.src.variables.name_scope import current_path
+from tfkit.src.weights.variables.name_scope import current_path
 
 BOTH = [tfkit, oracle]
 X = np.arange(6, dtype="float32").reshape(2, 3)

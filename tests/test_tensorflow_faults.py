@@ -12,13 +12,13 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfkit.src.engine.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
 
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers, ops
+from tfkit.src.engine import tensorflow_faults
 from tfkit.src.export.verification import run_elsewhere
-from tfkit.src.runtime import tensorflow_faults
-from tfkit.src.runtime.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
 
 HAS_ONEDNN = onednn_is_on()
 needs_onednn = pytest.mark.skipif(
@@ -260,7 +260,7 @@ def test_each_fault_has_a_test_and_says_where_it_was_seen():
     for fault in FAULTS.values():
         assert fault.seen.startswith("2.21.0 (")
         name = fault.workaround.strip("`")
-        is_module = find_spec(f"tfkit.src.runtime.{name}") is not None
+        is_module = find_spec(f"tfkit.src.engine.{name}") is not None
         assert is_module or hasattr(tensorflow_faults, name)
         assert all(link.startswith("https://github.com/tensorflow/") for link in fault.upstream)
 

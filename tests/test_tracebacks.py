@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.errors import frames, tracebacks
+from tfkit.src.base.errors import frames, tracebacks
 
 ROOT = Path(tfkit.__file__).parent
 X = np.ones((8, 4), "float32")
@@ -250,7 +250,7 @@ def test_no_warning_counts_frames_by_number():
     found = [
         path for path in ROOT.rglob("*.py") if "stacklevel" in path.read_text(encoding="utf-8")
     ]
-    assert not found, "use `tfkit.src.errors.frames.warn`"
+    assert not found, "use `tfkit.src.base.errors.frames.warn`"
 
 
 # --- Ctrl-C -------------------------------------------------------------------------------------------

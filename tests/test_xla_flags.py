@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tfkit.src.runtime import xla_flags
+from tfkit.src.engine import xla_flags
 
 FLAG = "--xla_cpu_enable_fast_min_max=false"
 

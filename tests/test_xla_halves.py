@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.src.runtime import xla_halves
+from tfkit.src.engine import xla_halves
 
 
 def products(shape):

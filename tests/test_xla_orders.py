@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import function_pb2
-from tfkit.src.runtime import rectifiers, shared_programs, xla_orders
+from tfkit.src.engine import rectifiers, shared_programs, xla_orders
 from tfkit.src.training.step import trace_once, traced
 
 ROWS = tf.random.stateless_normal([8, 24], [1, 2])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfkit.src.engine.xla_transposes import mark_tall_gradients, transposed_of
 
 import tfkit as keras
-from tfkit.src.runtime import xla_transposes
-from tfkit.src.runtime.xla_transposes import mark_tall_gradients, transposed_of
+from tfkit.src.engine import xla_transposes
 
 
 def gradient_nodes(shape):

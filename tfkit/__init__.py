@@ -39,34 +39,34 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit import utils as utils
     from tfkit import visualization as visualization
     from tfkit import wrappers as wrappers
+    from tfkit.src.base.registry.dtype_policies import DTypePolicy as DTypePolicy
+    from tfkit.src.base.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
     from tfkit.src.base.stateless import SymbolicScope as SymbolicScope
     from tfkit.src.base.version import version as version
     from tfkit.src.core.layer import Layer as Layer
-    from tfkit.src.initializers.base import Initializer as Initializer
+    from tfkit.src.engine.device_scope import device as device
     from tfkit.src.layers.input_layer import Input as Input
     from tfkit.src.losses.base import Loss as Loss
     from tfkit.src.metrics.base import Metric as Metric
-    from tfkit.src.models.function import Function as Function
-    from tfkit.src.models.model import Functional as Functional
-    from tfkit.src.models.model import Model as Model
-    from tfkit.src.models.sequential import Sequential as Sequential
     from tfkit.src.optimizers.base import Optimizer as Optimizer
-    from tfkit.src.quantizers.base import Quantizer as Quantizer
-    from tfkit.src.random import SeedGenerator as SeedGenerator
-    from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
-    from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
-    from tfkit.src.regularizers import Regularizer as Regularizer
-    from tfkit.src.runtime.device_scope import device as device
     from tfkit.src.symbolic.input_spec import InputSpec as InputSpec
     from tfkit.src.symbolic.operations import Operation as Operation
     from tfkit.src.symbolic.rematerialization import RematScope as RematScope
     from tfkit.src.symbolic.rematerialization import remat as remat
     from tfkit.src.symbolic.tensors import KerasTensor as KerasTensor
-    from tfkit.src.variables.name_scope import name_scope as name_scope
-    from tfkit.src.variables.stateless import StatelessScope as StatelessScope
-    from tfkit.src.variables.variables import Variable as Variable
+    from tfkit.src.training.models.function import Function as Function
+    from tfkit.src.training.models.model import Functional as Functional
+    from tfkit.src.training.models.model import Model as Model
+    from tfkit.src.training.models.sequential import Sequential as Sequential
+    from tfkit.src.weights.initializers.base import Initializer as Initializer
+    from tfkit.src.weights.quantizers.base import Quantizer as Quantizer
+    from tfkit.src.weights.random import SeedGenerator as SeedGenerator
+    from tfkit.src.weights.regularizers import Regularizer as Regularizer
+    from tfkit.src.weights.variables.name_scope import name_scope as name_scope
+    from tfkit.src.weights.variables.stateless import StatelessScope as StatelessScope
+    from tfkit.src.weights.variables.variables import Variable as Variable
 
 _later.offer(__name__)
 
 # isort: split
-from tfkit.src import catalog as _catalog  # noqa: E402, F401, it reads the lists of the modules above
+from tfkit.src.outer import catalog as _catalog  # noqa: E402, F401, it reads the lists of the modules above

@@ -2,7 +2,7 @@
 
 import sys
 
-from tfkit.src.apps.cli import main
+from tfkit.src.outer.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

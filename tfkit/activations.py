@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.activations import deserialize as deserialize
-    from tfkit.src.activations import exponential as exponential
-    from tfkit.src.activations import gelu as gelu
-    from tfkit.src.activations import get as get
-    from tfkit.src.activations import hard_swish as hard_swish
-    from tfkit.src.activations import linear as linear
-    from tfkit.src.activations import mish as mish
-    from tfkit.src.activations import relu as relu
-    from tfkit.src.activations import serialize as serialize
-    from tfkit.src.activations import swish as swish
+    from tfkit.src.ops.activation_lookup import deserialize as deserialize
+    from tfkit.src.ops.activation_lookup import exponential as exponential
+    from tfkit.src.ops.activation_lookup import gelu as gelu
+    from tfkit.src.ops.activation_lookup import get as get
+    from tfkit.src.ops.activation_lookup import hard_swish as hard_swish
+    from tfkit.src.ops.activation_lookup import linear as linear
+    from tfkit.src.ops.activation_lookup import mish as mish
+    from tfkit.src.ops.activation_lookup import relu as relu
+    from tfkit.src.ops.activation_lookup import serialize as serialize
+    from tfkit.src.ops.activation_lookup import swish as swish
     from tfkit.src.ops.activations import celu as celu
     from tfkit.src.ops.activations import elu as elu
     from tfkit.src.ops.activations import glu as glu

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.base.registry.dtype_policies import dtype_policy as dtype_policy
+    from tfkit.src.base.registry.dtype_policies import set_dtype_policy as set_dtype_policy
     from tfkit.src.base.settings import backend as backend
     from tfkit.src.base.settings import compile_after as compile_after
     from tfkit.src.base.settings import disable_flash_attention as disable_flash_attention
@@ -35,10 +37,8 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.base.settings import set_image_data_format as set_image_data_format
     from tfkit.src.base.settings import set_max_epochs as set_max_epochs
     from tfkit.src.base.settings import set_max_steps_per_epoch as set_max_steps_per_epoch
-    from tfkit.src.registry.dtype_policies import dtype_policy as dtype_policy
-    from tfkit.src.registry.dtype_policies import set_dtype_policy as set_dtype_policy
-    from tfkit.src.runtime.program_cache import disable_program_cache as disable_program_cache
-    from tfkit.src.runtime.program_cache import enable_program_cache as enable_program_cache
-    from tfkit.src.runtime.program_cache import is_program_cache_enabled as is_program_cache_enabled
+    from tfkit.src.engine.program_cache import disable_program_cache as disable_program_cache
+    from tfkit.src.engine.program_cache import enable_program_cache as enable_program_cache
+    from tfkit.src.engine.program_cache import is_program_cache_enabled as is_program_cache_enabled
 
 _later.offer(__name__)

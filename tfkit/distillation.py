@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.distillation.distiller import Distiller as Distiller
-    from tfkit.src.distillation.losses import DistillationLoss as DistillationLoss
-    from tfkit.src.distillation.losses import FeatureDistillation as FeatureDistillation
-    from tfkit.src.distillation.losses import LogitsDistillation as LogitsDistillation
+    from tfkit.src.training.distillation.distiller import Distiller as Distiller
+    from tfkit.src.training.distillation.losses import DistillationLoss as DistillationLoss
+    from tfkit.src.training.distillation.losses import FeatureDistillation as FeatureDistillation
+    from tfkit.src.training.distillation.losses import LogitsDistillation as LogitsDistillation
 
 _later.offer(__name__)

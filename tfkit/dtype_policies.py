@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
-    from tfkit.src.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
-    from tfkit.src.registry.dtype_policies import deserialize as deserialize
-    from tfkit.src.registry.dtype_policies import get as get
-    from tfkit.src.registry.dtype_policies import serialize as serialize
-    from tfkit.src.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
-    from tfkit.src.registry.quantized_policies import QuantizedDTypePolicy as QuantizedDTypePolicy
-    from tfkit.src.registry.quantized_policies import (
+    from tfkit.src.base.registry.dtype_policies import DTypePolicy as DTypePolicy
+    from tfkit.src.base.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
+    from tfkit.src.base.registry.dtype_policies import deserialize as deserialize
+    from tfkit.src.base.registry.dtype_policies import get as get
+    from tfkit.src.base.registry.dtype_policies import serialize as serialize
+    from tfkit.src.base.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
+    from tfkit.src.base.registry.quantized_policies import (
+        QuantizedDTypePolicy as QuantizedDTypePolicy,
+    )
+    from tfkit.src.base.registry.quantized_policies import (
         QuantizedFloat8DTypePolicy as QuantizedFloat8DTypePolicy,
     )
 

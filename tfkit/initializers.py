@@ -5,26 +5,26 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.initializers.base import Initializer as Initializer
-    from tfkit.src.initializers.constant import STFT as STFT
-    from tfkit.src.initializers.constant import Constant as Constant
-    from tfkit.src.initializers.constant import Identity as Identity
-    from tfkit.src.initializers.constant import Ones as Ones
-    from tfkit.src.initializers.constant import Zeros as Zeros
-    from tfkit.src.initializers.lookup import deserialize as deserialize
-    from tfkit.src.initializers.lookup import get as get
-    from tfkit.src.initializers.lookup import serialize as serialize
-    from tfkit.src.initializers.random import GlorotNormal as GlorotNormal
-    from tfkit.src.initializers.random import GlorotUniform as GlorotUniform
-    from tfkit.src.initializers.random import HeNormal as HeNormal
-    from tfkit.src.initializers.random import HeUniform as HeUniform
-    from tfkit.src.initializers.random import LecunNormal as LecunNormal
-    from tfkit.src.initializers.random import LecunUniform as LecunUniform
-    from tfkit.src.initializers.random import Orthogonal as Orthogonal
-    from tfkit.src.initializers.random import RandomNormal as RandomNormal
-    from tfkit.src.initializers.random import RandomUniform as RandomUniform
-    from tfkit.src.initializers.random import TruncatedNormal as TruncatedNormal
-    from tfkit.src.initializers.random import VarianceScaling as VarianceScaling
+    from tfkit.src.weights.initializers.base import Initializer as Initializer
+    from tfkit.src.weights.initializers.constant import STFT as STFT
+    from tfkit.src.weights.initializers.constant import Constant as Constant
+    from tfkit.src.weights.initializers.constant import Identity as Identity
+    from tfkit.src.weights.initializers.constant import Ones as Ones
+    from tfkit.src.weights.initializers.constant import Zeros as Zeros
+    from tfkit.src.weights.initializers.lookup import deserialize as deserialize
+    from tfkit.src.weights.initializers.lookup import get as get
+    from tfkit.src.weights.initializers.lookup import serialize as serialize
+    from tfkit.src.weights.initializers.random import GlorotNormal as GlorotNormal
+    from tfkit.src.weights.initializers.random import GlorotUniform as GlorotUniform
+    from tfkit.src.weights.initializers.random import HeNormal as HeNormal
+    from tfkit.src.weights.initializers.random import HeUniform as HeUniform
+    from tfkit.src.weights.initializers.random import LecunNormal as LecunNormal
+    from tfkit.src.weights.initializers.random import LecunUniform as LecunUniform
+    from tfkit.src.weights.initializers.random import Orthogonal as Orthogonal
+    from tfkit.src.weights.initializers.random import RandomNormal as RandomNormal
+    from tfkit.src.weights.initializers.random import RandomUniform as RandomUniform
+    from tfkit.src.weights.initializers.random import TruncatedNormal as TruncatedNormal
+    from tfkit.src.weights.initializers.random import VarianceScaling as VarianceScaling
 
     IdentityInitializer = Identity
     OrthogonalInitializer = Orthogonal

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.convert.jax_layer import FlaxLayer as FlaxLayer
-    from tfkit.src.convert.jax_layer import JaxLayer as JaxLayer
-    from tfkit.src.convert.torch_layer import TorchModuleWrapper as TorchModuleWrapper
     from tfkit.src.core.layer import Layer as Layer
+    from tfkit.src.export.convert.jax_layer import FlaxLayer as FlaxLayer
+    from tfkit.src.export.convert.jax_layer import JaxLayer as JaxLayer
+    from tfkit.src.export.convert.torch_layer import TorchModuleWrapper as TorchModuleWrapper
     from tfkit.src.export.loading import TFSMLayer as TFSMLayer
     from tfkit.src.layers.activation import ELU as ELU
     from tfkit.src.layers.activation import Activation as Activation

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
+    from tfkit.src.base.registry.dtype_policies import DTypePolicy as DTypePolicy
+    from tfkit.src.base.registry.dtype_policies import dtype_policy as dtype_policy
+    from tfkit.src.base.registry.dtype_policies import set_dtype_policy as set_dtype_policy
     from tfkit.src.optimizers.loss_scale import LossScaleOptimizer as LossScaleOptimizer
-    from tfkit.src.registry.dtype_policies import DTypePolicy as DTypePolicy
-    from tfkit.src.registry.dtype_policies import dtype_policy as dtype_policy
-    from tfkit.src.registry.dtype_policies import set_dtype_policy as set_dtype_policy
 
     Policy = DTypePolicy
     global_policy = dtype_policy

@@ -1,7 +1,7 @@
 """Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
 Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
-slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/runtime/philox.py`), except that
+slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/engine/philox.py`), except that
 `truncated_normal` and `categorical` are other numbers of the same distribution there.
 """
 
@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.random import SeedGenerator as SeedGenerator
-    from tfkit.src.random import beta as beta
-    from tfkit.src.random import binomial as binomial
-    from tfkit.src.random import categorical as categorical
-    from tfkit.src.random import dropout as dropout
-    from tfkit.src.random import gamma as gamma
-    from tfkit.src.random import normal as normal
-    from tfkit.src.random import randint as randint
-    from tfkit.src.random import shuffle as shuffle
-    from tfkit.src.random import truncated_normal as truncated_normal
-    from tfkit.src.random import uniform as uniform
+    from tfkit.src.weights.random import SeedGenerator as SeedGenerator
+    from tfkit.src.weights.random import beta as beta
+    from tfkit.src.weights.random import binomial as binomial
+    from tfkit.src.weights.random import categorical as categorical
+    from tfkit.src.weights.random import dropout as dropout
+    from tfkit.src.weights.random import gamma as gamma
+    from tfkit.src.weights.random import normal as normal
+    from tfkit.src.weights.random import randint as randint
+    from tfkit.src.weights.random import shuffle as shuffle
+    from tfkit.src.weights.random import truncated_normal as truncated_normal
+    from tfkit.src.weights.random import uniform as uniform
 
 _later.offer(__name__)

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from tfkit.src.wrappers.lazy import __dir__ as __dir__
-from tfkit.src.wrappers.lazy import __getattr__ as __getattr__
+from tfkit.src.training.wrappers.lazy import __dir__ as __dir__
+from tfkit.src.training.wrappers.lazy import __getattr__ as __getattr__
 
 if TYPE_CHECKING:
-    from tfkit.src.wrappers.estimators import SKLearnClassifier as SKLearnClassifier
-    from tfkit.src.wrappers.estimators import SKLearnRegressor as SKLearnRegressor
-    from tfkit.src.wrappers.estimators import SKLearnTransformer as SKLearnTransformer
+    from tfkit.src.training.wrappers.estimators import SKLearnClassifier as SKLearnClassifier
+    from tfkit.src.training.wrappers.estimators import SKLearnRegressor as SKLearnRegressor
+    from tfkit.src.training.wrappers.estimators import SKLearnTransformer as SKLearnTransformer
 
 __all__ = ["SKLearnClassifier", "SKLearnRegressor", "SKLearnTransformer"]

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.applications import imagenet
+from tfkit.src.data.applications import imagenet
 
 OURS = tfkit.applications.imagenet_utils
 THEIRS = keras.applications.imagenet_utils

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.applications import ends, weights
+from tfkit.src.data.applications import ends, weights
 
 TOP = {"weights": None, "classes": 10}
 NO_TOP = {"weights": "imagenet", "include_top": False}

@@ -10,7 +10,7 @@ import numpy as np
 import tfkit
 from tests.attacks.harness import Case
 from tests.attacks.payloads import PAYLOADS, thing
-from tfkit.src.saving import hdf5
+from tfkit.src.files.saving import hdf5
 
 DENSE = {"kernel": np.zeros((3, 2), "float32"), "bias": np.zeros(2, "float32")}
 SGD = thing("keras.optimizers", "SGD", {"learning_rate": 0.1})

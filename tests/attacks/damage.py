@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from tests.attacks.payloads import pickled
-from tfkit.src.saving import seal
+from tfkit.src.files.saving import seal
 
 Attack = Callable[[h5py.File, Path], None]
 ATTACKS: dict[str, Attack] = {}

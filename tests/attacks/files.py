@@ -13,9 +13,9 @@ import numpy as np
 import tfkit
 from tests.attacks import damage
 from tests.attacks.harness import Case, Refused
-from tfkit.src.apps import cli
-from tfkit.src.saving import checkpoint_file
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.files.saving import checkpoint_file
+from tfkit.src.files.saving.errors import LoadError
+from tfkit.src.outer import cli
 
 
 @functools.cache

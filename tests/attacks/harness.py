@@ -240,7 +240,7 @@ def _settings() -> dict[str, Any]:
     import tensorflow as tf
 
     import tfkit
-    from tfkit.src.registry import tables as registry
+    from tfkit.src.base.registry import tables as registry
 
     return {
         "floatx": tfkit.config.floatx(),
@@ -295,8 +295,8 @@ def _run(case: Case, guard: Guard, folder: Path) -> Result:
 def _import_what_files_may_name() -> None:
     """Imports the entries of the tables, and what loading uses, so that the guard sees any other import."""
     import tfkit
-    from tfkit.src import interop, saving
-    from tfkit.src.registry import tables as registry
+    from tfkit.src.base.registry import tables as registry
+    from tfkit.src.files import interop, saving
 
     for module in (tfkit, tfkit.saving, interop, saving):
         inspect.getmembers(module)

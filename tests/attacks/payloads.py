@@ -144,7 +144,10 @@ def s2_dotted_class_name():
 @payload
 def s2_class_of_an_imported_module():
     return thing(
-        "tfkit.src.saving.hdf5", "Reader", {"path": canary()}, "tfkit.src.saving.hdf5.Reader"
+        "tfkit.src.files.saving.hdf5",
+        "Reader",
+        {"path": canary()},
+        "tfkit.src.files.saving.hdf5.Reader",
     )
 
 

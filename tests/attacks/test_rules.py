@@ -11,8 +11,8 @@ import pytest
 import tfkit
 from tests.attacks.payloads import marshalled, thing
 from tests.test_public_face import OBJECTS
-from tfkit.src.registry import serialization
-from tfkit.src.registry import tables as registry
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry import tables as registry
 
 # Modules that run, unpack or fetch what others made, and who may use them.
 DANGEROUS = {
@@ -29,21 +29,21 @@ DANGEROUS |= {"urllib", "http", "requests", "socket", "runpy"}
 ALLOWED = {
     ("src/base/names.py", "urllib.parse"),
     # What a user asks for by an address: downloads that are checked, results of epochs that are sent.
-    ("src/datasets/download.py", "http.client"),
-    ("src/datasets/download.py", "urllib.error"),
-    ("src/datasets/download.py", "urllib.parse"),
-    ("src/datasets/download.py", "urllib.request"),
-    ("src/datasets/get_file.py", "urllib.parse"),
+    ("src/data/datasets/download.py", "http.client"),
+    ("src/data/datasets/download.py", "urllib.error"),
+    ("src/data/datasets/download.py", "urllib.parse"),
+    ("src/data/datasets/download.py", "urllib.request"),
+    ("src/data/datasets/get_file.py", "urllib.parse"),
     ("src/training/callbacks/remote_monitor.py", "http.client"),
     ("src/training/callbacks/remote_monitor.py", "urllib.error"),
     ("src/training/callbacks/remote_monitor.py", "urllib.parse"),
     ("src/training/callbacks/remote_monitor.py", "urllib.request"),
     # Members are copied one by one, below a new folder (tests/datasets/test_get_file.py).
-    ("src/datasets/archives.py", "tarfile"),
+    ("src/data/datasets/archives.py", "tarfile"),
     # Lists of numbers in published arrays: every name in the pickle but those of arrays is refused.
-    ("src/datasets/npz.py", "pickle"),
+    ("src/data/datasets/npz.py", "pickle"),
     # Graphviz draws a text of ours.
-    ("src/utils/plotting/dot.py", "subprocess"),
+    ("src/data/utils/plotting/dot.py", "subprocess"),
     # TensorFlow's own library, and the program that runs it.
     ("src/export/c_api/__main__.py", "runpy"),
     ("src/export/c_api/library.py", "ctypes"),
@@ -54,21 +54,24 @@ ALLOWED = {
     ("src/export/run_cases.py", "runpy"),
     ("src/export/verification.py", "subprocess"),
     # A child of ours parses large requests; what it sends is JSON and arrays.
-    ("src/apps/serving/bodies/__main__.py", "runpy"),
-    ("src/apps/serving/bodies/wire.py", "socket"),
-    ("src/apps/serving/bodies/reader.py", "socket"),
-    ("src/apps/serving/offload.py", "socket"),
-    ("src/apps/serving/offload.py", "subprocess"),
+    ("src/outer/serving/bodies/__main__.py", "runpy"),
+    ("src/outer/serving/bodies/wire.py", "socket"),
+    ("src/outer/serving/bodies/reader.py", "socket"),
+    ("src/outer/serving/offload.py", "socket"),
+    ("src/outer/serving/offload.py", "subprocess"),
     (
-        "src/errors/tracebacks.py",
+        "src/base/errors/tracebacks.py",
         "exec()",
     ),  # Of `1 / 0`, at a line of the user's that is to be shown.
-    ("src/apps/launch/cluster.py", "socket"),  # To find free ports.
-    ("src/apps/launch/processes.py", "subprocess"),  # The user's script.
-    ("src/convert/to_torch.py", "eval()"),  # A method of PyTorch's modules.
-    ("src/interop/keras_unzipped.py", "extractall()"),  # Of the archive that it has just written.
-    ("src/saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
-    ("src/runtime/xla.py", "ctypes"),  # The same: it frees memory.
+    ("src/outer/launch/cluster.py", "socket"),  # To find free ports.
+    ("src/outer/launch/processes.py", "subprocess"),  # The user's script.
+    ("src/export/convert/to_torch.py", "eval()"),  # A method of PyTorch's modules.
+    (
+        "src/files/interop/keras_unzipped.py",
+        "extractall()",
+    ),  # Of the archive that it has just written.
+    ("src/files/saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
+    ("src/engine/xla.py", "ctypes"),  # The same: it frees memory.
     ("src/borrowed/library_pages.py", "ctypes"),  # The same: it gives pages of libraries back.
     ("src/training/coordinated.py", "ctypes"),  # A reference that the end of Python does not drop.
 }

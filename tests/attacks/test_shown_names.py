@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.models.summary import html_summary
+from tfkit.src.training.models.summary import html_summary
 
 BAD = "\x1b[2J<script>&\"'\\N\n]]>{|}\u202e"
 

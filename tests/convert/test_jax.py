@@ -12,7 +12,7 @@ from tests.convert.functions import Function, assert_drawn, drawn, rounded
 from tests.guide.vae import vae_class
 from tfkit import layers, ops
 from tfkit.interop import from_jax, to_jax
-from tfkit.src.convert.interpreter import ConversionError
+from tfkit.src.export.convert.interpreter import ConversionError
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'tfkit-dl[jax]'")
 jnp = jax.numpy

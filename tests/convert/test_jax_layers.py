@@ -11,8 +11,8 @@ from tests.conformance.test_layers import rewound
 from tests.convert.functions import FUNCTIONS, Counter, Function, X
 from tests.losses.test_functions import CASES as LOSSES
 from tfkit import layers
-from tfkit.src.convert.interpreter import ConversionError
 from tfkit.src.core.tracking import named_state
+from tfkit.src.export.convert.interpreter import ConversionError
 
 jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'tfkit-dl[jax]'")
 jnp = jax.numpy

@@ -16,7 +16,8 @@ else:
 """
 UNASKED = (
     # TensorFlow itself imports JAX where it is installed.
-    "import sys, tfkit; assert not [it for it in sys.modules if it.startswith('tfkit.src.convert.jax.')]"
+    "import sys, tfkit; "
+    "assert not [it for it in sys.modules if it.startswith('tfkit.src.export.convert.jax.')]"
 )
 
 

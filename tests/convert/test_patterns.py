@@ -7,8 +7,8 @@ import tensorflow as tf
 import tfkit
 from tests.convert.functions import Function
 from tfkit import layers
-from tfkit.src.convert.patterns import PATTERNS, fused
-from tfkit.src.convert.tracing import trace
+from tfkit.src.export.convert.patterns import PATTERNS, fused
+from tfkit.src.export.convert.tracing import trace
 
 X = np.ones((2, 4, 6), "float32")
 

@@ -366,7 +366,7 @@ assert module(x[:2]).shape == (2, 4, 2)
 
 
 def test_a_program_that_differs_is_not_written(tmp_path, monkeypatch):
-    from tfkit.src.convert.pytorch import framework
+    from tfkit.src.export.convert.pytorch import framework
 
     model = tfkit.Sequential([tfkit.Input((3,)), layers.Activation("tanh")])
     wrong = {**framework.FORMULAS, "Tanh": lambda x: torch.tanh(x) + 1e-3}

@@ -753,7 +753,7 @@ def test_a_policy_without_a_name_is_the_global_one():
     try:
         assert tfkit.DTypePolicy().name == "mixed_bfloat16"
     finally:
-        tfkit.src.registry.dtype_policies.reset_dtype_policy()
+        tfkit.src.base.registry.dtype_policies.reset_dtype_policy()
     assert tfkit.DTypePolicy().name == "float32"
     assert tfkit.dtype_policies.get(tf.float16).name == "float16"
     with pytest.raises(TypeError, match=r"must be a string.*12"):

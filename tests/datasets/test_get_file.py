@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfkit.src.datasets import archives
+from tfkit.src.data.datasets import archives
 from tfkit.utils import get_file
 
 CONTENT = bytes(range(256)) * 40

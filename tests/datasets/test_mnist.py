@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.datasets import mnist as dataset
-from tfkit.src.datasets.download import fetch
+from tfkit.src.data.datasets import mnist as dataset
+from tfkit.src.data.datasets.download import fetch
 
 ARRAYS = {
     "x_train": np.arange(3 * 28 * 28, dtype="uint8").reshape(3, 28, 28),

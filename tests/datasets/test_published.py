@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.datasets import places
-from tfkit.src.datasets.cifar import Published, read_batch
-from tfkit.src.datasets.npz import read_npz
+from tfkit.src.data.datasets import places
+from tfkit.src.data.datasets.cifar import Published, read_batch
+from tfkit.src.data.datasets.npz import read_npz
 
 RNG = np.random.default_rng(0)
 TEXTS = np.empty(40, object)

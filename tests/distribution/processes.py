@@ -15,8 +15,9 @@ import time
 from multiprocessing import forkserver
 from pathlib import Path
 
-from tfkit.src.apps.launch.cluster import Task, find_addresses
-from tfkit.src.errors import forks
+from tfkit.src.outer.launch.cluster import Task, find_addresses
+
+from tfkit.src.base.errors import forks
 
 ROOT = Path(__file__).resolve().parents[2]
 # Variables of a cluster that tests may have been started in.

@@ -54,7 +54,7 @@ def build():
 
 def state_of(model):
     """All variables of a model by path, weights, slots and metrics."""
-    from tfkit.src.saving import contents
+    from tfkit.src.files.saving import contents
 
     groups = {
         contents.WEIGHTS: contents.plain_state(model),

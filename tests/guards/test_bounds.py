@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.src.guards import predicates
-from tfkit.src.guards.bounds import Bounds
-from tfkit.src.guards.survey import Survey
+from tfkit.src.engine.guards import predicates
+from tfkit.src.engine.guards.bounds import Bounds
+from tfkit.src.engine.guards.survey import Survey
 
 layers = keras.layers
 TABLE = tf.constant(np.arange(20.0, dtype="float32").reshape(10, 2))
@@ -100,7 +100,7 @@ def test_not_a_number_is_out_of_bounds():
 
 
 def test_rows_are_asked_in_parts(monkeypatch):
-    monkeypatch.setattr("tfkit.src.guards.bounds._CHUNK", 4)
+    monkeypatch.setattr("tfkit.src.engine.guards.bounds._CHUNK", 4)
     for row in (0, 3, 8, 10):
         array = np.zeros((11, 2), "int32")
         assert Bounds({0: 3}).accept_rows([tf.constant(array)])

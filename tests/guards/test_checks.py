@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 from tests.guards.cases import CASES, grid
-from tfkit.src.guards import CHECKS
-from tfkit.src.guards.predicates import predicate_of
+from tfkit.src.engine.guards import CHECKS
+from tfkit.src.engine.guards.predicates import predicate_of
 
 # `TruncateDiv` and `TruncateMod` have no text of their own for a division by zero.
 REFUSED = (tf.errors.InvalidArgumentError, tf.errors.InternalError)

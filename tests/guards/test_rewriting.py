@@ -6,8 +6,8 @@ import tensorflow as tf
 
 import tfkit
 from tests.guards.test_sizes import traced
-from tfkit.src.guards.rewriting import Rewriter
-from tfkit.src.guards.survey import Survey
+from tfkit.src.engine.guards.rewriting import Rewriter
+from tfkit.src.engine.guards.survey import Survey
 
 R = None
 # TensorFlow gives these operations constants of its own, called `.../axis`, `.../shape` and the like.

@@ -3,8 +3,8 @@
 import pytest
 import tensorflow as tf
 
-from tfkit.src.guards.known_values import KnownValues
-from tfkit.src.guards.survey import Survey
+from tfkit.src.engine.guards.known_values import KnownValues
+from tfkit.src.engine.guards.survey import Survey
 
 
 def traced(function, *shapes):

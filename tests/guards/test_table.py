@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 from tensorflow.python.framework import kernels
 
-from tfkit.src.guards import CHECKS, UNGUARDED, kind_of
-from tfkit.src.guards.harmless import HARMLESS
-from tfkit.src.guards.predicates import predicate_of
+from tfkit.src.engine.guards import CHECKS, UNGUARDED, kind_of
+from tfkit.src.engine.guards.harmless import HARMLESS
+from tfkit.src.engine.guards.predicates import predicate_of
 
 
 def compiled_by_xla():

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit import layers
-from tfkit.src.registry import tables as registry
+from tfkit.src.base.registry import tables as registry
 from tfkit.src.symbolic.tensors import KerasTensor
 
 

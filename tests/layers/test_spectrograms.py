@@ -4,7 +4,7 @@ import pytest
 
 import tfkit
 from tfkit import layers
-from tfkit.src.initializers.constant import NAMED_WINDOWS
+from tfkit.src.weights.initializers.constant import NAMED_WINDOWS
 
 SOUNDS = np.random.default_rng(0).normal(size=(2, 40, 2)).astype("float32")
 

@@ -6,8 +6,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit import losses
+from tfkit.src.base.registry import tables as registry
 from tfkit.src.losses.reduction import scale_loss_for_distribution, unscale_loss_for_distribution
-from tfkit.src.registry import tables as registry
 
 rng = np.random.default_rng(1)
 Y_TRUE = rng.normal(size=(2, 3, 4)).astype("float32")

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tfkit.src.errors.never_called import NEVER_CALLED
+from tfkit.src.base.errors.never_called import NEVER_CALLED
 
 X = np.random.default_rng(0).normal(size=(2, 5, 8)).astype("float32")
 ROWS = np.random.default_rng(1).normal(size=(8, 4)).astype("float32")

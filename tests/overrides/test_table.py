@@ -10,7 +10,7 @@ import keras
 import tfkit
 from tests.overrides.counting import methods_of
 from tests.overrides.sweep import INTERNAL
-from tfkit.src.errors.never_called import NEVER_CALLED
+from tfkit.src.base.errors.never_called import NEVER_CALLED
 
 FOLDERS = ("layers", "models", "metrics", "optimizers", "optimizers.schedules", "callbacks")
 # Of no use to a subclass: formats of files, and ways to quantize that tfkit has not.

@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfkit.src.saving import hdf5, shards
-from tfkit.src.saving.atomic import atomic_folder, atomic_write
+from tfkit.src.files.saving import hdf5, shards
+from tfkit.src.files.saving.atomic import atomic_folder, atomic_write
 
 ARRAYS = 8
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.threads.together import together
-from tfkit.src.saving.atomic import alone, atomic_folder, atomic_write, keep_as
+from tfkit.src.files.saving.atomic import alone, atomic_folder, atomic_write, keep_as
 
 ROOT = Path(__file__).parents[2]
 
@@ -38,7 +38,7 @@ def test_all_is_on_the_disk_before_it_gets_its_name_and_then_the_name(
 ):
     """A machine that loses its power has the old file or the new one: this order is all that makes it so."""
     if not can_exchange:
-        monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
+        monkeypatch.setattr("tfkit.src.files.saving.atomic._exchange", lambda one, other: False)
     target = tmp_path / "target"
     events = []
     sync = os.fsync
@@ -157,7 +157,7 @@ def test_what_is_no_file_is_never_replaced(tmp_path):
 
 
 def test_a_folder_without_an_exchange_of_names(tmp_path, monkeypatch):
-    monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
+    monkeypatch.setattr("tfkit.src.files.saving.atomic._exchange", lambda one, other: False)
     for expected in ("old", "new"):
         with atomic_folder(tmp_path / "target") as temporary:
             (temporary / "x").write_text(expected)
@@ -193,7 +193,7 @@ def test_rights_are_those_of_the_umask_which_is_never_changed(atomic, tmp_path, 
 @pytest.mark.parametrize("can_exchange", [True, False])
 def test_folders_that_are_written_at_once_are_whole(can_exchange, tmp_path, monkeypatch):
     if not can_exchange:
-        monkeypatch.setattr("tfkit.src.saving.atomic._exchange", lambda one, other: False)
+        monkeypatch.setattr("tfkit.src.files.saving.atomic._exchange", lambda one, other: False)
 
     def write(index):
         for _ in range(20):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tfkit.src.saving import checkpoint_file
+from tfkit.src.files.saving import checkpoint_file
 
 
 def test_arrays_and_numbers_come_back_as_they_were(tmp_path):

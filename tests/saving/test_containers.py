@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import tfkit
 from tfkit import layers
+from tfkit.src.base.registry import serialization
 from tfkit.src.core import tracking
-from tfkit.src.registry import serialization
-from tfkit.src.saving.json_nest import from_json, to_json
+from tfkit.src.files.saving.json_nest import from_json, to_json
 
 SETTINGS = hypothesis.settings(
     max_examples=15,

@@ -6,7 +6,7 @@ import pytest
 
 import tfkit
 from tfkit import layers
-from tfkit.src.saving import hdf5, seal
+from tfkit.src.files.saving import hdf5, seal
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 

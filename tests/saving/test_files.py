@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers
-from tfkit.src.saving import hdf5
+from tfkit.src.files.saving import hdf5
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 

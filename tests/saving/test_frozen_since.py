@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.saving.contents import weight_of
+from tfkit.src.files.saving.contents import weight_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 X, Y = np.ones((8, 3), "float32"), np.ones((8, 3), "float32")

@@ -9,7 +9,7 @@ import pytest
 
 import tfkit
 from tfkit.saving import LoadError
-from tfkit.src.saving import hdf5, hdf5_tree, seal
+from tfkit.src.files.saving import hdf5, hdf5_tree, seal
 
 DTYPES = sorted(hdf5.DTYPES - {"bfloat16"})
 

@@ -5,7 +5,7 @@ import pytest
 
 import tfkit
 from tfkit import layers
-from tfkit.src.saving import contents
+from tfkit.src.files.saving import contents
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 

@@ -7,7 +7,7 @@ import pytest
 
 import tfkit
 from tfkit.src.core import tracking
-from tfkit.src.saving import shards
+from tfkit.src.files.saving import shards
 
 layers = tfkit.layers
 X = np.random.default_rng(1).normal(size=(4, 6, 6, 6, 2)).astype("float32")
@@ -203,7 +203,7 @@ def test_files_without_lora_alpha_are_refused(tmp_path, monkeypatch):
     """Those that tfkit wrote before it stored that number."""
     path, plain = tmp_path / "m.safetensors", small()
     with monkeypatch.context() as patch:
-        patch.setattr("tfkit.src.saving.contents.texts", lambda model: {"names": {}})
+        patch.setattr("tfkit.src.files.saving.contents.texts", lambda model: {"names": {}})
         small(lora=True).save_weights(path)
     with pytest.raises(ValueError, match="does not give their `lora_alpha`"):
         plain.load_weights(path)

@@ -13,7 +13,7 @@ from tests.attacks.files import command
 from tests.attacks.payloads import thing
 from tfkit.interop import keras as keras_files
 from tfkit.src.base.quoting import cut_lines, quoted, shown
-from tfkit.src.saving import checkpoint_file, hdf5
+from tfkit.src.files.saving import checkpoint_file, hdf5
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\u202e\x9b31m"
 HOSTILE = {"escapes": ESCAPES, "long": "n" * 3_000 + ESCAPES, "lines": "a\n" * 500}

@@ -11,7 +11,7 @@ import pytest
 import tfkit
 from tests.threads.together import together
 from tfkit import layers
-from tfkit.src.saving import shards
+from tfkit.src.files.saving import shards
 
 X = np.random.default_rng(0).normal(size=(3, 8)).astype("float32")
 KB = 2**10 / 2**30  # `max_shard_size` is in GB.

@@ -10,9 +10,9 @@ import urllib.request
 import numpy as np
 import pytest
 import tensorflow as tf
+from tfkit.src.outer.serving.server import Options, running
 
 import tfkit
-from tfkit.src.apps.serving.server import Options, running
 from tfkit.src.export.saved_model import archive_of
 from tfkit.src.export.warmup import write_warmup
 

@@ -21,15 +21,15 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
+from tfkit.src.outer.serving import batching, packages
+from tfkit.src.outer.serving.bodies import jobs
+from tfkit.src.outer.serving.errors import RequestError
+from tfkit.src.outer.serving.servable import Servable
+from tfkit.src.outer.serving.server import Options
 
 import tfkit
 from tests.serving.conftest import X, export, serving, small
-from tfkit.src.apps import cli
-from tfkit.src.apps.serving import batching, packages
-from tfkit.src.apps.serving.bodies import jobs
-from tfkit.src.apps.serving.errors import RequestError
-from tfkit.src.apps.serving.servable import Servable
-from tfkit.src.apps.serving.server import Options
+from tfkit.src.outer import cli
 
 ROWS = {"instances": X.tolist()}
 

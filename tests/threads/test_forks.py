@@ -6,7 +6,7 @@ import sys
 import timeit
 from pathlib import Path
 
-from tfkit.src.errors import forks
+from tfkit.src.base.errors import forks
 
 ROOT = Path(__file__).parents[2]
 

@@ -99,7 +99,8 @@ def test_the_shape_of_an_output_draws_nothing_meanwhile():
         generator = random.Random(5)
         tfkit.utils.set_random_seed(5)
         return [
-            tfkit.src.random.make_default_seed() == generator.randint(1, 10**9) for _ in range(99)
+            tfkit.src.weights.random.make_default_seed() == generator.randint(1, 10**9)
+            for _ in range(99)
         ]
 
     def shapes():

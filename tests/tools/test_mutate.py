@@ -122,7 +122,7 @@ def test_the_sample_has_all_rooms_and_kinds_and_stays_when_lines_move(mutating):
     assert len(chosen) == 70
     assert chosen == sample(reversed(faults), 70, "a")
     assert {fault.room: 10 for fault in chosen} == dict.fromkeys(
-        ("core", "training", "saving", "optimizers", "losses", "metrics", "export"), 10
+        ("core", "training", "files", "optimizers", "losses", "metrics", "export"), 10
     )
     assert {fault.kind for fault in chosen} == {fault.kind for fault in faults}
     assert {fault.identity for fault in chosen} != {

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import tfkit as keras
-from tfkit.src.models.summary import html_summary
+from tfkit.src.training.models.summary import html_summary
 
 _spec = importlib.util.spec_from_file_location(
     "environments", Path(__file__).with_name("environments.py")

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tfkit.src.engine import program_cache
 from tfkit.src.optimizers import compiling
-from tfkit.src.runtime import program_cache
 from tfkit.src.training import loop, pace
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.compile_cost import steps_that_pay_for_parts

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.saving import orbax
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.files.saving import orbax
+from tfkit.src.files.saving.errors import LoadError
 
 X = np.random.default_rng(0).random((16, 3), "float32")
 Y = X.sum(1, keepdims=True)

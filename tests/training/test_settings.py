@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.src.guards.xla_call import XlaCall
+from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers import compiling
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 

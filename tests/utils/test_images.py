@@ -92,7 +92,7 @@ def test_errors_say_what_was_passed(png):
 
 
 def test_without_pillow_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(tfkit.src.utils.images, "Image", None)
+    monkeypatch.setattr(tfkit.src.data.utils.images, "Image", None)
     with pytest.raises(ImportError, match="pip install pillow"):
         tfkit.utils.array_to_img(np.ones((2, 2, 1)))
 

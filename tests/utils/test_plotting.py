@@ -9,8 +9,8 @@ from PIL import Image
 
 import tfkit
 from tfkit import layers, ops
-from tfkit.src.utils.plotting.diagram import Shown, diagram_of
-from tfkit.src.utils.plotting.layout import placed
+from tfkit.src.data.utils.plotting.diagram import Shown, diagram_of
+from tfkit.src.data.utils.plotting.layout import placed
 from tfkit.utils import model_to_dot, plot_model
 
 

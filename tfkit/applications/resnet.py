@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
-    from tfkit.src.applications.preprocessing.caffe import preprocess_input as preprocess_input
-    from tfkit.src.applications.resnet import ResNet50 as ResNet50
-    from tfkit.src.applications.resnet import ResNet101 as ResNet101
-    from tfkit.src.applications.resnet import ResNet152 as ResNet152
+    from tfkit.src.data.applications.imagenet import decode_predictions as decode_predictions
+    from tfkit.src.data.applications.preprocessing.caffe import preprocess_input as preprocess_input
+    from tfkit.src.data.applications.resnet import ResNet50 as ResNet50
+    from tfkit.src.data.applications.resnet import ResNet101 as ResNet101
+    from tfkit.src.data.applications.resnet import ResNet152 as ResNet152
 
 _later.offer(__name__)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
-    from tfkit.src.applications.imagenet import decode_predictions as decode_predictions
-    from tfkit.src.applications.preprocessing.caffe import preprocess_input as preprocess_input
-    from tfkit.src.applications.vgg import VGG19 as VGG19
+    from tfkit.src.data.applications.imagenet import decode_predictions as decode_predictions
+    from tfkit.src.data.applications.preprocessing.caffe import preprocess_input as preprocess_input
+    from tfkit.src.data.applications.vgg import VGG19 as VGG19
 
 _later.offer(__name__)

@@ -1,3 +1,3 @@
 """California housing: values of houses in 20,640 block groups."""
 
-from tfkit.src.datasets.california_housing import load_data as load_data
+from tfkit.src.data.datasets.california_housing import load_data as load_data

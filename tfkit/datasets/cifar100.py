@@ -1,3 +1,3 @@
 """CIFAR-100: 60,000 small colour images of 100 kinds."""
 
-from tfkit.src.datasets.cifar100 import load_data as load_data
+from tfkit.src.data.datasets.cifar100 import load_data as load_data

@@ -4,4 +4,4 @@ Reference: LeCun, Bottou, Bengio, Haffner (1998), "Gradient-based learning appli
 recognition".
 """
 
-from tfkit.src.datasets.mnist import load_data as load_data
+from tfkit.src.data.datasets.mnist import load_data as load_data

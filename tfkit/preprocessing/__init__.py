@@ -8,13 +8,13 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.preprocessing import image as image
     from tfkit.preprocessing import sequence as sequence
     from tfkit.preprocessing import text as text
-    from tfkit.src.datasets.image_folder import (
+    from tfkit.src.data.datasets.image_folder import (
         image_dataset_from_directory as image_dataset_from_directory,
     )
-    from tfkit.src.datasets.text_folder import (
+    from tfkit.src.data.datasets.text_folder import (
         text_dataset_from_directory as text_dataset_from_directory,
     )
-    from tfkit.src.datasets.timeseries import (
+    from tfkit.src.data.datasets.timeseries import (
         timeseries_dataset_from_array as timeseries_dataset_from_array,
     )
 

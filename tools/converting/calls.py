@@ -13,9 +13,9 @@ import tensorflow as tf
 import torch
 
 import tfkit
-from tfkit.src.convert.interpreter import ConversionError
-from tfkit.src.convert.pytorch.dtypes import array_of, tensor_of
 from tfkit.src.core.tracking import named_state
+from tfkit.src.export.convert.interpreter import ConversionError
+from tfkit.src.export.convert.pytorch.dtypes import array_of, tensor_of
 
 # Of the largest value: some roundings of the dtype, which the formulas make in a different order.
 TOLERANCES = {"float32": 1e-5, "bfloat16": 4 * 2.0**-7, "float16": 4 * 2.0**-10}

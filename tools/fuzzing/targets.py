@@ -20,8 +20,8 @@ from fuzzing.mutations import changed_bytes, changed_json
 from tfkit import layers, ops
 from tfkit.interop import keras as keras_files
 from tfkit.saving import LoadError
-from tfkit.src.apps import cli
-from tfkit.src.saving import hdf5, seal
+from tfkit.src.files.saving import hdf5, seal
+from tfkit.src.outer import cli
 
 X, Y = np.ones((4, 6, 4), "float32"), np.ones((4, 2), "float32")
 

@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("core", "training", "saving", "optimizers", "losses", "metrics", "export")
+ROOMS = ("core", "training", "files", "optimizers", "losses", "metrics", "export")
 # Tests that concern none of these rooms, or that start programs which run for minutes.
 LEFT_OUT = ("tests/ops", "tests/tools", "tests/examples", "tests/datasets", "tests/test_docs.py")
 

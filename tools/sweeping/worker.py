@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from sweeping.cases import NO_GRADIENT, Row, is_float, rows
 from tests.tolerances import eps
-from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.engine import tensorflow_faults
 
 BATCHES = (0, 1, 5)
 

@@ -10,10 +10,21 @@ from __future__ import annotations
 import itertools
 import threading
 import weakref
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-if TYPE_CHECKING:
-    from tfkit.src.core.context import CallFrame
+
+class Frame(Protocol):
+    """A layer call in progress, for rooms below `core`, whose `CallFrame` it is."""
+
+    layer: Any
+    training: Any
+    autocast_dtype: str | None
+    gives_mask: bool
+    steps: dict[int, tuple[Any, str]]
+    parent: Any
+    number: int
+    called: dict[int, Any]
+    scope: Any
 
 
 class Part:
@@ -42,7 +53,7 @@ class _Calls(threading.local):
         parts: the part of each layer in its latest outermost call in this thread.
     """
 
-    frame: CallFrame | None = None
+    frame: Frame | None = None
 
     def __init__(self) -> None:
         self.thread = object()
@@ -53,7 +64,7 @@ calls = _Calls()
 _clock = itertools.count(1)
 
 
-def current_frame() -> CallFrame | None:
+def current_frame() -> Frame | None:
     """Returns the frame of the innermost layer call in progress in this thread, or `None`."""
     return calls.frame
 

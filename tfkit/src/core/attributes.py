@@ -6,14 +6,15 @@ import functools
 import weakref
 from typing import TYPE_CHECKING, Any
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.errors import other_keras
 from tfkit.src.base.members import RESERVED, Alias, holds_members
+from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.configuration import is_ours
 from tfkit.src.core import tracking
-from tfkit.src.errors import other_keras
-from tfkit.src.registry import tables as registry
-from tfkit.src.registry.configuration import is_ours
-from tfkit.src.variables.variables import Variable
+from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.variables.variables import Variable
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer

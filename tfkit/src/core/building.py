@@ -13,10 +13,10 @@ import tensorflow as tf
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.base.members import TRACKING
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.core import claims, tracking
 from tfkit.src.core.context import CallFrame
-from tfkit.src.registry import serialization
-from tfkit.src.registry.tables import is_builtin
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.tensors import trace

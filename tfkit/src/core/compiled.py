@@ -18,14 +18,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.calls import next_call
+from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
-from tfkit.src.errors import kernel_errors
-from tfkit.src.guards.xla_call import XlaCall
-from tfkit.src.runtime.shared_programs import PlainCall
+from tfkit.src.engine.guards.xla_call import XlaCall
+from tfkit.src.engine.shared_programs import PlainCall
 from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import calls, current_frame, next_call
+from tfkit.src.base.calls import Frame, calls, current_frame, next_call
 from tfkit.src.base.names import operation_name
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class CallFrame:
     gives_mask: bool = True  # `call` sets it to False if its outputs have no mask this time.
     # The members of the layer with their paths, by id, once they have been looked up.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
-    parent: CallFrame | None = field(init=False)
+    parent: Frame | None = field(init=False)
     number: int = field(init=False)
     # The layers called in this outermost call, by the time of their creation; shared with the frames inside.
     called: dict[int, LayerState] = field(init=False)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.base.members import BOOKKEEPING
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.plain_data import is_data, same_data
 from tfkit.src.core import tracking
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.losses.base import Loss
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.registry import serialization
-from tfkit.src.registry.plain_data import is_data, same_data
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer

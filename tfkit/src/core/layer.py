@@ -6,32 +6,32 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
 from tfkit.src.base import adapted_parts, budget, execution, limits, recomputation
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.errors import forks, never_called, tracebacks
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.layer_options import open_signature
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.quoting import printable
+from tfkit.src.base.registry import constructors, dtype_policies
+from tfkit.src.base.registry.configuration import layer_config
 from tfkit.src.core import attributes, building, hidden, output_specs, tracking, weights
 from tfkit.src.core.compiled import DirectCalls
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
-from tfkit.src.errors import forks, never_called, tracebacks
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.quantizers.of_layers import Quantization
-from tfkit.src.registry import constructors, dtype_policies
-from tfkit.src.registry.configuration import layer_config
-from tfkit.src.runtime import rectifiers
+from tfkit.src.engine import rectifiers
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.conversion import as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node, any_symbolic
-from tfkit.src.variables.arguments import by_position
-from tfkit.src.variables.together import computed_with
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.quantizers.of_layers import Quantization
+from tfkit.src.weights.variables.arguments import by_position
+from tfkit.src.weights.variables.together import computed_with
 
 
 @Operation.register

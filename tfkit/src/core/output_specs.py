@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import budget
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.core import building, tracking
-from tfkit.src.errors.frames import warn
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.conversion import symbolic_in_dtype
 

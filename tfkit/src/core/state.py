@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import Part, calls
+from tfkit.src.base.calls import Frame, Part, calls
 from tfkit.src.base.quoting import shown
+from tfkit.src.base.registry.constructors import ConstructorArguments
 from tfkit.src.core import tracking
-from tfkit.src.core.context import CallFrame
+from tfkit.src.engine.autograph import convert
 from tfkit.src.metrics.base import Metric
-from tfkit.src.registry.constructors import ConstructorArguments
-from tfkit.src.runtime.autograph import convert
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.rematerialization import RematScope, current_scope
@@ -102,7 +101,7 @@ class LayerState(watching.Called):
 
     # --- Who calls the layer --------------------------------------------------------------------------
 
-    def called_by(self, frame: CallFrame | None) -> None:
+    def called_by(self, frame: Frame | None) -> None:
         """Records the first layer that calls this one; `None` for a call outside of any layer."""
         # A built layer keeps its path, which weights and messages contain. The reference is weak, so that a
         # layer taken from a model does not keep the model alive.

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.members import holds_members
 from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
-from tfkit.src.variables.together import assign_all
-from tfkit.src.variables.variables import Variable
+from tfkit.src.weights.variables.together import assign_all
+from tfkit.src.weights.variables.variables import Variable
 
 # TensorFlow is untyped: below a base class of type Any, every attribute would be accepted.
 if TYPE_CHECKING:

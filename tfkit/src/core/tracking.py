@@ -18,7 +18,7 @@ from tfkit.src.base.names import escaped, free
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.metrics.base import Metric
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.random import SeedGenerator
+from tfkit.src.weights.random import SeedGenerator
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer

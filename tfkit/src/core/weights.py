@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.errors import forks
+from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.dtypes import is_float, standardize_dtype
 from tfkit.src.core import tracking
-from tfkit.src.errors import forks
-from tfkit.src.initializers import lookup as initializers
-from tfkit.src.registry import tables as registry
-from tfkit.src.registry.dtypes import is_float, standardize_dtype
-from tfkit.src.variables.autocast import AutocastVariable, has_copies, read_in_calls_dtype
-from tfkit.src.variables.variables import make_variable
+from tfkit.src.weights.initializers import lookup as initializers
+from tfkit.src.weights.variables.autocast import AutocastVariable, has_copies, read_in_calls_dtype
+from tfkit.src.weights.variables.variables import make_variable
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer

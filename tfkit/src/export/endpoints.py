@@ -12,6 +12,9 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import in_save_context, save_context
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine.autograph import convert
+from tfkit.src.engine.tensorflow_faults import assume_onednn
+from tfkit.src.engine.xla import operations
 from tfkit.src.export.freezing import frozen
 from tfkit.src.export.signatures import (
     call_specs,
@@ -21,9 +24,6 @@ from tfkit.src.export.signatures import (
     output_names,
     specs_of,
 )
-from tfkit.src.runtime.autograph import convert
-from tfkit.src.runtime.tensorflow_faults import assume_onednn
-from tfkit.src.runtime.xla import operations
 from tfkit.src.symbolic.conversion import as_tensors
 
 PREDICT = "tensorflow/serving/predict"

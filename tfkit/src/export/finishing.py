@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfkit.src.borrowed.private import SavedModel, fingerprinting_utils
-from tfkit.src.runtime.rectifiers import set_apart
+from tfkit.src.engine.rectifiers import set_apart
 
 
 def finish(folder: Path, method_names: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tfkit.src.saving.atomic import atomic_folder
+from tfkit.src.files.saving.atomic import atomic_folder
 
 # The contents of a SavedModel folder; a folder that contains anything else is not replaced.
 _SAVED_MODEL = {"saved_model.pb", "fingerprint.pb", "variables", "assets", "assets.extra", "debug"}

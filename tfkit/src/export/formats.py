@@ -13,20 +13,20 @@ import tensorflow as tf
 
 from tfkit.src.base.terminal import say
 from tfkit.src.borrowed.private import ConverterError
-from tfkit.src.convert.to_torch import exported_program, loaded_program
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine import litert
+from tfkit.src.engine.function_defs import make_known
+from tfkit.src.engine.tensorflow_faults import assume_onednn
 from tfkit.src.export.archive import DEFAULT
+from tfkit.src.export.convert.to_torch import exported_program, loaded_program
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.openvino import export_openvino
 from tfkit.src.export.programs import check
 from tfkit.src.export.saved_model import ENDPOINT, archive_of, export_saved_model
 from tfkit.src.export.signatures import layer_specs
+from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.layers.recurrent.rnn import RNN
-from tfkit.src.runtime import litert
-from tfkit.src.runtime.function_defs import make_known
-from tfkit.src.runtime.tensorflow_faults import assume_onednn
-from tfkit.src.saving.atomic import atomic_write
 
 _ONNX_WORKER = Path(__file__).with_name("onnx_worker.py")
 _SECONDS = 600

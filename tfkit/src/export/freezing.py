@@ -14,7 +14,7 @@ from tfkit.src.borrowed.private import (
     convert_variables_to_constants_v2,
     tf_optimizer,
 )
-from tfkit.src.runtime.function_defs import functions_in
+from tfkit.src.engine.function_defs import functions_in
 
 # Constant folding also multiplies the scale of a batch normalization into the kernel before it.
 _OPTIMIZERS = ("pruning", "constfold", "arithmetic", "constfold", "dependency", "pruning")

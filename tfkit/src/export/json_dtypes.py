@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.export.endpoints import Endpoint
 
 JSON_DTYPES = frozenset(

@@ -9,15 +9,15 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.captures import captured_variables
 from tfkit.src.export.saved_model import ENDPOINT
 from tfkit.src.export.scan import check_saved_model
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.symbolic.arguments import CallSignature
-from tfkit.src.variables.variables import adopt
+from tfkit.src.weights.variables.variables import adopt
 
 
 class TFSMLayer(Layer):

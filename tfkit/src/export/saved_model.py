@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.base.protocols import ModelLike
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.borrowed.private import get_save_options, in_save_context
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.frames import warn
 from tfkit.src.export.archive import ExportArchive
 from tfkit.src.export.endpoints import layer_endpoint, marked_endpoint, marked_methods
+from tfkit.src.files.model_like import ModelLike
 
 ENDPOINT = "serve"
 

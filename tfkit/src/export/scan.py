@@ -14,7 +14,7 @@ from typing import Any
 
 from tfkit.src.borrowed.private import parse_saved_model
 from tfkit.src.export.allowed_operations import is_allowed
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.files.saving.errors import LoadError
 
 _SAVERS = {"SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"}
 _TEXT_FILE_TABLE = {"InitializeTableFromTextFile", "InitializeTableFromTextFileV2"}

@@ -15,8 +15,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.export.archive import DEFAULT, ExportArchive
 from tfkit.src.export.endpoints import PREDICT
 from tfkit.src.export.json_dtypes import warn_of_others
@@ -26,7 +26,7 @@ from tfkit.src.export.saved_model import archive_of
 from tfkit.src.export.verification import Case, expected, unchanged, verify
 from tfkit.src.export.versions import LARGEST, versions_in
 from tfkit.src.export.warmup import read_warmup, write_warmup
-from tfkit.src.saving.atomic import sync, sync_tree, temporary_folder
+from tfkit.src.files.saving.atomic import sync, sync_tree, temporary_folder
 
 _TAKEN = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR)
 

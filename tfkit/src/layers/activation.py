@@ -6,13 +6,14 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers import lookup as initializers
+from tfkit.src.engine import rectifiers
 from tfkit.src.layers.checks import as_floats, check
-from tfkit.src.runtime import rectifiers
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 class Activation(Layer):

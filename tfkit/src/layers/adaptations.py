@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.base import adapted_parts
+from tfkit.src.base.registry import dtype_policies
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.registry import dtype_policies
 
 
 def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:

@@ -7,11 +7,11 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import as_floats, check, is_integer
 from tfkit.src.ops.pooling import adaptive_average_pool, adaptive_max_pool
-from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 

@@ -9,16 +9,16 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import constraints, random, regularizers
 from tfkit.src.base.layer_options import LayerOptions, RegularizedOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_projection import alias, projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
 from tfkit.src.ops import attention_products
+from tfkit.src.weights import constraints, random, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 def _causal_mask(queries: Any, keys: Any) -> tf.Tensor:

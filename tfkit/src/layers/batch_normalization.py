@@ -6,17 +6,17 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
 from tfkit.src.base import recomputation, settings
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers import lookup as initializers
+from tfkit.src.engine import replicas
+from tfkit.src.engine.derivatives import derivative
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.renormalization import checked_clipping, corrections
-from tfkit.src.runtime import replicas
-from tfkit.src.runtime.derivatives import derivative
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 class BatchNormalization(Layer):

@@ -6,18 +6,19 @@ from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.layers.lora import Adaptable, MainWeight
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import channels_last, convolve
-from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]:

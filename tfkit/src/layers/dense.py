@@ -6,17 +6,18 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.layer_options import RegularizedOptions
-from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 def _product(inputs: Any, kernel: Any) -> tf.Tensor:

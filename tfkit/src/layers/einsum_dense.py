@@ -7,17 +7,18 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.layer_options import LayerOptions
-from tfkit.src.initializers import lookup as initializers
-from tfkit.src.initializers.random import VarianceScaling
+from tfkit.src.engine import tensorflow_faults
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
-from tfkit.src.runtime import tensorflow_faults
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
+from tfkit.src.weights.initializers.random import VarianceScaling
 
 _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
 

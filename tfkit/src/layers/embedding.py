@@ -6,15 +6,15 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
-from tfkit.src.errors.frames import warn
-from tfkit.src.initializers import lookup as initializers
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.layers.checks import check_positive_integer
 from tfkit.src.layers.lora import MainWeight
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.layers.sparse import dense
 from tfkit.src.ops.arithmetic import not_equal
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 class Embedding(Quantizable):

@@ -7,10 +7,8 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
 from tfkit.src.base.layer_options import RegularizedOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention import for_heads, hidden, visible_steps, with_causal
 from tfkit.src.layers.attention_projection import projection
@@ -18,6 +16,8 @@ from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
 from tfkit.src.ops import attention_products
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 class GroupQueryAttention(Layer):

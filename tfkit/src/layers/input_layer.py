@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import settings
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import KerasTensor, Node
 
 

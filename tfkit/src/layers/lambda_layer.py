@@ -8,12 +8,12 @@ from typing import Any, Self, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.errors import frames
 from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.constructors import NoConfigurationError
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors import frames
-from tfkit.src.registry import serialization
-from tfkit.src.registry.constructors import NoConfigurationError
-from tfkit.src.runtime.autograph import convert
+from tfkit.src.engine.autograph import convert
 from tfkit.src.symbolic.specs import is_shape, shapes_of
 
 

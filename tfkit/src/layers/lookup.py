@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import serialization
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import serialization
 
 
 @shortened

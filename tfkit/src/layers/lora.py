@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import budget
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check, check_positive_integer

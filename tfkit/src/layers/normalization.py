@@ -6,15 +6,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import constraints, regularizers
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.errors.frames import warn
-from tfkit.src.initializers import lookup as initializers
+from tfkit.src.engine.tensorflow_faults import plus_offset
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
-from tfkit.src.runtime.tensorflow_faults import plus_offset
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:

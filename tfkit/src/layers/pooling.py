@@ -7,13 +7,13 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.layer_options import LayerOptions, NamedOptions
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import as_floats
 from tfkit.src.layers.convolution import check_padding, sizes
 from tfkit.src.ops.convolution import channels_last, over_windows
 from tfkit.src.ops.pooling import pool_windows
-from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
 
 

@@ -9,8 +9,8 @@ import tensorflow as tf
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine.tensorflow_faults import resize
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer, standardize_pair
-from tfkit.src.runtime.tensorflow_faults import resize
 from tfkit.src.symbolic.input_spec import InputSpec
 
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.runtime.derivatives import derivative
+from tfkit.src.engine.derivatives import derivative
 
 
 def is_sparse(x: Any) -> bool:

@@ -10,9 +10,9 @@ from tfkit.src.base import recomputation
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers.random import TruncatedNormal
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.identity import Wrapper
+from tfkit.src.weights.initializers.random import TruncatedNormal
 
 
 class SpectralNormalization(Wrapper):

@@ -12,10 +12,10 @@ from tfkit.src.base import settings
 from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.initializers.constant import NAMED_WINDOWS, named_window
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.ops.signal import stft
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights.initializers.constant import NAMED_WINDOWS, named_window
 
 _MODES = ("log", "magnitude", "psd", "real", "imag", "angle", "stft")
 

@@ -6,16 +6,17 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, regularizers
 from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.initializers import lookup as initializers
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import conv_transpose
-from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 class _TransposedConvolution(BiasedConvolution):

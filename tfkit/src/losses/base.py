@@ -7,8 +7,9 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import tree, watching
+from tfkit.src.base.errors.tracebacks import shorten
 from tfkit.src.base.names import auto_name
-from tfkit.src.errors.tracebacks import shorten
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.losses.missing import without_missing_labels
 from tfkit.src.losses.reduction import (
     mask_along,
@@ -16,7 +17,6 @@ from tfkit.src.losses.reduction import (
     standardize_reduction,
 )
 from tfkit.src.losses.tensors import as_tensor
-from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 

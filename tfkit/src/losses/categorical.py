@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.losses.likelihood import (
     clip_probabilities,
     find_logits,

@@ -6,9 +6,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine import replicas
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
-from tfkit.src.runtime import replicas
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:

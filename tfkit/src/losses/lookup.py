@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import serialization
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import serialization
 
 
 @shortened

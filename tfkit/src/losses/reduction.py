@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine import replicas
 from tfkit.src.losses.tensors import as_tensor, squeeze_or_expand_to_same_rank, weights_along
-from tfkit.src.runtime import replicas
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum", "mean_with_sample_weight", "none", None)
 _MEANS = ("sum_over_batch_size", "mean")

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.confusion import (
     ConfusionCounts,

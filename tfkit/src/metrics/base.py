@@ -9,14 +9,14 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings, watching
+from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.members import TRACKING, View
 from tfkit.src.base.names import auto_name
-from tfkit.src.errors import never_called
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.initializers import lookup as initializers
-from tfkit.src.registry import dtype_policies
-from tfkit.src.variables import copying
-from tfkit.src.variables.variables import lent, make_variable
+from tfkit.src.base.registry import dtype_policies
+from tfkit.src.weights.initializers import lookup as initializers
+from tfkit.src.weights.variables import copying
+from tfkit.src.weights.variables.variables import lent, make_variable
 
 
 class Metric(watching.Watched, tf.Module):

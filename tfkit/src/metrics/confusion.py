@@ -10,12 +10,12 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import constructors
+from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights
-from tfkit.src.registry import constructors
-from tfkit.src.runtime.shared_programs import differing_in_xla
 from tfkit.src.symbolic.masking import get_mask
 
 Thresholds = Sequence[float] | np.ndarray

@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights, weighted
 from tfkit.src.symbolic.masking import get_mask

@@ -8,11 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.dtypes import is_int
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights
-from tfkit.src.registry.dtypes import is_int
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.confusion import ConfusionCounts, confusion_counts, even_thresholds
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights, weighted

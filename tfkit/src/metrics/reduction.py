@@ -7,15 +7,15 @@ from typing import Any, ClassVar, Self
 
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.tables import kind_of
+from tfkit.src.engine import replicas
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.missing import without_missing_labels
 from tfkit.src.losses.reduction import mask_along
 from tfkit.src.losses.tensors import as_tensor, weights_along
 from tfkit.src.metrics.base import Metric
-from tfkit.src.registry import serialization
-from tfkit.src.registry.tables import kind_of
-from tfkit.src.runtime import replicas
 from tfkit.src.symbolic import masking
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.names import to_snake_case
+from tfkit.src.base.registry import serialization
 from tfkit.src.metrics.accuracy import (
     BinaryAccuracy,
     CategoricalAccuracy,
@@ -14,7 +15,6 @@ from tfkit.src.metrics.accuracy import (
 )
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import MeanMetricWrapper
-from tfkit.src.registry import serialization
 
 
 def is_binary_or_sparse_categorical(y_true: Any, y_pred: Any) -> tuple[bool, bool]:

@@ -8,14 +8,14 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.engine import rectifiers
 from tfkit.src.ops.arithmetic import hypot
 from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.elementwise import erf
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay
-from tfkit.src.runtime import rectifiers
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805

@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.ops.promotion import as_tensor
-from tfkit.src.registry.dtypes import standardize_dtype
 
 FORMATS = (
     *("xyxy", "yxyx", "xywh", "center_xywh", "center_yxhw"),

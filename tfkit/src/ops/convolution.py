@@ -13,10 +13,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.engine.tensorflow_faults import without_empty_outputs
 from tfkit.src.ops import convolution_gradients, transposed_convolution
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.runtime.tensorflow_faults import without_empty_outputs
 from tfkit.src.symbolic.tensors import is_described, symbolic_op
 
 

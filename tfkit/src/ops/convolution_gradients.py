@@ -13,9 +13,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.runtime import tensorflow_faults, xla
-from tfkit.src.runtime.derivatives import derivative
-from tfkit.src.runtime.known_rows import has_rows
+from tfkit.src.engine import tensorflow_faults, xla
+from tfkit.src.engine.derivatives import derivative
+from tfkit.src.engine.known_rows import has_rows
 from tfkit.src.symbolic.tensors import is_described
 
 # If the sum of its first step has fewer terms, a convolution is slower than TensorFlow's gradient.

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.borrowed.private import dynamic_update_slice
 from tfkit.src.ops import promotion
 from tfkit.src.ops.checks import as_indices
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.ops.sparse import to_dense, zeros_stay
-from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import is_keras_tensor, symbolic_op
 
 # --- Shapes and dtypes ----------------------------------------------------------------------------

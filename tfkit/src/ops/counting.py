@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.tensorflow_faults import at_least_one_row, with_some_row
 from tfkit.src.ops.ordering import ordered_keys
 from tfkit.src.ops.promotion import (
     as_tensor,
@@ -16,7 +17,6 @@ from tfkit.src.ops.promotion import (
     widen_for_sum,
 )
 from tfkit.src.ops.shaping import static_or_dynamic_shape, swapaxes
-from tfkit.src.runtime.tensorflow_faults import at_least_one_row, with_some_row
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.ops.checks import positive_axes, require_integers
 from tfkit.src.ops.promotion import as_tensor, common_dtype, to_dtype
-from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.engine import tensorflow_faults
+from tfkit.src.engine.sizes import as_sizes
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.runtime import tensorflow_faults
-from tfkit.src.runtime.sizes import as_sizes
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _RESIZE_METHODS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic", "area")

@@ -11,9 +11,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.derivatives import derivative
+from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.runtime.derivatives import derivative
-from tfkit.src.runtime.shared_programs import differing_in_xla
 
 
 def project(

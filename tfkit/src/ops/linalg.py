@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.tensorflow_faults import widened
 from tfkit.src.ops.checks import as_axes, require_known_square, require_rank, require_square
 from tfkit.src.ops.promotion import as_tensor, to_float, to_float32
 from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.ops.shaping import moveaxis
-from tfkit.src.runtime.tensorflow_faults import widened
 from tfkit.src.symbolic.tensors import (
     KerasTensor,
     any_symbolic,

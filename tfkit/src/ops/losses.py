@@ -7,11 +7,11 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
 from tfkit.src.ops.shaping import moveaxis
-from tfkit.src.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

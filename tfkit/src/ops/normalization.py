@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.linalg import vector_norm
 from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float32

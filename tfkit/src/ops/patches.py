@@ -7,10 +7,10 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.tensorflow_faults import with_some_row
 from tfkit.src.ops.convolution import channels_last, per_axis
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.runtime.tensorflow_faults import with_some_row
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

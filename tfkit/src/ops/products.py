@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine import tensorflow_faults
 from tfkit.src.ops.convolution import convolve
 from tfkit.src.ops.promotion import (
     as_tensor,
@@ -18,7 +19,6 @@ from tfkit.src.ops.promotion import (
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import is_sparse
 from tfkit.src.ops.sparse import matmul as sparse_matmul
-from tfkit.src.runtime import tensorflow_faults
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import budget
+from tfkit.src.base.registry.dtypes import standardize_dtype
+from tfkit.src.engine.sizes import as_sizes
 from tfkit.src.ops import sparse
 from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
 from tfkit.src.ops.promotion import as_tensor, promote_tensors
-from tfkit.src.registry.dtypes import standardize_dtype
-from tfkit.src.runtime.sizes import as_sizes
 from tfkit.src.symbolic.tensors import KerasTensor, checked_symbolic_op, symbolic_op
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.engine.tensorflow_faults import with_some_row
 from tfkit.src.ops.checks import require_rank
 from tfkit.src.ops.promotion import as_tensor
-from tfkit.src.runtime.tensorflow_faults import with_some_row
 from tfkit.src.symbolic.tensors import symbolic_op
 
 Pair = tuple[tf.Tensor, tf.Tensor]

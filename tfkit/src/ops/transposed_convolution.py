@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.engine.tensorflow_faults import without_empty_outputs
 from tfkit.src.ops import convolution_gradients
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.runtime.tensorflow_faults import without_empty_outputs
 
 # Without them the gradients of 3D kernels fail.
 _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}

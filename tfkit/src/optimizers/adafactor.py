@@ -11,7 +11,7 @@ from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, multiply, square
 from tfkit.src.optimizers.options import Options, shares_options
 from tfkit.src.optimizers.slots import Slot
-from tfkit.src.variables.paths import variable_path
+from tfkit.src.weights.variables.paths import variable_path
 
 
 def rms(x: Any) -> tf.Tensor:

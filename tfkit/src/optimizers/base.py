@@ -10,7 +10,10 @@ import tensorflow as tf
 
 from tfkit.src.base import execution, watching
 from tfkit.src.base.brief import brief
-from tfkit.src.errors.tracebacks import shorten, shortened
+from tfkit.src.base.errors.tracebacks import shorten, shortened
+from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.base.registry.tables import is_builtin
+from tfkit.src.engine import replicas
 from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
 from tfkit.src.optimizers.exclusions import Exclusions
 from tfkit.src.optimizers.gradients import (
@@ -25,11 +28,8 @@ from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_o
 from tfkit.src.optimizers.schedules.adopted import as_schedule
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.slots import SlotOwner, constant
-from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
-from tfkit.src.registry.tables import is_builtin
-from tfkit.src.runtime import replicas
-from tfkit.src.variables.operators import Value
-from tfkit.src.variables.paths import variable_path
+from tfkit.src.weights.variables.operators import Value
+from tfkit.src.weights.variables.paths import variable_path
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 
 
 def check_unknown(owner: str, arguments: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.runtime import xla
+from tfkit.src.engine import xla
 
 # Adam in a loop in a plain graph, microseconds a step on two CPU cores:
 #   variables                      operations    TensorFlow's kernel    XLA

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfkit.src.base.registry import serialization
 from tfkit.src.optimizers.slots import SlotOwner, Values
-from tfkit.src.registry import serialization
 
 if TYPE_CHECKING:
     from tfkit.src.optimizers.base import Optimizer

@@ -7,8 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.runtime import replicas
-from tfkit.src.runtime.collected_rows import collected_rows
+from tfkit.src.engine import replicas
+from tfkit.src.engine.collected_rows import collected_rows
 
 
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 
 
 def dense(g: Any) -> tf.Tensor:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.errors import other_keras
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.registry.serialization import (
+from tfkit.src.base.errors import other_keras
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.serialization import (
     deserialize_keras_object,
     resolve,
     serialize_keras_object,
 )
-from tfkit.src.registry.tables import builtins_of
+from tfkit.src.base.registry.tables import builtins_of
+from tfkit.src.optimizers.base import Optimizer
 
 
 def serialize(optimizer: Optimizer) -> dict[str, Any]:

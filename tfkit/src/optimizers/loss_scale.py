@@ -7,13 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.gradients import map_values
 from tfkit.src.optimizers.options import DEFAULTS
 from tfkit.src.optimizers.overwriting import unless_overwriting
 from tfkit.src.optimizers.slots import constant
-from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 
 
 class LossScaleOptimizer(Optimizer):

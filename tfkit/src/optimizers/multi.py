@@ -8,12 +8,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
-from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
-from tfkit.src.variables.paths import variable_path
+from tfkit.src.weights.variables.paths import variable_path
 
 
 class OptimizerMap(MutableMapping[str, Optimizer]):

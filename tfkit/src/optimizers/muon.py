@@ -13,7 +13,7 @@ from tfkit.src.optimizers.adam import adam, bias_corrections
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense
 from tfkit.src.optimizers.options import OptionsButDecay, shares_options
-from tfkit.src.variables.paths import variable_path
+from tfkit.src.weights.variables.paths import variable_path
 
 
 def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -> tf.Tensor:

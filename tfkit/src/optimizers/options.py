@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TypedDict, TypeVar
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.signatures import arguments_of, shows
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 
 Class = TypeVar("Class", bound=type[Optimizer])

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.errors import never_called
 from tfkit.src.base.names import auto_name
-from tfkit.src.errors import never_called
-from tfkit.src.registry.dtypes import standardize_dtype
-from tfkit.src.registry.serialization import resolve
-from tfkit.src.runtime import replicas
-from tfkit.src.variables.paths import variable_path
-from tfkit.src.variables.variables import make_variable
+from tfkit.src.base.registry.dtypes import standardize_dtype
+from tfkit.src.base.registry.serialization import resolve
+from tfkit.src.engine import replicas
+from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.variables import make_variable
 
 
 def constant(value: float) -> Any:

@@ -7,9 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings
+from tfkit.src.base.errors import other_keras
 from tfkit.src.base.protocols import HasPath
-from tfkit.src.errors import other_keras
-from tfkit.src.registry import dtypes
+from tfkit.src.base.registry import dtypes
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.tensors import KerasTensor
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
-from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.base.registry.dtypes import standardize_dtype
 
 ADD_BATCH = "If it is a single sample, add the batch axis: `images[:1]` instead of `images[0]`, or `x[None]`."
 

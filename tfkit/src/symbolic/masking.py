@@ -12,8 +12,8 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base import nests
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.protocols import HasPath, Tracked
-from tfkit.src.errors.frames import warn
 
 
 def get_mask(tensor: Any) -> Any:

@@ -6,10 +6,10 @@ import abc
 from collections.abc import Callable
 from typing import Any, Self
 
+from tfkit.src.base.errors import never_called, tracebacks
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name, check_name
-from tfkit.src.errors import never_called, tracebacks
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.registry import constructors, dtype_policies, serialization
+from tfkit.src.base.registry import constructors, dtype_policies, serialization
 from tfkit.src.symbolic import rematerialization, tensors
 from tfkit.src.symbolic.tensors import Node
 

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 import tensorflow as tf
 
 from tfkit.src.base import budget, nests
+from tfkit.src.base.errors import argument_notes, tracebacks
 from tfkit.src.base.quoting import printable
-from tfkit.src.errors import argument_notes, tracebacks
-from tfkit.src.registry.dtypes import standardize_dtype
+from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])

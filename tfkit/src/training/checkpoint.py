@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src import random, saving  # What `saving` lists is imported late.
 from tfkit.src.core import tracking
+from tfkit.src.files import saving  # What `saving` lists is imported late.
+from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.saving.errors import LoadError
 from tfkit.src.training import random_states
+from tfkit.src.weights import random  # What `saving` lists is imported late.
 
 if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer

@@ -25,7 +25,7 @@ import math
 
 import tensorflow as tf
 
-from tfkit.src.runtime import xla
+from tfkit.src.engine import xla
 from tfkit.src.training.step import StepTrace
 
 _COMPILING = 2.0e-3  # seconds for an operation

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.runtime import replicas
+from tfkit.src.engine import replicas
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.prediction import PredictProgram
 from tfkit.src.training.preparation import without_strings

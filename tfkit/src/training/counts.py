@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors import forks
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors import forks
+from tfkit.src.base.errors.frames import warn
 
 
 def check_outside(method: str) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import op_def_registry
-from tfkit.src.guards.table import HARMLESS, is_listed
+from tfkit.src.engine import xla
+from tfkit.src.engine.function_defs import functions_in
+from tfkit.src.engine.guards.table import HARMLESS, is_listed
 from tfkit.src.layers.preprocessing.tables import is_constant_table
-from tfkit.src.runtime import xla
-from tfkit.src.runtime.function_defs import functions_in
 from tfkit.src.training.step import StepTrace, trace_once
 
 # Operations that TensorFlow counts as stateful, and that give the same for the same inputs.

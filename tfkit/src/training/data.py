@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.brief import brief
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.losses.tensors import weights_along
-from tfkit.src.runtime.arrays import as_tensor
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none

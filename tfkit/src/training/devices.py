@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.runtime import replicas
-from tfkit.src.runtime.row_kinds import EQUAL, ROWS, Kind, RowKinds
-from tfkit.src.runtime.row_rules import kind_after
-from tfkit.src.saving.atomic import discarded
+from tfkit.src.engine import replicas
+from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds
+from tfkit.src.engine.row_rules import kind_after
+from tfkit.src.files.saving.atomic import discarded
 from tfkit.src.training import placement, process_data
 from tfkit.src.training.coordinated import Coordinated, check_workers
 from tfkit.src.training.data import batch_size_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.callbacks.history import History

@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
+from tfkit.src.base.errors import kernel_errors
 from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
 from tfkit.src.training.preparation import Batches, Prepared, without_strings

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors import kernel_errors
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData

@@ -12,14 +12,14 @@ import tensorflow as tf
 
 from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
+from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
-from tfkit.src.runtime import replicas
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
-from tfkit.src.variables.together import computed_with
-from tfkit.src.variables.variables import lent
+from tfkit.src.weights.variables.together import computed_with
+from tfkit.src.weights.variables.variables import lent
 
 # The model whose results of single steps are not read: a program computes them after its last step.
 _without_results: ContextVar[Any] = ContextVar("model whose results are put off", default=None)

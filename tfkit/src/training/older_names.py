@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.training.model_steps import ModelSteps
 from tfkit.src.training.running_steps import checked_results, runs_eagerly
 from tfkit.src.training.step import Step

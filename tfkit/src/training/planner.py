@@ -22,8 +22,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.guards.table import is_listed
-from tfkit.src.runtime import xla
+from tfkit.src.engine import xla
+from tfkit.src.engine.guards.table import is_listed
 from tfkit.src.training.step import StepTrace
 
 EAGER = "eager"

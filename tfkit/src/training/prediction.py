@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
-from tfkit.src.runtime.shared_programs import SharedProgram
+from tfkit.src.base.errors import kernel_errors
+from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan, without_program
 from tfkit.src.training.step import Step, StepTrace, traced

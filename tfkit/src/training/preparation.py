@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
+from tfkit.src.base.errors import kernel_errors
 from tfkit.src.training.cut import Cut
 from tfkit.src.training.step import StepTrace, trace_once
 

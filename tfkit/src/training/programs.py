@@ -19,11 +19,11 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.base.errors import kernel_errors
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.settings import compile_after
-from tfkit.src.errors import kernel_errors
-from tfkit.src.errors.frames import warn
-from tfkit.src.guards.rewriting import ASSERTED
-from tfkit.src.runtime import xla
+from tfkit.src.engine import xla
+from tfkit.src.engine.guards.rewriting import ASSERTED
 from tfkit.src.training.compile_cost import steps_that_pay, steps_that_pay_for_parts
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP, Plan, choose, without_program
 from tfkit.src.training.step import Step, StepTrace, traced

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
-from tfkit.src.runtime import replicas
 
 if TYPE_CHECKING:
     from tfkit.src.training.model_steps import ModelSteps

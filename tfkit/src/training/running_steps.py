@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.base import execution, settings, tree, watching
 from tfkit.src.base.brief import brief
-from tfkit.src.errors.frames import warn
-from tfkit.src.runtime.autograph import convert
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.engine.autograph import convert
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results
 from tfkit.src.training.step import Step

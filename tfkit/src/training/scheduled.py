@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src.errors import kernel_errors
+from tfkit.src.base.errors import kernel_errors
 from tfkit.src.training.data import Pass, batch_size_of, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, Plan
 from tfkit.src.training.prediction import PredictProgram

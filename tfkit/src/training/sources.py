@@ -14,8 +14,8 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.brief import brief
-from tfkit.src.errors.frames import warn
-from tfkit.src.runtime.arrays import as_tensor
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none
 from tfkit.src.training.data import (

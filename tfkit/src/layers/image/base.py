@@ -7,15 +7,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.base.layer_options import LayerOptions, NamedOptions
+from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine.known_rows import as_many_rows
 from tfkit.src.ops.bounding_boxes import FORMATS, convert_format, densify
 from tfkit.src.ops.image_geometry import as_batch
 from tfkit.src.ops.shaping import static_or_dynamic_shape
-from tfkit.src.registry.tables import is_builtin
-from tfkit.src.runtime.known_rows import as_many_rows
+from tfkit.src.weights import random
 
 
 class NamedBoxedOptions(NamedOptions, total=False):

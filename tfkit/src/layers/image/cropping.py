@@ -7,13 +7,13 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
+from tfkit.src.engine.variable_values import not_constant
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, NamedBoxedOptions, RandomImageLayer, shape_of
 from tfkit.src.layers.image.sizes import Resizing, SizedLayer
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, crop
 from tfkit.src.ops.image_geometry import resize
-from tfkit.src.runtime.variable_values import not_constant
+from tfkit.src.weights import random
 
 
 def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:

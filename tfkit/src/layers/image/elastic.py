@@ -6,12 +6,12 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, choose_images, shape_of
 from tfkit.src.ops.image_geometry import as_batch, check_choice, check_images
 from tfkit.src.ops.image_sampling import sample
 from tfkit.src.symbolic.tensors import symbolic_op
+from tfkit.src.weights import random
 
 
 @symbolic_op

@@ -6,10 +6,10 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, choose_images, per_image
 from tfkit.src.ops.image_filters import gaussian_blur
+from tfkit.src.weights import random
 
 
 class RandomGaussianBlur(RandomImageLayer):

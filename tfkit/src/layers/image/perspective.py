@@ -6,11 +6,11 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, batch_size, shape_of
 from tfkit.src.layers.image.warping import WarpingLayer
 from tfkit.src.ops.image_warping import map_of_points
+from tfkit.src.weights import random
 
 
 class RandomPerspective(WarpingLayer):

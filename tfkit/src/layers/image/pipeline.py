@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from tfkit.src.base.quoting import quoted
+from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core.layer import Layer
-from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 
 
 class Pipeline(Layer):

@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.affine import RandomRotation, RandomShear, RandomTranslation
@@ -16,6 +15,7 @@ from tfkit.src.layers.image.colours import RandomColorDegeneration
 from tfkit.src.layers.image.filters import RandomSharpness
 from tfkit.src.layers.image.histograms import Equalization
 from tfkit.src.layers.image.tones import AutoContrast, RandomPosterization, Solarization
+from tfkit.src.weights import random
 
 
 class _Choosing(RandomImageLayer):

@@ -6,9 +6,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer, batch_size, shape_of
+from tfkit.src.weights import random
 
 
 def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:

@@ -6,7 +6,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import random
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import (
     BoxedOptions,
@@ -19,6 +18,7 @@ from tfkit.src.layers.image.base import (
     per_image,
     with_values_from_0_to_1,
 )
+from tfkit.src.weights import random
 
 
 class RandomInvert(RandomImageLayer):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.registry import serialization
 from tfkit.src.core.layer import Layer
-from tfkit.src.registry import serialization
 
 _PLAIN = (str, bytes, bool, int, float, np.generic)
 _LISTS = (*_PLAIN, list, tuple)

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits

@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import serialization
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
@@ -17,7 +18,6 @@ from tfkit.src.layers.preprocessing.standardizing import SPLIT, STANDARDIZE, spl
 from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 from tfkit.src.layers.preprocessing.text_batches import PIECE, counted
 from tfkit.src.layers.preprocessing.token_counts import Counts
-from tfkit.src.registry import serialization
 from tfkit.src.symbolic.tensors import KerasTensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.base import Preprocessing

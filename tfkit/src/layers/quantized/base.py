@@ -7,20 +7,20 @@ from typing import Any, ClassVar
 
 import tensorflow as tf
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry import dtype_policies, quantized_policies
+from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.dtype_policies import DTypePolicy
+from tfkit.src.base.registry.quantized_policies import Int4DTypePolicy
 from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.lora import Adaptable, adapted
 from tfkit.src.layers.quantized import float8
 from tfkit.src.layers.quantized.tables import Int4, Int8, Table
-from tfkit.src.quantizers import lookup
-from tfkit.src.quantizers.configs import Int4QuantizationConfig, QuantizationConfig
-from tfkit.src.quantizers.of_layers import resolved
-from tfkit.src.registry import dtype_policies, quantized_policies
-from tfkit.src.registry import tables as registry
-from tfkit.src.registry.dtype_policies import DTypePolicy
-from tfkit.src.registry.quantized_policies import Int4DTypePolicy
+from tfkit.src.weights.quantizers import lookup
+from tfkit.src.weights.quantizers.configs import Int4QuantizationConfig, QuantizationConfig
+from tfkit.src.weights.quantizers.of_layers import resolved
 
 
 class Quantizable(Adaptable):

@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
-from tfkit.src.quantizers.float8 import (
+from tfkit.src.weights.quantizers.float8 import (
     LARGEST,
     compute_float8_amax_history,
     compute_float8_scale,

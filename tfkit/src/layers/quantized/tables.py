@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
-from tfkit.src.quantizers.abs_max import abs_max_quantize_grouped_with_zero_point
-from tfkit.src.quantizers.base import AbsMaxQuantizer
-from tfkit.src.quantizers.int4 import pack_int4, unpack_int4
+from tfkit.src.weights.quantizers.abs_max import abs_max_quantize_grouped_with_zero_point
+from tfkit.src.weights.quantizers.base import AbsMaxQuantizer
+from tfkit.src.weights.quantizers.int4 import pack_int4, unpack_int4
 
 
 @dataclasses.dataclass(frozen=True)

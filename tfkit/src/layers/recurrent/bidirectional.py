@@ -7,9 +7,9 @@ from typing import Any, Protocol, Self
 
 import tensorflow as tf
 
+from tfkit.src.base.registry import serialization
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
-from tfkit.src.registry import serialization
 
 MERGES: dict[Any, Callable[[Any, Any], Any]] = {
     "concat": lambda forward, backward: tf.concat([forward, backward], axis=-1),

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src import random
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check
@@ -15,8 +15,8 @@ from tfkit.src.layers.convolution import check_padding, known_channels, sizes
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
 from tfkit.src.layers.recurrent.lstm import LSTMCell
 from tfkit.src.ops.convolution import convolve
-from tfkit.src.registry import constructors
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.weights import random
 
 
 class ConvLSTMCell(LSTMCell):

@@ -7,20 +7,21 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src import activations, constraints, random, regularizers
 from tfkit.src.base.names import to_snake_case
+from tfkit.src.base.registry import constructors
 from tfkit.src.core.context import CallFrame
-from tfkit.src.initializers import lookup as initializers
+from tfkit.src.engine import litert
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
-from tfkit.src.registry import constructors
-from tfkit.src.runtime import litert
+from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.weights import constraints, random, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
 
 
 def of_cell(name: str) -> Any:

@@ -6,11 +6,11 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src import activations
 from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
 from tfkit.src.layers.recurrent.options import CellOptions, RecurrentOptions, layer_arguments
 from tfkit.src.layers.recurrent.slopes import slope
+from tfkit.src.ops import activation_lookup as activations
 
 
 @shows(arguments_of(GatedCell), behind={"reset_after": "recurrent_dropout"})

@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src.runtime import litert, xla
-from tfkit.src.runtime.derivatives import derivative
+from tfkit.src.engine import litert, xla
+from tfkit.src.engine.derivatives import derivative
 
 # Kernels of at least this many elements are multiplied in two halves of their columns, which run side
 # by side: batches of 32 rows and more take a third less time. Of smaller kernels, and for a single row, the

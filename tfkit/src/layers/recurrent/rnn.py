@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import budget, recomputation
 from tfkit.src.base.watching import current_watch
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine import litert, replicas
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.recurrent.cell import (
     bound_step,
@@ -20,9 +21,8 @@ from tfkit.src.layers.recurrent.cell import (
 )
 from tfkit.src.layers.recurrent.loops import run_cell, time_first
 from tfkit.src.layers.recurrent.stacked import StackedRNNCells
-from tfkit.src.runtime import litert, replicas
 from tfkit.src.symbolic.tensors import is_described
-from tfkit.src.variables.variables import make_variable
+from tfkit.src.weights.variables.variables import make_variable
 
 _MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src import activations
+from tfkit.src.ops import activation_lookup as activations
 
 _SLOPES: dict[Callable[..., Any], Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
     activations.linear: lambda outputs, upstream: upstream,

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from tfkit.src.errors import other_keras
+from tfkit.src.base.errors import other_keras
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.schedules.lookup import deserialize
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.errors import never_called
 from tfkit.src.base.watching import Watched
-from tfkit.src.errors import never_called
 
 
 class LearningRateSchedule(Watched):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
-from tfkit.src.registry.serialization import deserialize_keras_object, serialize_keras_object
 
 
 def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:

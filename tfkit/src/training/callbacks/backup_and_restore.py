@@ -6,10 +6,10 @@ import contextlib
 import os
 from pathlib import Path
 
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.saving.atomic import is_discarding, keep_as
-from tfkit.src.saving.errors import LoadError
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.files.saving.atomic import is_discarding, keep_as
+from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.training import checkpoint
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency

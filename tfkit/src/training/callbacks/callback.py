@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfkit.src.errors import never_called
-from tfkit.src.registry import constructors
+from tfkit.src.base.errors import never_called
+from tfkit.src.base.registry import constructors
 
 if TYPE_CHECKING:
-    from tfkit.src.models.model import Model
+    from tfkit.src.training.models.model import Model
 
 Logs = dict[str, Any]
 

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import tree
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.history import History

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.saving.atomic import is_discarding
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.files.saving.atomic import is_discarding
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.progress import print_message

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
 if TYPE_CHECKING:
-    from tfkit.src.models.model import Model
+    from tfkit.src.training.models.model import Model
 
 
 class History(Callback):

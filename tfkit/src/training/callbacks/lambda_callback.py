@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Callback
 
 _HOOKS = {name for name in vars(Callback) if name.startswith("on_")}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback

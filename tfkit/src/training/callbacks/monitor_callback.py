@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.ops import arithmetic as ops
 from tfkit.src.training.callbacks.callback import Callback
 

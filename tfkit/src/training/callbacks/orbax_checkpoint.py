@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.integers import positive_integer
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.saving import contents, model_file, orbax, weights
+from tfkit.src.files.saving import contents, model_file, orbax, weights
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency

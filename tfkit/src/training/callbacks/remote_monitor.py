@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.quoting import shown
-from tfkit.src.errors.frames import warn
-from tfkit.src.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Callback
 
 _TIMEOUT = 10.0  # seconds

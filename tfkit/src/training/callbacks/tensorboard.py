@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.settings import image_data_format
-from tfkit.src.errors.tracebacks import shortened
-from tfkit.src.saving.atomic import atomic_write, is_discarding
+from tfkit.src.files.saving.atomic import atomic_write, is_discarding
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.learning_rate import learning_rates
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
@@ -24,7 +24,7 @@ from tfkit.src.training.callbacks.summaries import (
 )
 
 if TYPE_CHECKING:
-    from tfkit.src.models.model import Model
+    from tfkit.src.training.models.model import Model
 
 
 class TensorBoard(SparseCallback):

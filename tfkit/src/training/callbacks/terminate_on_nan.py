@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfkit.src.errors.tracebacks import shortened
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
 from tfkit.src.training.progress import print_message

@@ -1,0 +1,257 @@
+"""Adds the layer and the step to errors of TensorFlow's kernels.
+
+TensorFlow names a node of a compiled program, which means nothing to a user. On the way from the program up
+to `fit`, each of them adds its information to the error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.errors.frames import is_dependency, is_library, is_tfkit
+
+# `{{function_node f}}{{node n}}`; a node of the program itself has no function.
+_NODE = re.compile(r"(?:\{\{function_node ([^}]*)\}\})?\{\{node ([^}]*)\}\}")
+_FUNCTION = re.compile(r"\{\{function_node ([^}]*)\}\} ?")
+_PLACES = re.compile(r"\s*(?:\[\[\{\{.*?\}\}\]\]|\n\t \[\[[^\s\]]*\]\]|\[Op:[^\]]*\])")
+# TensorFlow's prefix of a message: the node, and the lines of Python that made it.
+_TRACED = re.compile(
+    r"^Graph execution error:\s*(?:Detected at node (\S+) defined at .*:\n"
+    r"(?:\s*\n|  File .*\n|    .*\n|<stack traces unavailable>\n)*)+"
+)
+# What each process adds through which the error of another one has come.
+_REMOTE = re.compile(r"\s*Additional GRPC error information from remote target .*", re.DOTALL)
+# The first of several errors of a program that runs on several devices.
+_FIRST = re.compile(
+    r"^\d+ root error\(s\) found\.\s+\(0\) [A-Z_]+:\s*(.*?)(?:\s+\(1\) .*)?$", re.DOTALL
+)
+# TensorFlow's addition to the message of an operation outside of any program.
+_EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
+# TensorFlow's description of a node that it cannot add to a graph.
+_TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
+# The prefix of an error in a function that a dataset runs.
+_STAGE = re.compile(
+    r"^Error in user-defined function passed to \S+ transformation with iterator: \S+: "
+)
+# The part of XLA that refuses a size that is computed, in an operation that takes no such sizes.
+_PADDER = "dynamic_padder.cc"
+_COMPILER = (
+    "tf2xla",
+    "_XlaMustCompile",
+    "XLA compilation",
+    "Not implemented for XLA",
+    _PADDER,
+)
+# The prefix of an error that was raised while a program was traced for XLA.
+BY_XLA = "XLA compilation: "
+_LABEL = re.compile(r"Received a label value of (-?\d+) .*Label values: ((?:-?\d+ ?)+)", re.DOTALL)
+
+
+def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = None) -> Any:
+    """Returns the error with the operation that raised it, of the same class.
+
+    Args:
+        error: TensorFlow's error.
+        name_of: the type and the name of the operation of a node, then the names of the calls
+            that it is in, given by the names of its function and of the node; `None` for others. Without
+            it, nodes have the names of operations.
+    """
+    if hasattr(error, "_tfkit"):
+        return error
+    message = _REMOTE.sub("", str(error.message))
+    place: dict[str, Any] = {"is_of_compiler": is_of_compiler(error)}
+    if traced := _TRACED.search(message):
+        place["name"] = traced[1]
+        message = message[traced.end() :]
+    elif name_of is None and (made := _NODE.search(message)):
+        place["name"] = made[2]
+    elif name_of is not None:
+        program = _FUNCTION.match(message)
+        for function, node in _NODE.findall(message):
+            if found := name_of(function or (program[1] if program else ""), node):
+                place |= {"type": found[0], "name": found[1], "callers": found[2:]}
+                break
+        else:
+            place["nodes"] = tuple(_NODE.findall(message))
+    text = _FUNCTION.sub("", _PLACES.sub("", _FIRST.sub(r"\1", message))).strip()
+    if place["is_of_compiler"]:  # The rest is about TensorFlow's files.
+        text = text.partition("\n")[0].partition(" for '{{node")[0]
+        if _PADDER in text:
+            text = "The size of a slice depends on values that are computed."
+    return _made(type(error), text + _position_of_label(text), place)
+
+
+def named_in(error: tf.errors.OpError, function: str, type_of: Callable[[str], str | None]) -> Any:
+    """Returns the error with the operation that raised it, if a dataset has run it in a function of ours.
+
+    Args:
+        error: TensorFlow's error.
+        function: the name of the function.
+        type_of: the type of the operation of a name.
+    """
+    text, place = named(error)._tfkit
+    nodes = place.get("nodes", ())
+    if all(name != function for name, _ in nodes):
+        return error
+    names = [node for name, node in nodes if name]
+    place = place | {"name": names[0], "callers": tuple(names[1:])}
+    if kind := type_of(names[0]):
+        place["type"] = kind
+    return _made(type(error), _STAGE.sub("", text), place).with_traceback(error.__traceback__)
+
+
+def is_of_compiler(error: tf.errors.OpError) -> bool:
+    """Whether XLA cannot compile a program, in which case no part of it has run."""
+    if hasattr(error, "_tfkit"):
+        return error._tfkit[1]["is_of_compiler"]
+    return isinstance(error, tf.errors.UnimplementedError) or any(
+        mark in str(error.message) for mark in _COMPILER
+    )
+
+
+def in_layer(
+    error: tf.errors.OpError, path_of: Callable[[list[str]], str | None], graph: Any = None
+) -> Any:
+    """Returns the error with the path of its layer and the lines that made its operation, of the same class.
+
+    Args:
+        error: TensorFlow's error.
+        path_of: the path that belongs to the names of an operation and of the calls that it is in.
+        graph: the graph of the function that was traced.
+    """
+    names = operations_of(error)
+    lines = graph and _lines_that_made(names, named(error)._tfkit[1].get("type"), graph)
+    return located(error, layer=path_of(names), lines=lines)
+
+
+def tidy(error: BaseException) -> None:
+    """Removes names of functions and nodes from a message of TensorFlow."""
+    if isinstance(error, tf.errors.OpError) and not hasattr(error, "_tfkit"):
+        message = str(error.message)
+        made = _EAGER.search(message)
+        if made is not None or _FUNCTION.match(message):
+            text = _FUNCTION.sub("", _PLACES.sub("", _EAGER.sub("", message))).strip()
+            by = f"\nRaised by the operation {made[1]}." if made else ""
+            error._message = text + _position_of_label(text) + by
+    elif type(error) in (ValueError, TypeError) and error.args and isinstance(error.args[0], str):
+        error.args = (
+            _TRACED_NODE.sub(r" in the operation \2 ('\1')", error.args[0]),
+            *error.args[1:],
+        )
+
+
+def located(error: tf.errors.OpError, **known: Any) -> Any:
+    """Returns the error with further information about its place, of the same class.
+
+    Args:
+        error: the result of `named`.
+        **known: `layer` is a path; `method`, `epoch` and `step` give the place in a training or an
+            evaluation;
+            `ahead` is the number of steps before it which have not run either;
+            `lines` are those of the user's that made the operation.
+    """
+    text, place = named(error)._tfkit
+    if place.get("is_of_compiler"):
+        known = {name: known[name] for name in known if name in ("layer", "lines")}
+    known = {name: value for name, value in known.items() if value is not None}
+    made = _made(type(error), text, place | known)
+    if hasattr(error, "is_of_shapes"):
+        made.is_of_shapes = error.is_of_shapes
+    return made.with_traceback(error.__traceback__)
+
+
+def operations_of(error: tf.errors.OpError) -> list[str]:
+    """Returns the names of the operation that raised an error and of the calls around it, as in traces."""
+    place = named(error)._tfkit[1]
+    return [place["name"], *place.get("callers", ())] if "name" in place else []
+
+
+def as_value_error(error: tf.errors.OpError) -> ValueError:
+    """Returns an error of shapes from compilation in the form in which TensorFlow raises it in a trace."""
+    text, place = named(error)._tfkit
+    made = ValueError(_message(text.removeprefix(BY_XLA), place))
+    made._tfkit_lines = place.get("lines", ())  # type: ignore[attr-defined]
+    return made
+
+
+def step_of(error: tf.errors.OpError) -> int | None:
+    """Returns the step that `located` was given; `None` without one."""
+    return named(error)._tfkit[1].get("step")
+
+
+def _made(kind: type, text: str, place: dict[str, Any]) -> Any:
+    made = kind(None, None, _message(text, place))
+    made._tfkit = text, place
+    made._tfkit_lines = place.get("lines", ())
+    return made
+
+
+def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tuple[str, int, str]]:
+    """Returns file, number and function of the user's lines that made an operation, the innermost last.
+
+    Args:
+        names: of the operation, then those of the calls that it is in.
+        kind: the type of the operation.
+        graph: the graph in which, or in a function of which, they are.
+    """
+    for name in names:
+        for each in _graphs(graph):
+            with contextlib.suppress(KeyError, ValueError):
+                operation = each.get_operation_by_name(name)
+                if kind in (None, operation.type) or name != names[0]:
+                    lines = _users_lines(operation)
+                    if lines:
+                        return lines
+    return []
+
+
+def _graphs(graph: Any) -> Iterator[Any]:
+    """Yields a graph, and those of the functions in it."""
+    yield graph
+    for function in graph._functions.values():
+        inner = getattr(function, "_cached_graph", None)
+        if inner is not None:
+            yield from _graphs(inner)
+
+
+def _users_lines(operation: Any) -> list[tuple[str, int, str]]:
+    """Returns the user's lines below the innermost call of tfkit that led to an operation."""
+    lines = [(frame.filename, frame.lineno, frame.name) for frame in operation.traceback]
+    entry = next((index for index, line in enumerate(lines) if is_tfkit(line[0])), len(lines))
+    return [
+        line
+        for line in lines[entry:]
+        if not is_library(line[0]) and not is_dependency(line[0]) and os.path.exists(line[0])
+    ]
+
+
+def _message(text: str, place: dict[str, Any]) -> str:
+    parts = []
+    if "name" in place:
+        kind = f"the operation {place['type']}" if "type" in place else "an operation"
+        layer = f" of layer '{place['layer']}'" if "layer" in place else ""
+        parts.append(f"by {kind}{layer} ('{place['name']}')")
+    if "method" in place and "step" in place:
+        epoch = f"epoch {place['epoch']}, " if "epoch" in place else ""
+        parts.append(f"in {epoch}step {place['step']} of `{place['method']}()`")
+    if not parts:
+        return text
+    # Workers that do not wait for each other know no step.
+    is_known = place.get("method") == "fit" and "step" in place
+    before = f"step {place['step'] - place['ahead']}" if place.get("ahead") else "that step"
+    weights = f"The weights are those before {before}." if is_known else ""
+    return f"{text}\nRaised {', '.join(parts)}. {weights}".rstrip()
+
+
+def _position_of_label(text: str) -> str:
+    """Returns the position of the label that the sparse crossentropy refuses."""
+    found = _LABEL.search(text)
+    if found is None or found[1] not in (labels := found[2].split()):
+        return ""
+    return f"\nIt is label {labels.index(found[1])} of the batch, counted from 0."

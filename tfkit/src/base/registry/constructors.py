@@ -1,0 +1,137 @@
+"""Records the arguments of constructors, for configurations."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from tfkit.src.base.brief import brief
+from tfkit.src.base.errors.tracebacks import shorten
+from tfkit.src.base.names import did_you_mean
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class ConstructorSignature:
+    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
+
+    In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
+    """
+
+    def __get__(self, instance: Any, cls: type) -> inspect.Signature:
+        if instance is not None:
+            raise AttributeError("__signature__")
+        parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+        return inspect.Signature(list(parameters)[1:])
+
+
+class NoConfigurationError(TypeError, NotImplementedError):
+    """The arguments of a constructor cannot become data: its class has to define `get_config()` itself."""
+
+
+class ConstructorArguments:
+    """The arguments that an object was made with.
+
+    Args:
+        cls: the class of the object.
+        args: positional arguments of its constructor.
+        kwargs: keyword arguments.
+    """
+
+    __slots__ = ("args", "cls", "kwargs")
+
+    def __init__(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        self.cls = cls
+        self.args = args
+        self.kwargs = kwargs
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns arguments by name, including defaults.
+
+        Raises:
+            NoConfigurationError: for a constructor with `*args`, whose arguments have no names.
+        """
+        signature = inspect.signature(self.cls)
+        bound = signature.bind(*self.args, **self.kwargs)
+        bound.apply_defaults()
+        arguments: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            kind = signature.parameters[name].kind
+            if kind is inspect.Parameter.VAR_KEYWORD:
+                arguments.update(value)
+            elif kind is inspect.Parameter.VAR_POSITIONAL:
+                if value:
+                    raise NoConfigurationError(
+                        f"Cannot make the configuration of {self.cls.__name__}: its constructor takes "
+                        f"`*{name}`, which have no names. Define `get_config()` and `from_config()`."
+                    )
+            else:
+                arguments[name] = value
+        return arguments
+
+    def accepts(self, name: str) -> bool:
+        """Whether the constructor accepts an argument of this name."""
+        parameters = inspect.signature(self.cls).parameters
+        return name in parameters or any(
+            parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+        )
+
+
+def named_after_class(init: Function) -> Function:
+    """Returns a constructor that classes inherit, whose errors about arguments name the class called.
+
+    Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`. The
+    tracebacks of all errors show the user's lines alone.
+    """
+
+    @functools.wraps(init)
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except BaseException as error:
+            base, message = f"{init.__qualname__}()", str(error)
+            if isinstance(error, TypeError) and message.startswith(base):
+                # A subclass with a constructor of its own has called it by `super()`.
+                called = next(cls for cls in type(self).__mro__ if cls.__init__ is constructor)  # type: ignore[misc]
+                error.args = (f"{called.__qualname__}.__init__(){message.removeprefix(base)}",)
+            shorten(error)
+            raise
+
+    return constructor  # type: ignore[return-value]
+
+
+def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
+    """Returns the error for unknown arguments of a constructor."""
+    known = {
+        name
+        for each in cls.__mro__
+        if "__init__" in vars(each) and each is not object
+        for name in inspect.signature(vars(each)["__init__"]).parameters
+    }
+    unknown = next(iter(given))
+    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
+    return ValueError(
+        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
+    )
+
+
+def made_from(cls: type, arguments: dict[str, Any]) -> Any:
+    """Returns a new object; errors of its constructor get a note about the origin of the arguments.
+
+    A layer that is frozen says so in its configuration, even if its constructor has no such argument.
+    """
+    is_frozen = arguments.get("trainable") is False
+    if is_frozen and not ConstructorArguments(cls, (), {}).accepts("trainable"):
+        made = made_from(cls, {n: value for n, value in arguments.items() if n != "trainable"})
+        made.trainable = False
+        return made
+    try:
+        return cls(**arguments)
+    except (TypeError, ValueError) as error:
+        error.add_note(
+            f"Raised while `{cls.__name__}.from_config()` made a {cls.__name__} with the arguments "
+            f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
+        )
+        raise

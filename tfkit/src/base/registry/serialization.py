@@ -1,0 +1,560 @@
+"""Converts objects to configurations and back.
+
+A configuration is data: `registry` defines which classes and functions it may name.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import inspect
+from collections.abc import Iterable, Iterator
+from contextvars import ContextVar
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.protocols import Tracked
+from tfkit.src.base.quoting import quoted
+from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.dtypes import NUMBER_DTYPES
+from tfkit.src.base.registry.tables import (
+    custom_object_scope,
+    get_registered_name,
+    get_registered_object,
+    is_builtin,
+)
+
+_compiles: ContextVar[bool] = ContextVar("whether models are compiled", default=True)
+_written: ContextVar[dict[int, Any] | None] = ContextVar("objects written", default=None)
+_read: ContextVar[dict[int, Any] | None] = ContextVar("objects read", default=None)
+
+
+@contextlib.contextmanager
+def writes_shared_objects() -> Iterator[None]:
+    """Context manager in which configurations of the same object share a `shared_object_id`."""
+    token = _written.set({})
+    try:
+        yield
+    finally:
+        _written.reset(token)
+
+
+def numbered_shared_objects(config: Any) -> Any:
+    """Returns a configuration in which only what occurs twice has a `shared_object_id`: 1, 2, ...
+
+    Dtype policies have none: there is one for all layers, and nothing depends on that.
+    """
+    counts: collections.Counter[int] = collections.Counter()
+
+    def count(item: Any) -> None:
+        if isinstance(item, dict):
+            counts.update(_shared_ids(item))
+        if isinstance(item, (dict, list, tuple)):
+            for each in item.values() if isinstance(item, dict) else item:
+                count(each)
+
+    count(config)
+    shared = [shared_id for shared_id, times in counts.items() if times > 1]
+    numbers = {shared_id: number for number, shared_id in enumerate(shared, 1)}
+
+    def numbered(item: Any) -> Any:
+        if isinstance(item, (list, tuple)):
+            return type(item)(map(numbered, item))
+        if not isinstance(item, dict):
+            return item
+        described = "class_name" in item
+        kept = [key for key in item if not (described and key == "shared_object_id")]
+        result = {key: numbered(item[key]) for key in kept}
+        number = [numbers[each] for each in _shared_ids(item) if each in numbers]
+        return {**result, "shared_object_id": number[0]} if number else result
+
+    return numbered(config)
+
+
+def _shared_ids(config: dict[str, Any]) -> list[int]:
+    """Returns the `shared_object_id` of a configuration, in a list that is empty if it needs none."""
+    found = config.get("shared_object_id")
+    if config.get("class_name") in (None, "DTypePolicy") or not isinstance(found, int):
+        return []
+    return [found]
+
+
+@contextlib.contextmanager
+def reads_shared_objects() -> Iterator[None]:
+    """Context manager in which configurations with the same `shared_object_id` give one object."""
+    token = _read.set({})
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
+@contextlib.contextmanager
+def without_compile() -> Iterator[None]:
+    """Context manager in which configurations omit settings of `compile`, and models are not compiled."""
+    token = _compiles.set(False)
+    try:
+        yield
+    finally:
+        _compiles.reset(token)
+
+
+class References:
+    """Classes, functions and other objects that configurations refer to by a number.
+
+    A file is read without them, so such a number in a file names nothing.
+
+    Args:
+        objects: the objects, by their numbers.
+    """
+
+    def __init__(self, objects: Iterable[Any] = ()) -> None:
+        self.objects = list(objects)
+        self._names = {id(item): f"{_REFERENCE}{i}" for i, item in enumerate(self.objects)}
+
+    def name_of(self, item: Any) -> str:
+        """Returns the name by which a configuration refers to `item`."""
+        if id(item) not in self._names:
+            self._names[id(item)] = f"{_REFERENCE}{len(self.objects)}"
+            self.objects.append(item)
+        return self._names[id(item)]
+
+    @contextlib.contextmanager
+    def written(self) -> Iterator[None]:
+        """Context manager in which configurations refer to objects that they cannot describe."""
+        token = _references.set(self)
+        try:
+            with writes_shared_objects():
+                yield
+        finally:
+            _references.reset(token)
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[None]:
+        """Context manager in which configurations may refer to these objects."""
+        named = {self.name_of(item): item for item in self.objects}
+        with custom_object_scope(named), reads_shared_objects():
+            yield
+
+
+_REFERENCE = "reference>"
+_references: ContextVar[References | None] = ContextVar("objects referred to", default=None)
+
+
+# --- Identifiers ------------------------------------------------------------------------------------
+
+
+def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = None) -> Any:
+    """Returns the object for an identifier, for every public `get()`.
+
+    Args:
+        identifier: `None`, a name, a configuration, a class (which is called without arguments), or
+            the object itself.
+        kind: the public module whose names apply, such as `"initializers"`.
+        custom_objects: further names.
+
+    Raises:
+        ValueError: for a name that is not known and for anything that is not callable.
+    """
+    if identifier is None:
+        return None
+    found = identifier
+    if isinstance(identifier, dict):
+        found = deserialize_keras_object(identifier, custom_objects, kind=kind)
+    elif isinstance(identifier, str):
+        table = registry.builtins_of(kind)
+        found = get_registered_object(identifier, custom_objects, table)
+        if found is None:
+            raise ValueError(
+                f"Unknown name in tfkit.{kind}: {quoted(identifier)}.{did_you_mean(identifier, table)} "
+                "Pass the object itself, or register your own with "
+                "`@tfkit.saving.register_keras_serializable()`."
+            )
+    if inspect.isclass(found):
+        if kind == "activations" and isinstance(identifier, str):
+            raise ValueError(
+                f"The name of an activation must name a function. {quoted(identifier)} is the "
+                f"name of the class {found.__name__}. Pass an instance of it."
+            )
+        found = found()
+    if not callable(found) and not hasattr(found, "get_config"):
+        raise ValueError(
+            f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
+            f"or an object. Received: {quoted(identifier)}"
+        )
+    kinds = {registry.kind_of(base) for base in type(found).__mro__}
+    if others := (kinds & _EXCHANGED) - {kind}:
+        raise ValueError(
+            f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
+            f"tfkit.{others.pop()}. Pass it as the argument of that name."
+        )
+    return found
+
+
+# Kinds of objects that can all be called, and are of no use in place of each other.
+_EXCHANGED = frozenset(
+    ("initializers", "regularizers", "constraints", "losses", "metrics", "optimizers")
+    + ("optimizers.schedules", "quantizers", "dtype_policies", "random")
+)
+
+
+class UnusableConfigError(TypeError, ValueError):
+    """A configuration does not have the form of its class. A `TypeError` in Keras."""
+
+
+# --- Objects and configurations -----------------------------------------------------------------------
+
+
+@shortened
+def serialize_keras_object(obj: Any) -> Any:
+    """Returns a configuration of an object: only numbers, strings, lists, tuples and dicts.
+
+    An object becomes `{"module", "class_name", "config", "registered_name"}`, its `config` from
+    `get_config()`; a compiled model has a `compile_config`, too. A function becomes its name.
+
+    Args:
+        obj: a layer, an optimizer or another object with `get_config()`, a function, an array, a
+            number, a string, or a nest of them with string keys.
+
+    Returns:
+        The input from which `deserialize_keras_object` makes the object again.
+
+    Raises:
+        TypeError: for an object without `get_config()`, and for a lambda.
+
+    Example:
+        >>> config = serialize_keras_object(tfkit.regularizers.L2(0.5))
+        >>> config["class_name"], config["config"]
+        ('L2', {'l2': 0.5})
+    """
+    if obj is None or isinstance(obj, (bool, int, float, str)):
+        return obj
+    if isinstance(obj, (list, tuple)):
+        items = [serialize_keras_object(item) for item in obj]
+        return tuple(items) if isinstance(obj, tuple) else items
+    if isinstance(obj, dict):
+        return {key: serialize_keras_object(value) for key, value in obj.items()}
+    if isinstance(obj, np.generic):
+        return obj.item()
+    if isinstance(obj, tf.TensorShape):
+        return None if obj.rank is None else tuple(obj)
+    if isinstance(obj, (tf.DType, np.dtype)):
+        return obj.name
+    if isinstance(obj, (np.ndarray, tf.Tensor, tf.Variable)):
+        value = np.asarray(obj)
+        kind = "__numpy__" if isinstance(obj, np.ndarray) else "__tensor__"
+        return {
+            "class_name": kind,
+            "config": {"value": value.tolist(), "dtype": value.dtype.name},
+        }
+    if isinstance(obj, bytes):
+        return _serialize_bytes(obj)
+    if isinstance(obj, tf.TypeSpec):
+        return _serialize_spec(obj)
+    if isinstance(obj, slice):
+        parts = [serialize_keras_object(part) for part in (obj.start, obj.stop, obj.step)]
+        return {"class_name": "__slice__", "config": parts}
+    if obj is Ellipsis:
+        return {"class_name": "__ellipsis__", "config": {}}
+    if inspect.isfunction(obj) or inspect.isbuiltin(obj):
+        return _serialize_function(obj)
+    if hasattr(obj, "get_config") and not inspect.isclass(obj):
+        return _serialize_instance(obj)
+    references = _references.get()
+    if references is not None:
+        return {"class_name": "__reference__", "config": references.name_of(obj)}
+    if callable(obj) and hasattr(obj, "__name__") and not inspect.isclass(obj):
+        return _serialize_function(obj)  # A method, or what `tf.function` has made.
+    raise TypeError(
+        f"Cannot put {quoted(obj)} (of type {type(obj).__name__}) into a configuration. Expected a number, "
+        "a string, an array, a registered function, an object with `get_config()`, or a nest of these."
+    )
+
+
+def made_again(obj: Any) -> Any:
+    """Returns a new object with the class and configuration of `obj`, neither of which must be registered."""
+    references = References()
+    with references.written():
+        config = obj.get_config()
+    with references.read():
+        return type(obj).from_config(config)
+
+
+def _serialize_bytes(value: bytes) -> dict[str, Any]:
+    """Returns bytes as text: UTF-8, as Keras writes them, or Latin-1 if they are not UTF-8."""
+    try:
+        return {"class_name": "__bytes__", "config": {"value": value.decode("utf-8")}}
+    except UnicodeDecodeError:
+        text = value.decode("latin-1")
+        return {"class_name": "__bytes__", "config": {"value": text, "encoding": "latin-1"}}
+
+
+def _deserialize_bytes(config: Any) -> bytes:
+    value = config.get("value") if isinstance(config, dict) else None
+    encoding = config.get("encoding", "utf-8") if isinstance(config, dict) else None
+    if not isinstance(value, str) or encoding not in ("utf-8", "latin-1"):
+        raise UnusableConfigError(
+            "Bytes in a configuration must have a `value`, a text, and the `encoding` 'utf-8' or 'latin-1'. "
+            f"Received: {quoted(config)}"
+        )
+    return value.encode(encoding)
+
+
+# The specs that a configuration may name, with the names of their constructor's arguments.
+_SPECS: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "TensorSpec": (tf.TensorSpec, ("shape", "dtype", "name")),
+    "SparseTensorSpec": (tf.SparseTensorSpec, ("shape", "dtype")),
+    "RaggedTensorSpec": (
+        tf.RaggedTensorSpec,
+        ("shape", "dtype", "ragged_rank", "row_splits_dtype"),
+    ),
+}
+
+
+def _serialize_spec(spec: tf.TypeSpec) -> dict[str, Any]:
+    name = type(spec).__name__
+    if name not in _SPECS:
+        raise TypeError(
+            f"Cannot put {quoted(spec)} into a configuration. Expected one of the specs {sorted(_SPECS)}."
+        )
+    parts = [serialize_keras_object(getattr(spec, argument)) for argument in _SPECS[name][1]]
+    parts[0] = None if parts[0] is None else list(parts[0])
+    return {
+        "class_name": "__typespec__",
+        "spec_name": name,
+        "module": type(spec).__module__,
+        "config": parts,
+        "registered_name": None,
+    }
+
+
+def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
+    name, parts = config.get("spec_name"), config["config"]
+    if name not in _SPECS or not isinstance(parts, (list, tuple)):
+        raise UnusableConfigError(
+            f"A spec in a configuration must have a `spec_name` out of {sorted(_SPECS)}. Expected 'config' "
+            f"to be a list or a tuple of its constructor's arguments. Received: {quoted(config)}"
+        )
+    return _SPECS[name][0](*parts)
+
+
+def _serialize_function(function: Any) -> dict[str, Any]:
+    references = _references.get()
+    if references is not None and not is_builtin(function):
+        return {
+            "module": "python",
+            "class_name": "function",
+            "config": references.name_of(function),
+            "registered_name": "function",
+        }
+    function = registry.own_form(function)
+    if function.__name__ == "<lambda>" and not registry.is_registered(function):
+        raise TypeError(
+            "Cannot put a lambda into a configuration: it has no name. Define a function with "
+            "`def`, and decorate it with `@tfkit.saving.register_keras_serializable()`."
+        )
+    module = "builtins"
+    if not (registry.is_registered(function) or is_builtin(function)):
+        # This distinguishes the name from that of a built-in function.
+        module = "python" if function.__module__ in (None, "builtins") else function.__module__
+    return {
+        "module": module,
+        "class_name": "function",
+        "config": get_registered_name(function),
+        "registered_name": "function",
+    }
+
+
+def serialize_uncompiled(model: Tracked) -> dict[str, Any]:
+    """Returns the configuration of a model without its settings of `compile`; inner models keep theirs."""
+    return _serialize_instance(model, compiled=False)
+
+
+def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
+    cls = registry.own_form(type(obj))
+    kind = registry.kind_of(cls)
+    if kind is not None:
+        module = "keras" if kind == "" else f"keras.{kind}"
+        # Keras writes the name of a class that is not public.
+        registered_name = cls.__name__ if kind.startswith("src.") else None
+    else:
+        module = cls.__module__
+        references = _references.get()
+        registered_name = (
+            get_registered_name(cls) if references is None else references.name_of(cls)
+        )
+    config = {
+        "module": module,
+        "class_name": cls.__name__,
+        "config": serialize_keras_object(obj.get_config()),
+        "registered_name": registered_name,
+    }
+    written = _written.get()
+    if written is not None:
+        written[id(obj)] = obj  # A reference keeps it alive, so that no other object gets the id.
+        config["shared_object_id"] = id(obj)
+    build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
+    if build_config is not None:
+        config["build_config"] = serialize_keras_object(build_config)
+    compile_config = _compile_config(obj) if compiled else None
+    if compile_config is not None:
+        config["compile_config"] = compile_config
+    return config
+
+
+def _compile_config(obj: Any) -> dict[str, Any] | None:
+    """Returns the settings of `compile`; `None` without any, or, with a warning, if they are not data."""
+    if not _compiles.get() or not hasattr(obj, "get_compile_config"):
+        return None
+    try:
+        config: dict[str, Any] | None = obj.get_compile_config()
+    except TypeError as error:
+        warn(
+            f"The configuration of model '{obj.name}' does not say what it was compiled with, for that is no "
+            f"data: {error}"
+        )
+        return None
+    return config
+
+
+@shortened
+def deserialize_keras_object(
+    config: Any,
+    custom_objects: dict[str, Any] | None = None,
+    safe_mode: bool = True,
+    *,
+    kind: str | None = None,
+) -> Any:
+    """Returns the object that a configuration describes: the inverse of `serialize_keras_object`.
+
+    Args:
+        config: a configuration, as data.
+        custom_objects: classes and functions by name that the configuration may name besides
+            tfkit's own and registered ones.
+        safe_mode: only `True` is possible: tfkit never runs code from a configuration.
+            Default: `True`.
+        kind: public module, such as `"losses"`, to which the names of tfkit's own objects are
+            limited; `None` for all.
+
+    Returns:
+        The object.
+
+    Raises:
+        ValueError: for a name that is not registered; no code of the object has run then.
+
+    Example:
+        >>> config = serialize_keras_object(tfkit.regularizers.L2(0.5))
+        >>> deserialize_keras_object(config).l2
+        0.5
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a configuration. Register "
+            "your classes and functions, or pass them as `custom_objects`. Received: safe_mode=False"
+        )
+    if custom_objects:
+        with custom_object_scope(custom_objects):
+            return deserialize_keras_object(config, kind=kind)
+    if kind and isinstance(config, str) and kind != "layers":
+        return resolve(config, kind)
+    if kind and not (isinstance(config, dict) and {"class_name", "config"} <= config.keys()):
+        raise ValueError(
+            f"Expected a configuration of tfkit.{kind}: a dict with 'class_name' and 'config', as "
+            f"`serialize()` returns it. Received: {config!r}"
+        )
+    if isinstance(config, (list, tuple)):
+        items = [deserialize_keras_object(item) for item in config]
+        return tuple(items) if isinstance(config, tuple) else items
+    if not isinstance(config, dict):
+        return config
+    if "class_name" not in config or "config" not in config:
+        return {key: deserialize_keras_object(value) for key, value in config.items()}
+    try:
+        return _deserialize(config, kind)
+    except RecursionError as error:
+        raise ValueError("A configuration is nested too deeply.") from error
+
+
+def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
+    """Returns the object that one configuration, a dict with `class_name` and `config`, describes."""
+    class_name, inner = config["class_name"], config["config"]
+    if class_name in ("__numpy__", "__tensor__"):
+        value = _array(inner)
+        return value if class_name == "__numpy__" else tf.constant(value)
+    if class_name == "__bytes__":
+        return _deserialize_bytes(inner)
+    if class_name == "__typespec__":
+        return _deserialize_spec(config)
+    if class_name == "__lambda__":
+        raise ValueError(LAMBDA_HELP)
+    if class_name == "__slice__":
+        return slice(*(deserialize_keras_object(part) for part in inner))
+    if class_name == "__ellipsis__":
+        return ...
+    if class_name == "__reference__":
+        return registry.find(inner, None, None, config)
+    if class_name == "function":
+        return registry.find(inner, None, kind, config)
+    shared_id = config.get("shared_object_id")
+    # If a kind is expected, sharing could provide an object of another one.
+    known = _read.get() if kind is None else None
+    if known is not None and isinstance(shared_id, int) and shared_id in known:
+        return known[shared_id]
+    cls = registry.find(class_name, config.get("registered_name"), kind, config)
+    if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
+        raise UnusableConfigError(
+            f"Unable to reconstruct an instance of {quoted(class_name)}: a configuration names "
+            f"{quoted(cls)}, which is no class with `from_config()`. Define that method."
+        )
+    if not isinstance(inner, dict):
+        raise UnusableConfigError(
+            f"Expected 'config' to be a dict, for {cls.__name__}. Received: {quoted(inner)} (of type "
+            f"{type(inner).__name__})"
+        )
+    try:
+        instance = cls.from_config(inner)
+    except (AttributeError, IndexError, KeyError) as error:
+        if not is_builtin(cls):
+            raise
+        raise ValueError(
+            f"A configuration of {cls.__name__} cannot be used. {type(error).__name__}: {error}"
+        ) from error
+    if config.get("build_config") and hasattr(instance, "build_from_config"):
+        instance.build_from_config(config["build_config"])
+        instance.built = True
+    compile_config = config.get("compile_config")
+    if compile_config and _compiles.get() and hasattr(instance, "compile_from_config"):
+        try:
+            instance.compile_from_config(compile_config)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Model '{instance.name}' cannot be compiled as its configuration says: {error} To load a "
+                "file without that, pass `compile=False`."
+            ) from error
+    if known is not None and isinstance(shared_id, int):
+        known[shared_id] = instance
+    return instance
+
+
+LAMBDA_HELP = (
+    "A configuration holds a lambda as Python bytecode, which tfkit never runs. Expected the name of a "
+    "registered function: define it with `def`, decorate it with "
+    "`@tfkit.saving.register_keras_serializable()`, and save the model again with it."
+)
+
+
+def _array(config: Any) -> np.ndarray:
+    """Returns the array that the `config` of `__numpy__` or `__tensor__` describes."""
+    dtype = config.get("dtype") if isinstance(config, dict) else None
+    # Numbers only: a dtype such as "U1000000000" would take any amount of memory.
+    if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:
+        raise ValueError(
+            "An array in a configuration must have a `value` and a `dtype` out of "
+            f"{sorted(NUMBER_DTYPES)}. Received: {quoted(config)}"
+        )
+    return np.asarray(config["value"], tf.as_dtype(dtype).as_numpy_dtype)

@@ -1,0 +1,131 @@
+"""ResNet: bottleneck blocks that add what they compute to their input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.ends import begin, finish, head
+from tfkit.src.data.applications.input_shape import channel_axis
+from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.weights import of_both
+from tfkit.src.layers.activation import Activation
+from tfkit.src.layers.batch_normalization import BatchNormalization
+from tfkit.src.layers.convolution import Conv2D
+from tfkit.src.layers.merging import Add
+from tfkit.src.layers.pooling import MaxPooling2D
+from tfkit.src.layers.resizing import ZeroPadding2D
+from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.training.models.model import Model
+
+_RESNET = Family(
+    "resnet",
+    'He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2015',
+    "The models take images that `tfkit.applications.resnet.preprocess_input` returns: channels in the "
+    "order blue, green, red, minus the means of ImageNet's.",
+)
+
+# MD5 of the published files with and without the classifier.
+_HASHES = {
+    "resnet50": ("2cb95161c43110f7111970584f804107", "4d473c1dd8becc155b73f8504c6f6626"),
+    "resnet101": ("f1aeb4b969a6efcfb50fad2f0c20cfc5", "88cf7a10940856eca736dc7b7e228a21"),
+    "resnet152": ("100835be76be38e30d865e96f2aaae62", "ee4c566cf9a93f14d82f913c2dc6dd0c"),
+}
+_FILTERS = (64, 128, 256, 512)
+
+
+def _resnet(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
+    """Returns a network of four stacks with these numbers of blocks."""
+    path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
+    published = of_both(options, path, _HASHES[architecture])
+    image, file = begin(options, published, size=224, min_size=32)
+
+    x = ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(image)
+    x = Conv2D(64, 7, strides=2, name="conv1_conv")(x)
+    x = _activated(x, "conv1_bn", "conv1_relu")
+    x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
+    x = MaxPooling2D(3, strides=2, name="pool1_pool")(x)
+    for stack, (filters, count) in enumerate(zip(_FILTERS, num_blocks, strict=True), start=2):
+        for block in range(1, count + 1):
+            strides = 2 if block == 1 and stack > 2 else 1
+            x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
+    return finish(options, image, head(x, options), name, file)
+
+
+def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str) -> KerasTensor:
+    """Returns `relu(shortcut + residual)`; the first block of a stack projects its shortcut."""
+    shortcut = x
+    if first:
+        shortcut = Conv2D(4 * filters, 1, strides=strides, name=f"{name}_0_conv")(x)
+        shortcut = _normalized(shortcut, f"{name}_0_bn")
+    x = Conv2D(filters, 1, strides=strides, name=f"{name}_1_conv")(x)
+    x = _activated(x, f"{name}_1_bn", f"{name}_1_relu")
+    x = Conv2D(filters, 3, padding="same", name=f"{name}_2_conv")(x)
+    x = _activated(x, f"{name}_2_bn", f"{name}_2_relu")
+    x = Conv2D(4 * filters, 1, name=f"{name}_3_conv")(x)
+    x = _normalized(x, f"{name}_3_bn")
+    x = Add(name=f"{name}_add")([shortcut, x])
+    return Activation("relu", name=f"{name}_out")(x)
+
+
+def _normalized(x: KerasTensor, name: str) -> KerasTensor:
+    return BatchNormalization(axis=channel_axis(), epsilon=1.001e-5, name=name)(x)
+
+
+def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
+    return Activation("relu", name=activation)(_normalized(x, normalization))
+
+
+@application(_RESNET)
+def ResNet50(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet50",
+) -> Model:
+    """Returns ResNet50, of 50 layers, with 25.6 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet(options, name, "resnet50", (3, 4, 6, 3))
+
+
+@application(_RESNET)
+def ResNet101(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet101",
+) -> Model:
+    """Returns ResNet101, of 101 layers, with 44.7 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet(options, name, "resnet101", (3, 4, 23, 3))
+
+
+@application(_RESNET)
+def ResNet152(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet152",
+) -> Model:
+    """Returns ResNet152, of 152 layers, with 60.4 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet(options, name, "resnet152", (3, 8, 36, 3))

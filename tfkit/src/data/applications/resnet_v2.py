@@ -1,0 +1,129 @@
+"""ResNet V2: residual blocks that normalize their input, and add without an activation after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.ends import begin, finish, head
+from tfkit.src.data.applications.input_shape import channel_axis
+from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.weights import of_both
+from tfkit.src.layers.activation import Activation
+from tfkit.src.layers.batch_normalization import BatchNormalization
+from tfkit.src.layers.convolution import Conv2D
+from tfkit.src.layers.merging import Add
+from tfkit.src.layers.pooling import MaxPooling2D
+from tfkit.src.layers.resizing import ZeroPadding2D
+from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.training.models.model import Model
+
+_RESNET_V2 = Family(
+    "resnet_v2",
+    'He, Zhang, Ren and Sun, "Identity Mappings in Deep Residual Networks", 2016',
+    "The models take images that `tfkit.applications.resnet_v2.preprocess_input` returns: pixels from -1 "
+    "to 1.",
+)
+
+# MD5 of the published files with and without the classifier.
+_HASHES = {
+    "resnet50v2": ("3ef43a0b657b3be2300d5770ece849e0", "fac2f116257151a9d068a22e544a4917"),
+    "resnet101v2": ("6343647c601c52e1368623803854d971", "c0ed64b8031c3730f411d2eb4eea35b5"),
+    "resnet152v2": ("a49b44d1979771252814e80f8ec446f9", "ed17cf2e0169df9d443503ef94b23b33"),
+}
+_FILTERS = (64, 128, 256, 512)
+
+
+def _resnet_v2(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
+    """Returns a network of four stacks with these numbers of blocks."""
+    path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
+    published = of_both(options, path, _HASHES[architecture])
+    image, file = begin(options, published, size=224, min_size=32)
+
+    x = ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(image)
+    x = Conv2D(64, 7, strides=2, name="conv1_conv")(x)
+    x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
+    x = MaxPooling2D(3, strides=2, name="pool1_pool")(x)
+    for stack, (filters, count) in enumerate(zip(_FILTERS, num_blocks, strict=True), start=2):
+        for block in range(1, count + 1):
+            strides = 2 if block == count and stack < 5 else 1
+            x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
+    x = _activated(x, "post_bn", "post_relu")
+    return finish(options, image, head(x, options), name, file)
+
+
+def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str) -> KerasTensor:
+    """Returns `shortcut + residual`; the first block of a stack projects its shortcut."""
+    shortcut = x
+    x = _activated(x, f"{name}_preact_bn", f"{name}_preact_relu")
+    if first:
+        shortcut = Conv2D(4 * filters, 1, strides=strides, name=f"{name}_0_conv")(x)
+    elif strides > 1:
+        shortcut = MaxPooling2D(1, strides=strides)(shortcut)
+    x = Conv2D(filters, 1, use_bias=False, name=f"{name}_1_conv")(x)
+    x = _activated(x, f"{name}_1_bn", f"{name}_1_relu")
+    x = ZeroPadding2D(((1, 1), (1, 1)), name=f"{name}_2_pad")(x)
+    x = Conv2D(filters, 3, strides=strides, use_bias=False, name=f"{name}_2_conv")(x)
+    x = _activated(x, f"{name}_2_bn", f"{name}_2_relu")
+    x = Conv2D(4 * filters, 1, name=f"{name}_3_conv")(x)
+    return Add(name=f"{name}_out")([shortcut, x])
+
+
+def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
+    x = BatchNormalization(axis=channel_axis(), epsilon=1.001e-5, name=normalization)(x)
+    return Activation("relu", name=activation)(x)
+
+
+@application(_RESNET_V2)
+def ResNet50V2(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet50v2",
+) -> Model:
+    """Returns ResNet50V2, of 50 layers, with 25.6 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet_v2(options, name, "resnet50v2", (3, 4, 6, 3))
+
+
+@application(_RESNET_V2)
+def ResNet101V2(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet101v2",
+) -> Model:
+    """Returns ResNet101V2, of 101 layers, with 44.7 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet_v2(options, name, "resnet101v2", (3, 4, 23, 3))
+
+
+@application(_RESNET_V2)
+def ResNet152V2(
+    include_top: bool = True,
+    weights: Weights = "imagenet",
+    input_tensor: KerasTensor | None = None,
+    input_shape: Shape = None,
+    pooling: Pooling = None,
+    classes: int = 1000,
+    classifier_activation: Any = "softmax",
+    name: str = "resnet152v2",
+) -> Model:
+    """Returns ResNet152V2, of 152 layers, with 60.4 million parameters."""
+    options = Options(
+        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+    )
+    return _resnet_v2(options, name, "resnet152v2", (3, 8, 36, 3))

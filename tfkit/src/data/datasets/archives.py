@@ -1,0 +1,322 @@
+"""Unpacks archives: writes only files and folders, and nothing outside of the target folder.
+
+Members are copied one by one by this module, not by the extraction of `tarfile` and `zipfile`: a member's
+name decides a path below the folder, or the archive is refused; links become copies of what they lead to.
+"""
+
+from __future__ import annotations
+
+import lzma
+import os
+import posixpath
+import shutil
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tfkit.src.base.limits import NAME
+from tfkit.src.base.quoting import quoted
+from tfkit.src.files.saving.atomic import temporary_folder
+
+_CHUNK = 1 << 20  # bytes copied at a time
+# The size to which a small archive may grow; a larger one by this factor. Deflate reaches a factor of 1,032.
+_SMALL, _FACTOR = 1 << 28, 1100
+_LONGEST_PART = 255  # bytes of the name of a file
+_MEMBER = 4096  # bytes that a member takes on disk beside its content
+_MOST_MEMBERS = 10_000_000
+_MOST_LINKS = 300_000  # They are kept until the end, in 0.5 KB each.
+_LARGEST_HEADER = 1 << 16  # bytes; a name or attributes that do not fit into a member's first block
+FORMATS = ("tar", "zip")
+
+
+@dataclass(frozen=True)
+class _Member:
+    """A file, folder or link of an archive.
+
+    Attributes:
+        name: as in the archive.
+        size: in bytes, from the archive.
+        leads_to: for a link, the name of its target; `None` otherwise.
+        source: what the archive opens it by; `None` for a folder or a link.
+        is_folder: whether it is a folder.
+        mode: permissions.
+    """
+
+    name: str
+    size: int
+    leads_to: str | None
+    source: Any
+    is_folder: bool
+    mode: int
+
+
+def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "auto") -> None:
+    """Unpacks an archive into a folder, which appears when it is complete.
+
+    Args:
+        archive: a tar file (plain, gzip, bzip2 or xz) or a zip file.
+        folder: where the members go. One that exists is replaced.
+        formats: `"tar"`, `"zip"`, a list of these, or `"auto"` for both; `None` or an empty list for none.
+
+    Raises:
+        ValueError: if the file is no such archive, is damaged or encrypted, has a member that would
+            be written outside of the folder or is neither file, folder nor a link inside of it, or grows
+            beyond all measure.
+        OSError: if a file cannot be written.
+    """
+    opener = _opener(archive, formats)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with temporary_folder(folder.parent) as temporary:
+        try:
+            with opener(archive) as opened:
+                _Unpacking(archive, temporary).run(opened)
+        except (
+            tarfile.TarError,
+            zipfile.BadZipFile,
+            EOFError,
+            RuntimeError,
+            NotImplementedError,
+            zlib.error,
+            lzma.LZMAError,
+            struct.error,
+        ) as error:
+            raise ValueError(f"{archive} cannot be unpacked: {quoted(str(error))}") from error
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.replace(temporary, folder)
+
+
+def _opener(archive: Path, formats: str | Sequence[str] | None) -> Any:
+    allowed = (
+        FORMATS if formats == "auto" else (formats,) if isinstance(formats, str) else formats or ()
+    )
+    if unknown := [each for each in allowed if each not in FORMATS]:
+        raise ValueError(
+            '`archive_format` must be "auto", "tar", "zip", a list of these, or None. '
+            f"Received: {unknown[0]!r}"
+        )
+    if "tar" in allowed and _is_tar(archive):
+        return _Tar
+    if "zip" in allowed and zipfile.is_zipfile(archive):
+        return _Zip
+    raise ValueError(f"{archive} is no archive of the formats {list(allowed)}. It was not changed.")
+
+
+def _is_tar(archive: Path) -> bool:
+    try:
+        _Tar(archive).__exit__()
+    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError):
+        return False
+    return True
+
+
+class _Header(tarfile.TarInfo):
+    """The first block of a member, refused where `tarfile` would never end or take all memory."""
+
+    @classmethod
+    def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if not buf.strip(b"\0"):
+                raise  # The end.
+            # `tarfile` would take it for the end.
+            raise tarfile.ReadError(f"the header of a member is damaged: {error}") from error
+        _check_size(header)
+        if header.type == tarfile.GNUTYPE_SPARSE:
+            raise ValueError(f"{quoted(header.name)} has holes; such members are not unpacked")
+        # Long names and attributes are read whole, and by quadratic patterns.
+        if header.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and (
+            header.size > _LARGEST_HEADER
+        ):
+            raise ValueError(f"{quoted(header.name)} has a header of {header.size:,} bytes")
+        return header
+
+
+def _check_size(member: tarfile.TarInfo) -> None:
+    if member.size < 0:  # It would lead back to an earlier member, without end.
+        raise ValueError(f"{quoted(member.name)} says that it has {member.size:,} bytes")
+
+
+class _Tar:
+    """The members of a tar file, and their contents."""
+
+    def __init__(self, path: Path) -> None:
+        # `__exit__` closes it. `members` and `fileobj` are documented in Python's source only.
+        self._file: Any = tarfile.open(path, tarinfo=_Header)  # noqa: SIM115
+
+    def __enter__(self) -> _Tar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def members(self) -> Iterator[_Member]:
+        while (each := self._file.next()) is not None:
+            self._file.members.clear()  # Millions of them take gigabytes.
+            _check_size(each)  # Attributes may have changed it.
+            if each.issparse():
+                raise ValueError(f"{quoted(each.name)} has holes; such members are not unpacked")
+            leads_to = each.linkname if each.islnk() else None
+            if each.issym():
+                leads_to = posixpath.join(posixpath.dirname(each.name), each.linkname)
+            elif not (each.isreg() or each.isdir() or each.islnk()):
+                raise ValueError(f"{quoted(each.name)} is a device, a pipe or the like")
+            source = each if each.isreg() else None
+            yield _Member(
+                each.name, each.size if source else 0, leads_to, source, each.isdir(), each.mode
+            )
+
+    def open(self, member: _Member) -> Any:
+        return self._file.extractfile(member.source)
+
+    def rest(self) -> Iterator[bytes]:
+        """Reads the data after the members: at the end of a compressed file its checksum is compared."""
+        return _chunks(self._file.fileobj)
+
+
+class _Zip:
+    """The members of a zip file, and their contents."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = zipfile.ZipFile(path)
+
+    def __enter__(self) -> _Zip:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def members(self) -> Iterator[_Member]:
+        for each in self._file.infolist():
+            mode = each.external_attr >> 16
+            if stat.S_ISLNK(mode):
+                target = self._file.open(each).read(4096).decode("utf-8", "replace")
+                yield _Member(
+                    each.filename,
+                    0,
+                    posixpath.join(posixpath.dirname(each.filename), target),
+                    None,
+                    False,
+                    mode,
+                )
+                continue
+            source = None if each.is_dir() else each
+            yield _Member(each.filename, each.file_size, None, source, each.is_dir(), mode)
+
+    def open(self, member: _Member) -> Any:
+        return self._file.open(member.source)
+
+    def rest(self) -> Iterator[bytes]:
+        return iter(())
+
+
+def _chunks(source: Any) -> Iterator[bytes]:
+    """Yields the content of an open file, piece by piece."""
+    while True:
+        try:
+            chunk = source.read(_CHUNK)
+        except OSError as error:  # What bzip2 and gzip say of damage.
+            raise tarfile.ReadError(str(error)) from error
+        if not chunk:
+            return
+        yield chunk
+
+
+class _Unpacking:
+    """The unpacking of one archive into a new folder, to which nothing else writes."""
+
+    def __init__(self, archive: Path, folder: Path) -> None:
+        self._archive = archive
+        self._folder = folder
+        self._left = max(_SMALL, _FACTOR * archive.stat().st_size)
+        self._free = shutil.disk_usage(folder).free
+
+    def run(self, opened: Any) -> None:
+        links: list[tuple[Path, _Member]] = []
+        for number, member in enumerate(opened.members()):
+            if number >= _MOST_MEMBERS:
+                raise ValueError(f"{self._archive} has more than {_MOST_MEMBERS:,} members")
+            path = self._path(member.name)
+            self._take(_MEMBER)
+            if member.leads_to is None:
+                self._put(path, member, opened)
+                continue
+            if len(links) == _MOST_LINKS:
+                raise ValueError(f"{self._archive} has more than {_MOST_LINKS:,} links")
+            links.append((path, member))
+        for chunk in opened.rest():
+            self._take(len(chunk))
+        for path, member in links:
+            self._put(path, member, opened)
+
+    def _put(self, path: Path, member: _Member, opened: Any) -> None:
+        try:
+            if member.is_folder:
+                path.mkdir(parents=True, exist_ok=True)
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if member.leads_to is not None:
+                self._copy_of(path, member)
+                return
+            with opened.open(member) as source:
+                self._write(path, source, member)
+        except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+            raise ValueError(
+                f"{self._archive} was not unpacked: its member {quoted(member.name)} is a file and a folder."
+            ) from error
+
+    def _path(self, name: str) -> Path:
+        """Returns the path of a member below the folder, or raises an error."""
+        if excess := NAME.excess(len(name)):
+            raise ValueError(f"{self._archive} has a member whose name has {excess}.")
+        parts = [part for part in name.replace("\\", "/").split("/") if part not in ("", ".")]
+        if (
+            ".." in parts
+            or name.startswith(("/", "\\"))
+            or ":" in (parts or [""])[0]
+            or "\0" in name
+        ):
+            raise ValueError(
+                f"{self._archive} was not unpacked: its member {quoted(name)} would be written outside of "
+                "the folder."
+            )
+        if any(len(part.encode("utf-8", "surrogateescape")) > _LONGEST_PART for part in parts):
+            raise ValueError(
+                f"{self._archive} has a member with a name that is too long: {quoted(name)}"
+            )
+        return self._folder.joinpath(*parts)
+
+    def _write(self, path: Path, source: Any, member: _Member) -> None:
+        path.unlink(missing_ok=True)  # A later member of a name replaces an earlier one.
+        mode = 0o755 if member.mode & 0o100 else 0o644
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            for chunk in _chunks(source):
+                self._take(len(chunk))
+                file.write(chunk)
+
+    def _take(self, size: int) -> None:
+        """Counts bytes on the disk."""
+        self._left -= size
+        self._free -= size
+        if min(self._left, self._free) < 0:
+            what = "than there is space for" if self._left >= 0 else "than data can be compressed"
+            raise ValueError(f"{self._archive} was not unpacked: its content is larger {what}.")
+
+    def _copy_of(self, path: Path, member: _Member) -> None:
+        """Replaces a link by a copy of its target."""
+        target = posixpath.normpath(member.leads_to or "")
+        source = None if target.startswith(("/", "..")) else self._path(target)
+        if source is None or not source.is_file():
+            raise ValueError(
+                f"{self._archive} was not unpacked: its member {quoted(member.name)} is a link to "
+                f"{quoted(member.leads_to or '')}, which is no file inside of it."
+            )
+        with source.open("rb") as content:
+            self._write(path, content, member)

@@ -1,0 +1,87 @@
+"""Finds predicates that can be computed before the step, from the batch alone.
+
+If all predicates of a step depend on its batch by few and cheap operations, as those of indices and labels
+do, a program computes them first and runs the step unchanged. Else they are a result of the step, and a
+variable takes its new value only if they hold. For a large table that XLA updates in place this is a second
+pass over it: with 50,000 x 32 numbers and two moments, a step of 1,370 us took 2,750.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfkit.src.borrowed.private import types_pb2
+from tfkit.src.engine.guards.survey import called_functions
+
+_MAX_NODES = 200
+
+# Operations that are slow, or that do more than compute a value.
+_EXCLUDED = (
+    "Assign",
+    "BatchMatMul",
+    "Conv",
+    "Cholesky",
+    "DepthwiseConv",
+    "Einsum",
+    "FFT",
+    "IFFT",
+    "MatMul",
+    "Matrix",
+    "Qr",
+    "Random",
+    "ResourceApply",
+    "ResourceScatter",
+    "Rng",
+    "SelfAdjointEig",
+    "Stateful",
+    "StatelessRandom",
+    "StatelessWhile",
+    "Svd",
+    "TensorScatter",
+    "While",
+    "Xla",
+)
+
+
+def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
+    """Removes all nodes that `result` does not depend on from a function; returns whether `result` is cheap.
+
+    Args:
+        definition: a `FunctionDef`; it is changed if the result is true.
+        result: the name of the one result that is kept.
+        library: the definitions of functions that nodes call; one that is missing is a predicate's.
+
+    Returns:
+        Whether the remaining nodes can be computed ahead: few cheap nodes, none of them after an update.
+    """
+    nodes = {node.name: node for node in definition.node_def}
+    needed: dict[str, Any] = {}
+    left = [definition.ret[result]]
+    while left:
+        node = nodes.get(left.pop().lstrip("^").split(":")[0])
+        if node is not None and node.name not in needed:
+            needed[node.name] = node
+            left += node.input
+    if not _are_cheap(needed.values(), library):
+        return False
+    kept = [node for node in definition.node_def if node.name in needed]
+    reference = definition.ret[result]
+    for field in ("node_def", "ret", "control_ret"):
+        definition.ClearField(field)
+    definition.node_def.extend(kept)
+    definition.ret[result] = reference
+    del definition.signature.control_output[:]
+    del definition.signature.output_arg[:]
+    definition.signature.output_arg.add(name=result, type=types_pb2.DT_BOOL)
+    return True
+
+
+def _are_cheap(nodes: Iterable[Any], library: dict[str, Any]) -> bool:
+    for number, node in enumerate(nodes):
+        if node.op.startswith(_EXCLUDED) or number >= _MAX_NODES:
+            return False
+        for name in called_functions(node):
+            if name in library and not _are_cheap(library[name].node_def, library):
+                return False
+    return True

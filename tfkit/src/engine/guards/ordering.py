@@ -1,0 +1,67 @@
+"""Orders functions so that updates wait for all kernels that can refuse values.
+
+TensorFlow runs operations that do not depend on each other in any order, so a step that is refused may have
+updated some of its variables and not others. Here every update waits for every kernel that can refuse: a
+refused step has changed nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfkit.src.engine.guards.survey import CALLS
+
+_ALL_ACCEPTED = "tfkit_all_accepted"
+
+
+def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str]) -> bool:
+    """Makes updates wait for operations that can refuse values, unless these depend on the update.
+
+    An update that a refusal depends on is not moved, such as that of a seed with two draws.
+
+    Args:
+        definition: a `FunctionDef`, which is changed.
+        refusing: names of nodes that can refuse values.
+        updating: names of nodes that change variables.
+
+    Returns:
+        Whether there was something to change.
+    """
+    nodes = {node.name: node for node in definition.node_def}
+    refusals = set(refusing) - set(updating)
+    before_refusals: set[str] = set()
+    left = list(refusals)
+    while left:
+        for reference in nodes[left.pop()].input:
+            name = reference.lstrip("^").split(":")[0]
+            if name in nodes and name not in before_refusals:
+                before_refusals.add(name)
+                left.append(name)
+    held = [name for name in updating if name not in before_refusals]
+    if not refusals or not held:
+        return False
+    waited_for = []
+    for name in sorted(refusals):
+        waited_for += [f"^{name}", *_results_of_call(definition, nodes[name])]
+    definition.node_def.add(name=_ALL_ACCEPTED, op="NoOp", input=waited_for)
+    for name in held:
+        nodes[name].input.append(f"^{_ALL_ACCEPTED}")
+    return True
+
+
+def _results_of_call(definition: Any, node: Any) -> list[str]:
+    """Returns control inputs that wait for the results of a call of a function.
+
+    TensorFlow puts the function's body in place of the call. What waited for the call then waits for the
+    updates in it, and for nothing else.
+    """
+    if node.op not in CALLS:
+        return []
+    waiting = []
+    for index, dtype in enumerate(node.attr["Tout" if "Tout" in node.attr else "T"].list.type):
+        copy = definition.node_def.add(name=f"{node.name}/result_{index}", op="Identity")
+        copy.attr["T"].type = dtype
+        copy.input.append(f"{node.name}:output:{index}")
+        waiting.append(f"^{copy.name}")
+    return waiting

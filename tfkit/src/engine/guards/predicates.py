@@ -1,0 +1,120 @@
+"""Rows of the table as TensorFlow functions, made for one operation and shared by equal ones."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import function_pb2
+from tfkit.src.engine.function_defs import registered
+from tfkit.src.engine.guards.check import Operation
+from tfkit.src.engine.guards.known_values import SHAPES
+from tfkit.src.engine.guards.table import CHECKS
+
+_MAX_CONSTANT = 64  # The limit in numbers; larger constants are passed as arguments.
+
+
+class Predicate:
+    """Whether TensorFlow's kernel certainly accepts an operation's values, as a function of some of them.
+
+    Args:
+        function: a `ConcreteFunction` of all inputs and outputs of the operation that gives a scalar bool.
+
+    Attributes:
+        places: which of the inputs and outputs, counted through, are arguments. Others are not needed: of
+            a tensor whose size is known the values may not be.
+        places_by_value: those of which more than the shape is needed.
+        function: the function of these.
+    """
+
+    def __init__(self, function: Any, variable: Sequence[int]) -> None:
+        used = [bool(tensor.consumers()) for tensor in function.inputs]
+        self.places = [place for place, is_used in zip(variable, used, strict=True) if is_used]
+        self.places_by_value = [
+            place
+            for place, tensor in zip(variable, function.inputs, strict=True)
+            if not all(operation.type in SHAPES for operation in tensor.consumers())
+        ]
+        definition = function_pb2.FunctionDef()
+        definition.CopyFrom(function.function_def)
+        arguments = list(definition.signature.input_arg)
+        del definition.signature.input_arg[:]
+        definition.signature.input_arg.extend(
+            argument for argument, is_used in zip(arguments, used, strict=True) if is_used
+        )
+        definition.arg_attr.clear()
+        definition.signature.name += "_of_used"
+        self._called = function  # TensorFlow must keep the functions that it calls.
+        self.function = registered(definition)
+
+    def __call__(self, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
+        """Returns the result for the inputs and outputs of an operation."""
+        if not tf.executing_eagerly():
+            tf.compat.v1.get_default_graph()._add_function_recursive(self.function)
+        arguments = [tensors[place] for place in self.places]
+        (accepted,) = tf.raw_ops.PartitionedCall(
+            args=arguments, Tout=[tf.bool], f=self.function.name
+        )
+        return accepted
+
+
+def predicate_of(
+    node: Any,
+    inputs: Sequence[tf.TensorSpec],
+    outputs: Sequence[tf.TensorSpec],
+    constants: Mapping[int, np.ndarray] | None = None,
+) -> Predicate | None:
+    """Returns the predicate of an operation, for a program that XLA compiles; `None` if it is always true.
+
+    Args:
+        node: a `NodeDef`, whose operation is in `CHECKS`.
+        inputs: its known inputs, those of a list one by one.
+        outputs: the same of its outputs.
+        constants: inputs whose values are known, by place.
+    """
+    attr = tuple(
+        (name, value.SerializeToString(deterministic=True))
+        for name, value in sorted(node.attr.items())
+        if not name.startswith("_")
+    )
+    known = tuple(
+        (place, value.dtype.str, value.shape, value.tobytes())
+        for place, value in sorted((constants or {}).items())
+        if value.size <= _MAX_CONSTANT and value.dtype.kind in "biu"
+    )
+    return _made(node.op, attr, tuple(inputs), tuple(outputs), known)
+
+
+@functools.cache
+def _made(
+    op: str,
+    attr: tuple[tuple[str, bytes], ...],
+    inputs: tuple[tf.TensorSpec, ...],
+    outputs: tuple[tf.TensorSpec, ...],
+    known: tuple[tuple[int, str, tuple[int, ...], bytes], ...],
+) -> Predicate | None:
+    values = {name: tf.compat.v1.AttrValue.FromString(value) for name, value in attr}
+    constants = {
+        place: np.frombuffer(of, dtype).reshape(shape) for place, dtype, shape, of in known
+    }
+    specs = [*inputs, *outputs]
+    variable = [place for place in range(len(specs)) if place not in constants]
+
+    def accepts(*tensors: tf.Tensor) -> tf.Tensor:
+        given = dict(zip(variable, tensors, strict=True))
+        for place, value in constants.items():
+            given[place] = tf.constant(value, specs[place].dtype)
+        both = [given[place] for place in range(len(specs))]
+        operation = Operation(both[: len(inputs)], both[len(inputs) :], values)
+        return tf.reshape(CHECKS[op].accepts(operation), [])
+
+    with tf.init_scope():  # Separate from the trace that needs it first.
+        function = tf.function(accepts, autograph=False)
+        predicate = Predicate(
+            function.get_concrete_function(*(specs[place] for place in variable)), variable
+        )
+        return None if not predicate.places and bool(predicate([])) else predicate

@@ -1,0 +1,168 @@
+"""Checks of slices and shapes that depend on values.
+
+A slice that begins at a constant is checked by XLA as by TensorFlow. Where the begin is computed, XLA moves
+it to where it fits. It also takes `x[:n]` to have n rows where `x` has fewer, and fills them with zeros: a
+step with such a slice is not left to it either, though TensorFlow's kernel does not refuse it but cuts it
+off.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.engine.guards.check import Attributes, Check, Constants, Operation, size_of
+from tfkit.src.engine.guards.sizes import Sizes
+
+_MAX_NDIM = 32
+
+
+def _slice(op: Operation) -> tf.Tensor:
+    x, begin, size = op.inputs
+    dims = tf.shape(x, begin.dtype)
+    # A size of -1 means the rest. The difference cannot overflow, unlike the sum.
+    return tf.reduce_all((begin >= 0) & (begin <= dims - tf.maximum(size, 0)) & (size >= -1))
+
+
+def _flags(masks: list[int], count: tf.Tensor) -> list[tf.Tensor]:
+    """Returns the bits of masks as vectors of zeros and ones, one for each entry of a slice."""
+    bits = [[mask >> place & 1 for place in range(_MAX_NDIM)] for mask in masks]
+    return tf.unstack(tf.constant(bits)[:, :count])
+
+
+def _sliced_dims(shape: tf.Tensor, count: tf.Tensor, ellipsis: int, new_axis: int) -> tf.Tensor:
+    """Returns the size of the dimension of each entry of a slice; any number for entries without one."""
+    if not ellipsis and not new_axis:
+        return shape[:count]
+    whole, takes = _flags([ellipsis, ~(ellipsis | new_axis)], count)
+    takes += whole * (tf.size(shape) - tf.reduce_sum(takes))
+    # One more than there are dimensions: an entry for a new axis may come after the last one.
+    return tf.gather(tf.concat([shape, [0]], 0), tf.cumsum(takes, exclusive=True))
+
+
+def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attributes) -> tf.Tensor:
+    names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+    begins, ends, ellipsis, new_axis, shrink = (attr[f"{name}_mask"].i for name in names)
+    if begins & shrink:
+        # The kernel takes the element at begin, XLA the first one. Python makes no such slice.
+        return tf.constant(False)
+    none, count = ellipsis | new_axis, tf.size(begin)
+    dims = tf.cast(_sliced_dims(tf.cast(shape, tf.int32), count, ellipsis, new_axis), begin.dtype)
+    one, any_begin, any_end = _flags([shrink, begins | none, ends | shrink | none], count)
+    # An element must exist. A range may begin and end after the last one.
+    fits_begin = (begin >= -dims) & (begin <= dims - tf.cast(one, dims.dtype))
+    fits_end = (end >= -dims) & (end <= dims)
+    return tf.reduce_all((fits_begin | (any_begin > 0)) & (fits_end | (any_end > 0)))
+
+
+def _begin_and_end_are_constants(attr: Attributes, constants: Constants) -> bool:
+    return 1 in constants and 2 in constants
+
+
+def _band(op: Operation) -> tf.Tensor:
+    x, num_lower, num_upper = op.inputs
+    dims = tf.shape(x, num_lower.dtype)
+    return (num_lower <= dims[-2]) & (num_upper <= dims[-1])
+
+
+def _band_has_no_size(attr: Attributes, constants: Constants) -> bool:
+    return all(place in constants and constants[place] <= 0 for place in (1, 2))
+
+
+def _broadcast(op: Operation) -> tf.Tensor:
+    x, shape = op.inputs
+    # XLA would repeat `[3, 4]` to `[6, 4]`, but does not compile this for incompatible shapes.
+    together = tf.raw_ops.BroadcastArgs(s0=tf.shape(x, shape.dtype), s1=shape)
+    return tf.reduce_all(together == shape)
+
+
+def _largest(op: Operation) -> tf.Tensor:
+    x, k = op.inputs
+    return (k >= 0) & (k <= tf.shape(x, k.dtype)[-1])
+
+
+def _same_sizes(op: Operation) -> tf.Tensor:
+    """Whether each name in an equation has one size. XLA would repeat axes of size one."""
+    equation = op.attr["equation"].s.decode().replace("...", ".")
+    first: dict[str, Any] = {}
+    equal = []
+    for x, dims in zip(op.inputs, equation.partition("->")[0].split(","), strict=True):
+        behind = dims.find(".") if "." in dims else len(dims)
+        for at, name in enumerate(dims):
+            if name != ".":
+                # Names after the ellipsis are counted from the end.
+                size = size_of(x, at if at < behind else at - len(dims))
+                equal.append(tf.equal(size, first.setdefault(name, size)))
+    return tf.reduce_all(equal)
+
+
+def _has_same_sizes(operation: Any, sizes: Sizes) -> bool:
+    """Returns whether the sizes agree, in the trace."""
+    equation = operation.node_def.attr["equation"].s.decode()
+    first: dict[str, Any] = {}
+    if "." in equation:
+        return False
+    for names, tensor in zip(equation.partition("->")[0].split(","), operation.inputs, strict=True):
+        shape = sizes.of(tensor)
+        if shape is None:
+            return False
+        if any(first.setdefault(*pair) != pair[1] for pair in zip(names, shape, strict=True)):
+            return False
+    return True
+
+
+def _goes_together(operation: Any, sizes: Sizes) -> bool:
+    """Whether the trace knows that a tensor can be broadcast to a shape."""
+    shape, wanted = sizes.of(operation.inputs[0]), sizes.values_of(operation.inputs[1])
+    if shape is None or wanted is None or len(shape) > len(wanted):
+        return False
+    pairs = zip(reversed(shape), reversed(wanted), strict=False)
+    return all(size in (1, other) for size, other in pairs)
+
+
+_STRIDED_SLICE = Check(
+    "an index outside of the sliced tensor",
+    lambda op: _strided(tf.shape(op.inputs[0]), op.inputs[1], op.inputs[2], op.attr),
+    settled=_begin_and_end_are_constants,
+)
+_BOUND = Check(
+    "sorted rows and values of different number",
+    lambda op: tf.equal(size_of(op.inputs[0], 0), size_of(op.inputs[1], 0)),
+)
+_CLASSES = Check("logits of no class", lambda op: tf.greater(size_of(op.inputs[0], -1), 0))
+
+SLICES = {
+    "Slice": Check(
+        "a slice that begins or ends outside of its tensor",
+        _slice,
+        settled=_begin_and_end_are_constants,
+    ),
+    "StridedSlice": _STRIDED_SLICE,
+    "StridedSliceGrad": Check(
+        "an index outside of the sliced tensor",
+        lambda op: _strided(op.inputs[0], op.inputs[1], op.inputs[2], op.attr),
+        settled=_begin_and_end_are_constants,
+    ),
+    "MatrixBandPart": Check("a band wider than the matrix", _band, settled=_band_has_no_size),
+    "BroadcastTo": Check(
+        "a shape that cannot be broadcast to", _broadcast, settled_by_sizes=_goes_together
+    ),
+    "Einsum": Check(
+        "sizes that differ under one name", _same_sizes, settled_by_sizes=_has_same_sizes
+    ),
+    "TopKV2": Check(
+        "a number that is negative, or larger than there are",
+        _largest,
+        settled=lambda attr, constants: 1 in constants,
+    ),
+    "LowerBound": _BOUND,
+    "UpperBound": _BOUND,
+    "Multinomial": _CLASSES,
+    "StatelessMultinomial": _CLASSES,
+    "Unique": Check("anything but a vector", lambda op: tf.equal(tf.rank(op.inputs[0]), 1)),
+    "UniqueV2": Check(
+        "anything but a vector where there is no axis",
+        lambda op: tf.equal(tf.rank(op.inputs[0]), 1) | (tf.size(op.inputs[1]) > 0),
+    ),
+}

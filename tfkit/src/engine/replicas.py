@@ -1,0 +1,292 @@
+"""The replica in progress of a step under a strategy of `tf.distribute`: its rows of the batch.
+
+Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
+times its share of the rows; a sum over the batch is the sum of the replicas' sums. Which of them a value is
+follows from the operations that made it, see `row_kinds.py`. Draws for the rows of a batch are drawn for the
+whole batch. Each replica takes those of its rows, so that the numbers are those of one device.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds
+from tfkit.src.engine.sizes import as_sizes
+
+
+class Rows(NamedTuple):
+    """The rows of one replica; there may be none.
+
+    Attributes:
+        first: number of the first one, a scalar of int32.
+        count: how many there are.
+        total: rows of the whole batch.
+        strategy: the strategy.
+        kinds: how the tensors of the replica's step depend on the rows.
+    """
+
+    first: tf.Tensor
+    count: tf.Tensor
+    total: tf.Tensor
+    strategy: tf.distribute.Strategy
+    kinds: RowKinds
+
+    def share(self, dtype: Any = "float32") -> tf.Tensor:
+        """Returns the part of the batch, from 0 to 1, as a scalar."""
+        ratio = tf.cast(self.count, "float64") / tf.cast(self.total, "float64")
+        return tf.cast(ratio, dtype)
+
+
+_rows: ContextVar[Rows | None] = ContextVar("rows of the replica in progress", default=None)
+# The strategy on whose parameter servers variables are, while a step is traced that workers run alone.
+_servers: ContextVar[tf.distribute.Strategy | None] = ContextVar(
+    "strategy with servers", default=None
+)
+
+
+def rows() -> Rows | None:
+    """Returns the rows of the replica in progress; `None` outside of a model's steps under a strategy."""
+    own = _rows.get()
+    if own is None or tf.distribute.get_replica_context() is None:
+        return None  # The second: while replicas wait for what is done once for all of them.
+    return own
+
+
+@contextlib.contextmanager
+def having(own: Rows) -> Iterator[None]:
+    """Context manager for the trace of a replica's step on its rows."""
+    token = _rows.set(own)
+    try:
+        yield
+    finally:
+        _rows.reset(token)
+
+
+@contextlib.contextmanager
+def on_servers(strategy: tf.distribute.Strategy) -> Iterator[None]:
+    """Context manager for the trace of a step whose variables are on the parameter servers of a strategy."""
+    token = _servers.set(strategy)
+    try:
+        yield
+    finally:
+        _servers.reset(token)
+
+
+def are_on_servers() -> bool:
+    """Whether a step is traced whose variables are on parameter servers."""
+    return _servers.get() is not None
+
+
+def is_one_of_several() -> bool:
+    """Whether this runs under a strategy whose replicas make a step together, even if it has only one."""
+    return tf.distribute.has_strategy() and _servers.get() is None
+
+
+def scope() -> contextlib.AbstractContextManager[Any]:
+    """Returns the context in which a step makes variables: copies for all replicas, or on servers."""
+    own = _rows.get()
+    strategy = _servers.get() if own is None else own.strategy
+    if strategy is None or tf.distribute.has_strategy():
+        return contextlib.nullcontext()
+    return strategy.scope()
+
+
+def weighted(value: tf.Tensor) -> tf.Tensor:
+    """Returns a replica's mean times its share of the batch: 0 without rows, even for NaN.
+
+    The sum over replicas is the mean over the batch. Outside of replicas, it is `value`.
+    """
+    own = rows()
+    return value if own is None else tf.math.multiply_no_nan(value, own.share(value.dtype))
+
+
+def unweighted(value: tf.Tensor) -> tf.Tensor:
+    """Returns a value that `weighted` turns into `value`; 0 without rows."""
+    own = rows()
+    return value if own is None else tf.math.divide_no_nan(value, own.share(value.dtype))
+
+
+def total(value: tf.Tensor) -> tf.Tensor:
+    """Returns the sum over the replicas of a step, on each of them.
+
+    What a replica differentiates is a mean over its rows, and its share weighs the gradient in the end. Here,
+    where gradients of all replicas meet, theirs are weighed beforehand.
+    """
+    own = rows()
+    if own is None:
+        return value
+    reduce = tf.distribute.get_replica_context().all_reduce
+    mode = tf.distribute.ReduceOp.SUM
+    if not value.dtype.is_floating:
+        return reduce(mode, value)
+
+    @tf.custom_gradient
+    def summed(value: tf.Tensor) -> Any:
+        return reduce(mode, value), lambda upstream: unweighted(reduce(mode, weighted(upstream)))
+
+    return summed(value)
+
+
+def kind_of(value: tf.Tensor) -> Kind:
+    """Returns how a value of the replica in progress depends on the rows of the batch."""
+    own = rows()
+    return own.kinds.of(value) if own is not None and is_divided() else EQUAL
+
+
+def is_divided() -> bool:
+    """Whether the batch of the step in progress is divided among several replicas."""
+    own = rows()
+    return own is not None and own.strategy.num_replicas_in_sync > 1
+
+
+def is_first() -> tf.Tensor:
+    """Returns whether the replica in progress is the first one."""
+    return tf.equal(tf.distribute.get_replica_context().replica_id_in_sync_group, 0)
+
+
+def as_own(value: tf.Tensor) -> tf.Tensor:
+    """Returns a statistic of the replica's rows that is meant to be that of one replica only."""
+    own = _rows.get()
+    if own is not None:
+        own.kinds.note(value, EQUAL)
+    return value
+
+
+def scaled(value: tf.Tensor, degree: int) -> tf.Tensor:
+    """Returns the part of a sum over all rows that a replica's sum is, which was divided by its rows."""
+    own = rows()
+    if own is None or degree == 0:
+        return value
+    is_whole = not (value.dtype.is_floating or value.dtype.is_complex)
+    dtype = tf.float64 if is_whole else value.dtype
+    times = tf.math.multiply_no_nan if degree > 0 else tf.math.divide_no_nan
+    found = tf.cast(value, dtype)
+    for _ in range(abs(degree)):
+        found = times(found, own.share(dtype))
+    return tf.cast(tf.round(found), value.dtype) if is_whole else found
+
+
+def parts(value: tf.Tensor, kind: Kind) -> tuple[tf.Tensor, Any]:
+    """Returns the part of a sum over rows that depends on them, and the rest, which is `None` for none."""
+    own = rows()
+    if own is None or kind.plus is None:
+        return value, None
+    constant = kind.plus()
+    part = value - constant
+    own.kinds.note(part, kind._replace(plus=None))
+    return part, constant
+
+
+def check_rows(value: tf.Tensor) -> Kind:
+    """Returns the kind of a value of which one device would have computed the same, or a sum over replicas.
+
+    Raises:
+        ValueError: if rows of the batch have met in it.
+    """
+    kind = kind_of(value)
+    own = rows()
+    if own is not None and kind.form in ("max", "min", "mixed"):
+        raise ValueError(
+            f"Rows of the batch are combined with each other at {kind.origin()}. Under "
+            f"{type(own.strategy).__name__} each of the {own.strategy.num_replicas_in_sync} replicas has its "
+            "own rows only, so that the result would not be that of one device. Run it without the strategy, "
+            "or compute it from each row by itself."
+        )
+    return kind
+
+
+def as_mean(value: tf.Tensor) -> tf.Tensor:
+    """Returns a loss or gradient such that the mean of the replicas', weighed by rows, is that of the batch.
+
+    Raises:
+        ValueError: if rows of the batch have met in it.
+    """
+    kind = check_rows(value)
+    if kind.form != "sum" or (kind.degree == 1 and kind.plus is None):
+        return value
+    part, constant = parts(value, kind)
+    mean = scaled(part, kind.degree - 1)
+    return mean if constant is None else mean + constant
+
+
+def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
+    """Returns what one device would have computed from all rows in place of a replica's value.
+
+    Args:
+        value: the value.
+        kind: its kind: a count, a sum, or a largest or smallest value.
+    """
+    own = rows()
+    if own is None or kind == EQUAL:
+        return value
+    if kind.form in ("max", "min"):
+        is_bool = value.dtype == tf.bool
+        value = tf.cast(value, "int32") if is_bool else value
+        context = tf.distribute.get_replica_context()
+        of_all = context.all_gather(value[tf.newaxis], 0)
+        found = (tf.reduce_max if kind.form == "max" else tf.reduce_min)(of_all, 0)
+        return tf.cast(found, "bool") if is_bool else found
+    degree = kind.degree + (kind.form == "count")  # A number is the mean of itself.
+    part, constant = parts(value, kind)
+    found = total(scaled(part, degree))
+    return found if constant is None else found + constant
+
+
+def of_all(value: tf.Tensor) -> tf.Tensor:
+    """Returns what one device would have computed in place of a replica's value, if that is known."""
+    kind = kind_of(value)
+    return whole(value, kind) if kind.form in ("count", "sum", "max", "min") else value
+
+
+def place(strategy: Any) -> tuple[bool, int, int]:
+    """Returns whether this process is the chief of its cluster, its number, and the number of processes.
+
+    TensorFlow counts the chief as the first of the workers.
+    """
+    resolver = getattr(strategy, "cluster_resolver", None)
+    if resolver is None or not resolver.cluster_spec():
+        return True, 0, 1
+    cluster = resolver.cluster_spec().as_dict()
+    chiefs, workers = len(cluster.get("chief", ())), len(cluster.get("worker", ()))
+    number = (resolver.task_id or 0) + (chiefs if resolver.task_type == "worker" else 0)
+    is_chief = not resolver.task_type or (number == 0 and resolver.task_type in ("chief", "worker"))
+    return is_chief, number, max(chiefs + workers, 1)
+
+
+def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
+    """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
+
+    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
+    a multiple of the number of rows.
+    """
+    shape = as_sizes(shape)
+    own = rows()
+    if own is None:
+        return draw(shape)
+    shape = tf.convert_to_tensor(shape, "int32")
+    known = tf.fill(shape, False).shape
+    if not known.rank or known[0] is not None:
+        return draw(shape)
+    each = shape[0] // tf.maximum(own.count, 1)
+    whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
+    values = whole[each * own.first : each * (own.first + own.count)]
+    values = tf.ensure_shape(values, known)
+    own.kinds.note(values, ROWS)
+    return values
+
+
+def merged(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls `function(strategy, *args)` once for all replicas, with their values of the arguments."""
+    return tf.distribute.get_replica_context().merge_call(function, args=args)
+
+
+def once(function: Callable[[], Any]) -> Any:
+    """Returns `function()`, which all replicas of a step call once together."""
+    if rows() is None:
+        return function()
+    return merged(lambda strategy: function())

@@ -1,0 +1,388 @@
+"""Shares compiled programs between equal models, by their content.
+
+TensorFlow keeps what XLA compiles for as long as the process lives, under the name of the function, and each
+trace has a new name: building, fitting and deleting a small model takes a megabyte for ever, and a second
+or two for compiling the same program again. Here a traced function, with all functions inside it, is renamed
+after a hash of its content, so that a model of the same form finds the program of the one before it.
+Measured for a fit of two dense layers and dropout, from the second model on: 0.33 s instead of 1.2, and
+no growth.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import itertools
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.errors import kernel_errors
+from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
+from tfkit.src.engine import program_cache, xla
+from tfkit.src.engine.function_defs import functions_in, make_known
+from tfkit.src.engine.rectifiers import join, set_apart
+from tfkit.src.engine.tensorflow_faults import onednn_is_on
+from tfkit.src.engine.xla_equals import equal_of
+from tfkit.src.engine.xla_halves import halves_of
+from tfkit.src.engine.xla_kernels import kernel_of
+from tfkit.src.engine.xla_orders import early_gradients, put_after
+from tfkit.src.engine.xla_places import computed_places
+from tfkit.src.engine.xla_transposes import transposed_of
+
+# Attributes of nodes and functions for readers or for gradients, which differ between equal programs.
+_LABELS = (
+    "_gradient_op_type",
+    "_user_specified_name",
+    "_construction_context",
+    "_class",
+    xla.OWN_LOOP,
+)
+
+
+_numbers = itertools.count()
+
+
+class SharedProgram:
+    """A traced function, called more directly than TensorFlow does, and without gradients.
+
+    Args:
+        function: a `ConcreteFunction` whose results are a nest of dense tensors.
+        compiles_parts: whether XLA compiles the functions inside it that are named `xla.PART`.
+    """
+
+    def __init__(self, function: Any, compiles_parts: bool = True) -> None:
+        self._function = function  # Keeps the captured objects alive.
+        self._compiles_parts = compiles_parts
+        self._captures = list(function.captured_inputs)
+        self._num_outputs = len(function.outputs)
+        self._number = next(_numbers)
+        name, renaming = self._renaming()
+        self._name = name.encode()
+        self._to_compile = renaming.compiled
+        self._has_one_form = all(it.shape.is_fully_defined() for it in function.inputs)
+        self._compiled_for: set[tuple[tf.TensorShape, ...]] = set()
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Returns the results for arguments in the form that the function was traced for."""
+        outputs = self.run_flat(tf.nest.flatten(arguments, expand_composites=True))
+        return tf.nest.pack_sequence_as(self._function.structured_outputs, outputs)
+
+    def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the flat results for flat arguments."""
+        if self._to_compile and tuple([it.shape for it in tensors]) not in self._compiled_for:
+            return self._run_first(tensors)
+        inputs = tensors + self._captures
+        try:
+            return context.context().call_function(self._name, inputs, self._num_outputs) or []
+        except tf.errors.OpError as error:
+            raise kernel_errors.named(error, self._operation_of) from None
+
+    def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the results of the first run, in which XLA compiles the program unless it is cached."""
+        shapes = tuple([it.shape for it in tensors])
+        try:
+            program_cache.provide(self._to_compile, shapes)
+            self._compiled_for.add(shapes)
+            if self._has_one_form:
+                self._to_compile = []
+            return self.run_flat(tensors)
+        finally:
+            program_cache.keep()
+
+    def _renaming(self) -> tuple[str, _Renaming]:
+        """Returns the name of the program, and its operations before renaming."""
+        renaming = _Renaming(self._number, self._compiles_parts)
+        return renaming.rename(self._function.function_def, _library(self._function)), renaming
+
+    def _operation_of(self, function: str, node: str) -> tuple[str, ...] | None:
+        """Returns type and name of an operation before renaming, and the names of the calls around it.
+
+        They are not kept, as they take much memory.
+        """
+        return self._renaming()[1].operations.get((function, node))
+
+
+class PlainCall:
+    """A traced call, run with gradients if necessary, and otherwise more directly.
+
+    Args:
+        function: a `ConcreteFunction` from tensors to a list of tensors.
+    """
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        self._shared: SharedProgram | None = None
+
+    def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the results, if no tape watches."""
+        if self._shared is None:
+            self._shared = SharedProgram(self._function)
+        return self._shared.run_flat(tensors)
+
+    def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the results, which a tape can follow."""
+        results: list[tf.Tensor] = self._function(*tensors)
+        return results
+
+
+_replacements: dict[str, Any] = {}
+
+
+def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any:
+    """Returns a `ConcreteFunction` that programs compiled by XLA replace by another one.
+
+    Args:
+        plain: function of tensors as TensorFlow runs it fast. It must not refuse any value: programs that
+            XLA compiles do not check them.
+        in_xla: one that computes the same, fast inside XLA.
+        specs: of their arguments.
+    """
+    with tf.init_scope():  # Separate from the trace that needs it first.
+        function, replacement = (
+            tf.function(body, autograph=False).get_concrete_function(*specs)
+            for body in (plain, in_xla)
+        )
+    _replacements[function.name.decode()] = replacement
+    return function
+
+
+def differs_in_xla(name: str) -> bool:
+    """Whether `differing_in_xla` has returned the function."""
+    return name in _replacements
+
+
+def _library(function: Any) -> dict[str, Any]:
+    return {f.signature.name: f for f in function.graph.as_graph_def().library.function}
+
+
+class _Renaming:
+    """Registers a function and those inside it in TensorFlow, under names made from their content.
+
+    Args:
+        number: of the program, which is part of the content of functions that programs must not share.
+        compiles_parts: as in `SharedProgram`.
+
+    Attributes:
+        compiled: the new names of functions that XLA compiles as programs of their own.
+        operations: by its function's new name and its own, the type of each operation and the name that it
+            had, then the names of the calls that its function is in.
+    """
+
+    def __init__(self, number: int, compiles_parts: bool) -> None:
+        self._number = number
+        self._compiles_parts = compiles_parts
+        self._renamed: dict[tuple[str, bool], str] = {}
+        self.compiled: list[str] = []
+        self.operations: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def rename(
+        self,
+        definition: Any,
+        library: dict[str, Any],
+        in_xla: bool = False,
+        callers: tuple[str, ...] = (),
+    ) -> str:
+        """Returns the new name of a function, under which it is registered.
+
+        Args:
+            definition: a `FunctionDef`.
+            library: the definitions of functions inside it, by name.
+            in_xla: whether XLA compiles its caller.
+            callers: the names of the operations that call it, the innermost first.
+        """
+        copy = function_pb2.FunctionDef()
+        copy.CopyFrom(definition)
+        if self._is_plain(definition.signature.name):
+            del copy.attr["_XlaMustCompile"]
+        compiles = "_XlaMustCompile" in copy.attr and copy.attr["_XlaMustCompile"].b
+        in_xla = in_xla or compiles
+        _strip(copy.attr)
+        for attributes in copy.arg_attr.values():
+            _strip(attributes.attr)
+        _number_nodes(copy)
+        results = {}
+        for node, before in zip(copy.node_def, definition.node_def, strict=True):
+            inside = (before.name, *callers)
+            _strip(node.attr)
+            node.ClearField("experimental_debug_info")
+            if node.op in library:  # As in `tf.nn.ctc_loss`: the results are the function's.
+                for index, result in enumerate(library[node.op].signature.output_arg):
+                    results[node.name, result.name] = f"{node.name}:r{index}"
+                node.op = self._inner(node.op, library, in_xla, inside)
+            is_plain = False
+            for value in node.attr.values():
+                for called in functions_in(value):
+                    is_plain = is_plain or self._is_plain(called.name)
+                    called.name = self._inner(called.name, library, in_xla, inside)
+            if is_plain and "_XlaMustCompile" in node.attr:
+                del node.attr["_XlaMustCompile"]
+        if results:
+            _rename_results(copy, results)
+        if not in_xla and onednn_is_on():
+            set_apart(copy)
+        if in_xla:
+            join(copy)
+            self._order_updates(copy)
+            self._hold_places(copy)
+            self._replace_by_equals(copy)
+        copy.signature.name = ""
+        if any(_counts_draws(node.op) for node in copy.node_def):
+            copy.signature.description = f"unshared {self._number}"
+        digest = hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()
+        name = copy.signature.name = f"tfkit_{digest[:32]}"
+        for index, node in enumerate(definition.node_def):
+            self.operations[name, f"n{index}"] = node.op, node.name, *callers
+        make_known(copy)
+        if compiles:
+            self.compiled.append(name)
+        return name
+
+    def _is_plain(self, name: str) -> bool:
+        """Whether a function is a part that XLA does not compile here."""
+        return not self._compiles_parts and xla.PART in name
+
+    def _inner(
+        self, name: str, library: dict[str, Any], in_xla: bool, callers: tuple[str, ...]
+    ) -> str:
+        if (name, in_xla) not in self._renamed:
+            definition = library[name]
+            if in_xla and name in _replacements:
+                definition = _replacements[name].function_def
+                library = _library(_replacements[name])
+            self._renamed[name, in_xla] = self.rename(definition, library, in_xla, callers)
+        return self._renamed[name, in_xla]
+
+    def _hold_places(self, definition: Any) -> None:
+        """Inserts loops before slices, so that XLA does not compile again for each of their places."""
+        for index, (node, place, held) in enumerate(list(computed_places(definition))):
+            node.input[place] = self._insert(held, definition, f"p{index}", node.input[place])
+
+    def _order_updates(self, definition: Any) -> None:
+        """Lets gradients wait for products that read variables, so that XLA does not copy the variables."""
+        zeros: dict[tuple[Any, ...], str] = {}
+        users = list(definition.node_def)
+        for index, early in enumerate(list(early_gradients(definition))):
+            key = early.dtype, early.waited
+            if key not in zeros:
+                zeros[key] = self._insert(early.zero, definition, f"z{index}", *early.waited)
+            put_after(definition, users, early, zeros[key], f"u{index}")
+
+    def _insert(self, function: Any, definition: Any, prefix: str, *arguments: str) -> str:
+        """Adds the nodes of a function to another one, and returns its result.
+
+        XLA's search for constants passes a call, whatever is inside.
+        """
+        inner, library = function.function_def, _library(function)
+        names = {it.name: f"{prefix}_{index}" for index, it in enumerate(inner.node_def)}
+        for each, argument in zip(inner.signature.input_arg, arguments, strict=True):
+            names[each.name] = argument
+        for node in inner.node_def:
+            copy = definition.node_def.add()
+            copy.CopyFrom(node)
+            copy.name = names[node.name]
+            copy.input[:] = [_renumber(reference, names) for reference in node.input]
+            _strip(copy.attr)
+            copy.ClearField("experimental_debug_info")
+            for value in copy.attr.values():
+                for called in functions_in(value):
+                    called.name = self._inner(called.name, library, True, ())
+        return _renumber(inner.ret[inner.signature.output_arg[0].name], names)
+
+    def _replace_by_equals(self, definition: Any) -> None:
+        """Replaces operations by functions that XLA compiles faster, or computes as kernels do."""
+        replaced = set()
+        for node in definition.node_def:
+            if equal := _equal_of(node):
+                node.op = "PartitionedCall"
+                node.attr.clear()
+                node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=True)
+                node.attr["Tin"].list.type[:] = [it.dtype.as_datatype_enum for it in equal.inputs]
+                node.attr["Tout"].list.type[:] = [equal.outputs[0].dtype.as_datatype_enum]
+                replaced.add(node.name)
+
+        def pointed(reference: str) -> str:
+            name, *_ = reference.split(":")
+            return f"{name}:output:0" if name in replaced else reference
+
+        for node in definition.node_def:
+            node.input[:] = map(pointed, node.input)
+        for result in list(definition.ret):
+            definition.ret[result] = pointed(definition.ret[result])
+
+
+def _equal_of(node: Any) -> Any:
+    return halves_of(node) or transposed_of(node) or kernel_of(node) or equal_of(node)
+
+
+@functools.cache
+def _counts_draws(operation: str) -> bool:
+    """Whether a kernel counts its draws, as those with seed and state do: each program needs its own."""
+    definition = op_def_registry.get(operation)
+    if definition is None or not definition.is_stateful:
+        return False
+    return any(attribute.name == "seed2" for attribute in definition.attr)
+
+
+def _strip(attributes: Any) -> None:
+    for label in _LABELS:
+        if label in attributes:
+            del attributes[label]
+
+
+def _number_nodes(definition: Any) -> None:
+    """Renames arguments, nodes and results to numbers: names of layers differ between equal models."""
+    names = {}
+    for kind, items in (
+        ("a", definition.signature.input_arg),
+        ("n", definition.node_def),
+        ("r", definition.signature.output_arg),
+    ):
+        for index, item in enumerate(items):
+            new = f"{kind}{index}"
+            if kind != "r":
+                names[item.name] = new
+            else:
+                _rename_key(definition.ret, item.name, new)
+            item.name = new
+    for node in definition.node_def:
+        for index, name in enumerate(node.input):
+            node.input[index] = _renumber(name, names)
+    for result in list(definition.ret):
+        definition.ret[result] = _renumber(definition.ret[result], names)
+    results = sorted(names[result] for result in definition.control_ret.values())
+    definition.control_ret.clear()
+    del definition.signature.control_output[:]
+    for index, result in enumerate(results):
+        definition.control_ret[f"c{index}"] = result
+        definition.signature.control_output.append(f"c{index}")
+
+
+def _rename_results(definition: Any, results: dict[tuple[str, str], str]) -> None:
+    """Renames references to results of calls, given the new one of each by its node and its name."""
+
+    def renamed(reference: str) -> str:
+        node, _, rest = reference.partition(":")
+        result, colon, index = rest.partition(":")
+        return (
+            results.get((node, result), f"{node}:{result}") + colon + index if colon else reference
+        )
+
+    for node in definition.node_def:
+        node.input[:] = map(renamed, node.input)
+    for result in list(definition.ret):
+        definition.ret[result] = renamed(definition.ret[result])
+
+
+def _rename_key(mapping: Any, old: str, new: str) -> None:
+    value = mapping[old]
+    del mapping[old]
+    mapping[new] = value
+
+
+def _renumber(name: str, names: dict[str, str]) -> str:
+    """Returns a renumbered reference to a node: `name:output:index`, or `^name` for its end."""
+    if name.startswith("^"):
+        return "^" + names[name[1:]]
+    node, colon, rest = name.partition(":")
+    return names[node] + colon + rest

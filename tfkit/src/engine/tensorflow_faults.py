@@ -1,0 +1,340 @@
+"""Faults of TensorFlow's kernels on some machines, and workarounds for them.
+
+`FAULTS` states for each fault when it occurs, where it was seen and the workaround. Where a fault cannot
+occur, nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault
+has a test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then
+its row goes, and the code that is here for it alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import string
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import build_flags as _pywrap_util_port
+from tfkit.src.engine import xla
+from tfkit.src.engine.known_rows import has_rows
+
+
+class Fault(NamedTuple):
+    """A kernel with wrong results.
+
+    Attributes:
+        kernels: TensorFlow's names of the operations.
+        condition: when it is wrong, and the wrong result.
+        seen: versions of TensorFlow and CPUs on which it was seen.
+        upstream: reports to TensorFlow's developers; empty where none was found.
+        workaround: the workaround in tfkit.
+    """
+
+    kernels: tuple[str, ...]
+    condition: str
+    seen: str
+    upstream: tuple[str, ...]
+    workaround: str
+
+
+_TENSORFLOW = "https://github.com/tensorflow/tensorflow/"
+
+FAULTS = {
+    "empty convolution": Fault(
+        ("Conv2D", "DepthwiseConv2dNative", "Conv3D"),
+        "oneDNN, float32 and bfloat16, and float16 where the CPU has AVX512-FP16: an output without elements "
+        "(no rows, an empty image, an image one smaller than its window) is the input, of the input's shape; "
+        "with a bias fused into it too. The gradient of a transposed convolution is such a convolution.",
+        "2.21.0 (AVX512-VNNI; AVX512-FP16 and AMX)",
+        (_TENSORFLOW + "issues/112371", _TENSORFLOW + "issues/109175"),
+        "`without_empty_outputs`",
+    ),
+    "gradient of an empty maximum": Fault(
+        ("MaxPoolGrad", "MaxPool3DGrad"),
+        "oneDNN, in a graph: of no rows, the process is aborted.",
+        "2.21.0 (AVX512-VNNI)",
+        (_TENSORFLOW + "issues/126128",),
+        "`without_empty_outputs`",
+    ),
+    "gradient of an empty depthwise convolution": Fault(
+        ("DepthwiseConv2dNativeBackpropFilter",),
+        "without oneDNN, or in float64: of no rows, what happens to stand in memory, instead of zeros.",
+        "2.21.0 (any CPU)",
+        (_TENSORFLOW + "pull/126484",),
+        "`without_empty_outputs`",
+    ),
+    "no rows refused": Fault(
+        ("MirrorPad", "ExtractImagePatches"),
+        "an empty batch is refused: by a mirrored border on another axis, by the gradient of patches.",
+        "2.21.0 (any CPU)",
+        (),
+        "`with_some_row`",
+    ),
+    "fused layer normalization": Fault(
+        ("_MklLayerNorm",),
+        "oneDNN, in a session (TF Serving, the C library): takes the place of the formula that ends in "
+        "`* gamma + beta`, with an epsilon of 0.001 whatever it was, and fails unless gamma has one axis.",
+        "2.21.0 (AVX512-VNNI)",
+        (_TENSORFLOW + "pull/58863", _TENSORFLOW + "issues/58077"),
+        "`plus_offset`",
+    ),
+    "fused rectifier": Fault(
+        (
+            "_FusedMatMul",
+            "_FusedConv2D",
+            "_FusedConv3D",
+            "_FusedDepthwiseConv2dNative",
+            "_FusedBatchNormEx",
+        ),
+        "oneDNN, float32 and bfloat16, in a graph: `relu` and `relu6` after a product with bias or its sum "
+        "with another tensor, `relu` after a normalization: NaN is 0.",
+        "2.21.0 (AVX512-VNNI)",
+        (),
+        "`rectifiers`",
+    ),
+    "convolution without channels": Fault(
+        ("Conv2D",),
+        "XLA on CPU: of images without channels, the process dies. The batch stands for the channels where "
+        "the gradient of a kernel is a convolution, and XLA compiles that for no rows, too.",
+        "2.21.0 (any CPU)",
+        (_TENSORFLOW + "issues/42208", _TENSORFLOW + "issues/46540"),
+        "`at_least_one_row`",
+    ),
+    "counts of no rows": Fault(
+        ("DenseBincount",),
+        "XLA: of a matrix without rows the counts are a vector, and no matrix without rows.",
+        "2.21.0 (any CPU)",
+        (),
+        "`with_some_row`",
+    ),
+    "gradient of a resize": Fault(
+        ("ResizeBilinearGrad",),
+        "XLA: for images of any dtype but float32 it is of float32 all the same. As a result of the program "
+        "its bytes are read as of another dtype: infinities, and numbers as large as 1e38.",
+        "2.21.0 (any CPU)",
+        (),
+        "`resize`",
+    ),
+    "singular values in 16 bits": Fault(
+        ("Svd",),
+        "XLA: of float16 matrices they are NaN, or far off.",
+        "2.21.0 (any CPU)",
+        (),
+        "`widened`",
+    ),
+    "gradients of complex roots": Fault(
+        ("InvGrad", "ReciprocalGrad", "RsqrtGrad", "SqrtGrad"),
+        "XLA: the gradient of a complex square root, or of a reciprocal, is multiplied by what is to be "
+        "conjugate and is not.",
+        "2.21.0 (any CPU)",
+        (),
+        "`error_in_xla`",
+    ),
+    "einsum with an ellipsis": Fault(
+        ("Einsum",),
+        "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",
+        "2.21.0 (AVX512-FP16 and AMX; right with AVX512-VNNI alone, where oneDNN does not take float16)",
+        (),
+        "`einsum`",
+    ),
+}
+
+
+# --- Detection ----------------------------------------------------------------------------------------
+
+# The assumption for tracing; None for the properties of this machine.
+_ASSUMED: ContextVar[bool | None] = ContextVar("onednn", default=None)
+
+
+@functools.cache
+def onednn_is_on() -> bool:
+    """Whether TensorFlow uses oneDNN's kernels on this machine's CPU, and programs run on the CPU.
+
+    TensorFlow decides when it is imported, by `TF_ENABLE_ONEDNN_OPTS` or else by the CPU.
+    """
+    return xla.device() == "CPU" and _pywrap_util_port.IsMklEnabled()
+
+
+@contextlib.contextmanager
+def assume_onednn(on: bool) -> Iterator[None]:
+    """Context manager that traces for oneDNN's kernels, or for others; the outermost one decides.
+
+    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
+    """
+    token = _ASSUMED.set(on) if _ASSUMED.get() is None else None
+    try:
+        yield
+    finally:
+        if token is not None:
+            _ASSUMED.reset(token)
+
+
+def onednn_is_assumed() -> bool:
+    """Whether the trace in progress is for oneDNN's kernels."""
+    assumed = _ASSUMED.get()
+    return onednn_is_on() if assumed is None else assumed
+
+
+@functools.cache
+def cpu_flags() -> frozenset[str]:
+    """Returns the CPU's instruction sets as Linux names them; empty if they are not known."""
+    with contextlib.suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("flags"):
+                return frozenset(line.partition(":")[2].split())
+    return frozenset()
+
+
+# --- Empty outputs ------------------------------------------------------------------------------------
+
+ONEDNN_DTYPES = (tf.float32, tf.bfloat16, tf.float16)
+
+
+def without_empty_outputs(
+    function: Callable[[tf.Tensor], tf.Tensor],
+    images: tf.Tensor,
+    windows: Sequence[int] | None = None,
+    strides: Sequence[int] = (),
+    always: bool = False,
+) -> tf.Tensor:
+    """Returns `function(images)`, where `function` never receives images without elements.
+
+    Empty images get one row, or one place, of zeros, and lose it again; others go through, and are not
+    copied. The price, where a size is unknown, is a dozen operations on shapes: 10 microseconds. It is not
+    paid where `known_rows` finds that there are rows.
+
+    Args:
+        function: from images with channels last to such images; works row by row.
+        images: `(batch, *sizes, channels)`.
+        windows: sizes of windows that must fit into the images, if they must. Smaller images of unknown
+            size are refused at run time, with oneDNN or without, which would give an empty output.
+        strides: how many places `function` gives for one more place along each size, if not one.
+        always: whether kernels other than oneDNN's are wrong, too.
+    """
+    sizes = images.shape[:-1].as_list()
+    checked = windows is not None and None in sizes[1:]
+    wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
+    wrong = wrong or (always and xla.device() == "CPU" and _ASSUMED.get() is not False)
+    if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
+        wrong = not has_rows(images)
+    if not (checked or (wrong and (None in sizes or 0 in sizes))):
+        return function(images)
+    shape = tf.shape(images)
+    added = tf.maximum(1 - shape, 0)
+    paddings, name = added, None
+    if checked:
+        assert windows is not None
+        # The kernel refuses a negative number; its message contains the name.
+        paddings += tf.minimum(shape - [0, *(size if size > 1 else 0 for size in windows), 0], 0)
+        name = "images_must_not_be_smaller_than_their_window"
+    padded = tf.pad(images, tf.stack([tf.zeros_like(paddings), paddings], 1), name=name)
+    at_least_one = [1 if size == 0 else size for size in sizes]
+    outputs = function(tf.ensure_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
+    steps = [1, *(strides or [1] * (len(sizes) - 1))]
+    removed = added if set(steps) == {1} else added * [*steps, 1]
+    sizes_kept = tf.shape(outputs) - removed
+    if not all(sizes[1:]):
+        sizes_kept = tf.maximum(sizes_kept, 0)
+    kept = tf.slice(outputs, tf.zeros_like(shape), sizes_kept)
+    known = [
+        max(output - step, 0) if size == 0 and output is not None else output
+        for size, output, step in zip(sizes, outputs.shape, steps, strict=False)
+    ]
+    return tf.ensure_shape(kept, [*known, *outputs.shape[len(sizes) :]])
+
+
+def at_least_one_row(x: tf.Tensor) -> tf.Tensor:
+    """Returns `x`, not copied, or one row of zeros if it has no rows."""
+    rows = tf.maximum(1 - tf.shape(x)[:1], 0)
+    padded = tf.pad(x, tf.pad(rows[:, None], [[0, x.shape.rank - 1], [1, 0]]))
+    return tf.ensure_shape(padded, [None, *x.shape[1:]])
+
+
+def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
+    """Returns `function(x)`, which works row by row, for kernels that refuse to have no rows."""
+    if x.shape[0] or has_rows(x):
+        return function(x)
+    outputs = function(at_least_one_row(x))
+    return tf.ensure_shape(outputs[: tf.shape(x)[0]], [x.shape[0], *outputs.shape[1:]])
+
+
+def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tensor:
+    """Returns `tf.image.resize`, for bilinear ones in float32, as TensorFlow computes them for all dtypes."""
+    if method == "bilinear" and images.dtype.is_floating:
+        images = tf.cast(images, tf.float32)
+    return tf.image.resize(images, size, method, **options)
+
+
+def widened(matrices: tf.Tensor) -> tf.Tensor:
+    """Returns matrices of 16-bit floats in float32, for their singular values."""
+    if matrices.dtype in (tf.float16, tf.bfloat16):
+        return tf.cast(matrices, tf.float32)
+    return matrices
+
+
+_NOT_CONJUGATE = (lambda dtype: dtype.is_complex, "gradients of complex numbers lack a conjugate")
+_ERRORS_IN_XLA: dict[str, tuple[Callable[[tf.DType], bool], str]] = {
+    **dict.fromkeys(("InvGrad", "ReciprocalGrad", "RsqrtGrad", "SqrtGrad"), _NOT_CONJUGATE),
+    "Svd": (lambda dtype: dtype.size == 2, "singular values of 16-bit floats are NaN, or far off"),
+    "ResizeBilinearGrad": (
+        lambda dtype: dtype != tf.float32,
+        "the gradient is of float32, and its bytes are read as of another dtype",
+    ),
+}
+
+
+def error_in_xla(node: Any) -> str | None:
+    """Returns a description of XLA's error for a `NodeDef` that tfkit has not made, or `None`."""
+    if node.op not in _ERRORS_IN_XLA:
+        return None
+    concerns, error = _ERRORS_IN_XLA[node.op]
+    return error if concerns(tf.as_dtype(node.attr["T"].type)) else None
+
+
+# --- Layer normalization ------------------------------------------------------------------------------
+
+
+def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
+    """Returns `x + offset` along the last axis, by an operation that TensorFlow's pattern does not match."""
+    return tf.nn.bias_add(x, offset)
+
+
+# --- Einsum -------------------------------------------------------------------------------------------
+
+
+def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
+    """Returns `tf.einsum`; for float16 without an ellipsis, if that would be wrong."""
+    wrong = "..." in equation and any(x.dtype == tf.float16 for x in operands)
+    if not (wrong and onednn_is_assumed() and (_ASSUMED.get() or "avx512_fp16" in cpu_flags())):
+        return tf.einsum(equation, *operands, **options)
+    letters = without_ellipsis(equation, [x.shape for x in operands])
+    if letters is not None:
+        return tf.einsum(letters, *operands, **options)
+    outputs = tf.einsum(equation, *(tf.cast(x, tf.float32) for x in operands), **options)
+    return tf.cast(outputs, tf.float16)
+
+
+def without_ellipsis(equation: str, shapes: Sequence[tf.TensorShape]) -> str | None:
+    """Returns an equation with letters for its ellipsis; `None` if axes may be broadcast."""
+    inputs, arrow, output = equation.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    if not arrow:
+        once = (letter for letter in sorted(set(inputs) - set(".,")) if inputs.count(letter) == 1)
+        output = "..." + "".join(once)
+    found = [
+        (shape, term.index("..."), len(term) - 3)
+        for term, shape in zip(terms, shapes, strict=True)
+        if "..." in term
+    ]
+    if any(shape.rank is None for shape, _, _ in found):
+        return None
+    stands_for = [tuple(shape)[at : at + shape.rank - named] for shape, at, named in found]
+    if len(stands_for) > 1 and (len(set(stands_for)) > 1 or None in stands_for[0]):
+        return None
+    free = (letter for letter in string.ascii_letters if letter not in equation)
+    letters = "".join(next(free) for _ in stands_for[0])
+    return "->".join([",".join(terms), output]).replace("...", letters)

@@ -1,0 +1,57 @@
+"""Computes the gradients of kernels with few columns as transposed products.
+
+The gradient of a kernel is a product with a transposed left factor, and Eigen, with which XLA multiplies on a
+CPU, reads the columns of a wide left factor slowly. The transposed product has the wide factor on the right:
+a training step of a dense layer from 3,072 features to 10 takes less than half the time. For kernels with
+more columns it gains less, and lost up to 40 % for some batches. XLA's simplifications would turn the product
+back, so there is an optimization barrier in between.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.borrowed.private import apply_op, attr_value_pb2, set_attribute
+from tfkit.src.engine import xla
+
+_MARK = "_tfkit_transposed"
+_MOST_COLUMNS = 32
+_TALL = 4  # Rows of a kernel for each column.
+
+
+def mark_tall_gradients(graph: tf.Graph) -> None:
+    """Marks the products of a traced step that are gradients of tall kernels with few columns."""
+    if xla.device() != "CPU":
+        return
+    for operation in graph.get_operations():
+        if operation.type == "MatMul" and _is_fitting(operation):
+            set_attribute(operation, _MARK, attr_value_pb2.AttrValue(b=True))
+
+
+def transposed_of(node: Any) -> Any:
+    """Returns an equivalent `ConcreteFunction` of a marked product, and `None` of other nodes."""
+    return _transposed() if _MARK in node.attr else None
+
+
+def _is_fitting(product: tf.Operation) -> bool:
+    result = product.outputs[0]
+    if not product.get_attr("transpose_a") or product.get_attr("transpose_b"):
+        return False
+    if result.dtype != tf.float32 or not result.shape.num_elements():
+        return False
+    rows, columns = result.shape
+    return bool(columns <= _MOST_COLUMNS and rows >= _TALL * columns)
+
+
+@functools.cache
+def _transposed() -> Any:
+    def product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+        result = tf.matmul(right, left, transpose_a=True)
+        return tf.transpose(apply_op("XlaOptimizationBarrier", input=[result])[0])
+
+    with tf.init_scope():  # Separate from the trace that needs it first.
+        function = tf.function(product, autograph=False)
+        return function.get_concrete_function(*[tf.TensorSpec([None, None], tf.float32)] * 2)

@@ -1,0 +1,126 @@
+"""The contents of a Keras file except the configuration: weights, the optimizer's state, seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.names import free, to_snake_case
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.files.interop import keras_adapted, keras_layout, keras_matching
+from tfkit.src.files.model_like import ModelLike
+from tfkit.src.files.saving.contents import weight_of
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.overwriting import is_overwritten
+from tfkit.src.weights.random import SeedGenerator
+
+OPTIMIZER = "optimizer"
+INNER = "inner_optimizer"
+PARTS = "optimizers"
+# A group that Keras ignores, for data that its files have no place for.
+SEEDS = "tfkit/seeds"
+
+
+def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
+    """Returns an optimizer's variables by path; a wrapped one, or one of several, has its own group, too."""
+    found = {f"{group}/vars/{index}": v for index, v in enumerate(optimizer.variables)}
+    inner = getattr(optimizer, "inner_optimizer", None)
+    if inner is not None:
+        found |= optimizer_variables(inner, f"{group}/{INNER}")
+    taken: set[str] = set()
+    for part in getattr(optimizer, "optimizers", ()):
+        name = free(to_snake_case(type(part).__name__), taken)
+        taken.add(name)
+        found |= optimizer_variables(part, f"{group}/{PARTS}/{name}")
+    return found
+
+
+def _stored(optimizer: Optimizer) -> dict[str, Any]:
+    """Returns what a file stores of an optimizer, by path: its variables, or what it stores itself."""
+    if not optimizer._tfkit_stores_itself():
+        return optimizer_variables(optimizer)
+    store: dict[str, Any] = {}
+    optimizer.save_own_variables(store)
+    return {f"{OPTIMIZER}/vars/{key}": value for key, value in store.items()}
+
+
+def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
+    """Returns the states of seed generators by path, in a group that Keras ignores."""
+    return {
+        f"{SEEDS}/{keras_layout.join(path, name)}": member.state
+        for path, layer in places
+        for name, member in layer._tfkit_members()
+        if isinstance(member, SeedGenerator)
+    }
+
+
+def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
+    """Returns path prefixes of Keras's optimizers other than that of the outermost model.
+
+    Those of compiled models inside of a model, which are read apart, and those in attributes, as those of two
+    adversaries. The latter are not read: Keras's file does not hold their configuration.
+    """
+    groups = []
+    for path, layer in places:
+        held = [name for name, value in vars(layer).items() if isinstance(value, Optimizer)]
+        compiled = [OPTIMIZER] if path and hasattr(layer, "compile_from_config") else []
+        groups += [keras_layout.join(path, name) + "/" for name in [*held, *compiled]]
+    taken = tuple(variables)
+    return tuple(group for group in groups if not any(name.startswith(group) for name in taken))
+
+
+def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
+    """Returns models inside of a model that have an optimizer, with the paths of the optimizers' groups."""
+    return [
+        (keras_layout.join(path, OPTIMIZER), layer)
+        for path, layer in places
+        if path
+        and getattr(layer, "compiled", False)
+        and isinstance(getattr(layer, "optimizer", None), Optimizer)
+    ]
+
+
+def _has_slots_of(optimizer: Optimizer, weights: list[Any]) -> bool:
+    """Whether all slots of an optimizer are of these weights, and each has some; or there are none."""
+    found = {id(weight) for it in optimizer.variables if (weight := weight_of(it)) is not None}
+    updated = {id(weight) for weight in weights if not is_overwritten(weight)}
+    return not found or updated <= found <= set(map(id, weights))
+
+
+def contents(
+    model: ModelLike, optimizer: Optimizer | None, inner_optimizers: bool = False
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Returns the names of layers by the path of their groups, and the variables by path."""
+    places = keras_layout.places(model._tfkit.layer)
+    placed = {id(layer) for _, layer in places}
+    for path, layer in tracking.named_layers(model):
+        if id(layer) not in placed and tracking.own_weights(layer):
+            raise ValueError(
+                f"Layer '{path}' cannot be written to a file of Keras, which finds layers in attributes, "
+                "lists, tuples and dicts alone. Hold it in one of these, or save to `.h5`."
+            )
+    groups = {path: layer.name for path, layer in places}
+    plan = keras_matching.plan(places)
+    values = keras_adapted.stored_values(plan.variables, keras_adapted.adapted(places))
+    for group, layer in plan.stores.items():
+        values |= {f"{group}/{key}": value for key, value in layer._tfkit_keras_variables().items()}
+    if optimizer is not None:
+        if not _has_slots_of(optimizer, model.trainable_weights):
+            warn(
+                "The state of the optimizer is left out: it is of other weights than those that are trained "
+                "now, as layers were frozen, unfrozen or changed after the last step, and files of Keras "
+                "hold it by position. `compile` makes a new optimizer; an `.h5` file holds it by path."
+            )
+            optimizer = type(optimizer).from_config(optimizer.get_config())
+        groups[OPTIMIZER] = optimizer.name
+        values |= _stored(optimizer)
+    for path, inner in compiled_inside(places) if inner_optimizers else ():
+        used = inner.optimizer
+        if not used.built:  # Keras cannot load a file without the state of an optimizer inside.
+            used = type(used).from_config(used.get_config())
+            used.build(inner.trainable_weights)
+        groups[path] = used.name
+        values |= optimizer_variables(used, path)
+    return groups, values | seeds(places)

@@ -1,0 +1,218 @@
+"""HDF5 files of Keras: plain, contiguous datasets at Keras's paths."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from pathlib import Path
+from typing import Any, NoReturn
+
+import h5py
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import shown
+from tfkit.src.engine.arrays import aligned_empty
+from tfkit.src.files.saving import hdf5_tree, json_nest, seal
+from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_whole
+
+_BFLOAT16 = tf.bfloat16.as_numpy_dtype
+
+
+@dataclasses.dataclass(frozen=True)
+class Stored:
+    """The attributes of a dataset."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.shape} {self.dtype}"
+
+    @property
+    def num_bytes(self) -> int:
+        """The number of bytes in the file."""
+        return math.prod(self.shape) * tf.as_dtype(self.dtype).size
+
+
+class KerasReader:
+    """An HDF5 file of Keras that is open for reading; all its links and sizes are checked first.
+
+    Args:
+        path: the file.
+        stream: where to read instead: the part of `path` that is the HDF5 file.
+
+    Raises:
+        LoadError: for structures that Keras never writes: links, second names, storage that is not plain.
+    """
+
+    def __init__(self, path: Path, stream: Any = None) -> None:
+        self.path = path
+        self.datasets: dict[str, Stored] = {}
+        self._offsets: dict[str, int] = {}
+        self._attributes: dict[str, dict[str, hdf5_tree.Attribute]] = {}
+        self._stream = stream or open(path, "rb", buffering=0)  # noqa: SIM115
+        try:
+            if stream is None:
+                check_whole(path, self._stream.fileno())
+            self._size = self._stream.seek(0, os.SEEK_END)
+            self._read_tree()
+        except LoadError:
+            self.close()
+            raise
+        except (OSError, hdf5_tree.TreeError) as error:
+            self.close()
+            raise DamagedFileError(
+                f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file of Keras ({error})."
+            ) from None
+
+    def __enter__(self) -> KerasReader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._stream.close()
+
+    # --- Checks before anything is read ---------------------------------------------------------------
+
+    def _read_tree(self) -> None:
+        """Reads the list of all groups and datasets.
+
+        Links lead to other files; an object with two names, or storage that is compressed, virtual, external
+        or never written, lets a small file demand any amount of memory.
+        """
+        left = self._size
+        for item in hdf5_tree.Tree(self._stream, 0, self._size, old=True).items():
+            path = item.path
+            if item.kind == "link":
+                self._refuse(path, "is a link, which could lead to another file")
+            elif item.kind == "again":
+                self._refuse(path, "is another name of something in the file")
+            elif item.depth > limits.DEPTH.most:
+                self._refuse(path, f"is more than {limits.DEPTH.most} groups deep")
+            elif item.kind == "group":
+                self._attributes[path] = item.attributes
+            elif item.dataset is not None:
+                stored = self.datasets[path] = self._stored(item, item.dataset)
+                self._offsets[path] = item.dataset.offset
+                left -= stored.num_bytes
+                if left < 0:
+                    self._refuse(path, "declares more data than there is in the file")
+            else:
+                self._refuse(path, "is neither group nor dataset")
+
+    def _stored(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> Stored:
+        """Returns shape and dtype of a dataset, after a check of the way it is stored."""
+        dtype = dataset.dtype
+        if dtype == "opaque16":
+            dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
+        if dtype is None:
+            self._refuse(
+                item.path, "has a dtype that is none of numbers in the order of this machine"
+            )
+        shape = dataset.shape
+        if shape is None or dataset.size != math.prod(shape) * tf.as_dtype(dtype).size:
+            self._refuse(
+                item.path,
+                "is not stored as plain, contiguous data of its declared size, which is all that Keras "
+                "writes",
+            )
+        return Stored(shape, dtype)
+
+    def _refuse(self, path: str, why: str) -> NoReturn:
+        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
+
+    # --- Reading ----------------------------------------------------------------------------------------
+
+    def below(self, group: str) -> dict[str, Stored]:
+        """Returns the datasets below a group (empty for the root), by path from the root."""
+        prefix = f"{group}/" if group else ""
+        return {path: it for path, it in self.datasets.items() if path.startswith(prefix)}
+
+    def read(self, path: str) -> np.ndarray:
+        """Returns the values of one dataset."""
+        stored = self.datasets[path]
+        value = aligned_empty(stored.shape, tf.as_dtype(stored.dtype).as_numpy_dtype)
+        memory = value.reshape(-1).view(np.uint8).data
+        self._stream.seek(self._offsets[path])
+        done = 0
+        while done < len(memory):
+            count = self._stream.readinto(memory[done : done + seal.CHUNK])
+            if not count:
+                raise LoadError(f"File {self.path}: `{shown(path)}` is cut short.")
+            done += count
+        return value
+
+    def name_of(self, path: str) -> str | None:
+        """Returns the name of the layer whose variables a group contains, if the file has it."""
+        name = self.attribute(f"{path}/vars".lstrip("/"), "name")
+        return name if isinstance(name, str) else None
+
+    def attribute(self, group: str, name: str) -> Any:
+        """Returns an attribute of a group: a text, a list of texts or a number; `None` if there is none."""
+        return self._attributes.get(group, {}).get(name)
+
+    def names(self, group: str, name: str) -> list[str]:
+        """Returns a list of names from an attribute of a group, or from several numbered ones."""
+        value = self.attribute(group, name)
+        parts = [] if value is None else [value]
+        while value is None and (part := self.attribute(group, f"{name}{len(parts)}")) is not None:
+            parts.append(part)
+        found = [
+            item for part in parts for item in (part if isinstance(part, list) else [str(part)])
+        ]
+        for item in found:
+            if excess := limits.NAME.excess(len(item)):
+                self._refuse(group, f"has a name in its {name} of {excess}")
+        return found
+
+    def documents(self) -> tuple[Any, Any]:
+        """Returns the configurations of the model and of `compile`; `None` if there are none."""
+        return self.document("model_config"), self.document("training_config")
+
+    def document(self, name: str) -> Any:
+        """Returns the JSON document in an attribute of the root; `None` if there is none."""
+        value = self.attribute("", name)
+        return None if value is None else parse(self.path, name, value)
+
+
+def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
+    """Returns a JSON object from a file.
+
+    Raises:
+        LoadError: for anything else.
+    """
+    try:
+        if not isinstance(text, str):
+            raise ValueError("it is no text")
+        document = json_nest.parse(text)
+    except ValueError as error:
+        raise LoadError(f"File {path}: `{name}` is no valid JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise LoadError(
+            f"File {path}: `{name}` is no JSON object. Found: {type(document).__name__}"
+        )
+    return document
+
+
+def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
+    """Writes a file in Keras's format.
+
+    Args:
+        target: an open file.
+        names: names of layers by the path of their group.
+        values: variables and arrays by path.
+    """
+    with h5py.File(target, "w") as file:
+        for group, name in names.items():
+            file.create_group(f"{group}/vars".lstrip("/")).attrs["name"] = name
+        for path, variable in values.items():
+            value = np.asarray(variable, order="C")
+            dataset = file.create_dataset(path, data=value)
+            if value.dtype == _BFLOAT16:
+                dataset.attrs["dtype"] = "bfloat16"

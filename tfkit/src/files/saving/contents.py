@@ -1,0 +1,266 @@
+"""The contents of a model file: weights, optimizer and metrics by path, and the names of layers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.names import escaped, free
+from tfkit.src.base.protocols import Tracked
+from tfkit.src.core import tracking
+from tfkit.src.core.layer import Layer
+from tfkit.src.files.model_like import ModelLike
+from tfkit.src.files.saving import hdf5
+from tfkit.src.layers.lora import Adaptable
+from tfkit.src.metrics.named_variables import named_variables
+from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.optimizers.overwriting import is_overwritten
+
+# Groups of a file, and its texts with the layers' names and their `lora_alpha`.
+WEIGHTS = "weights"
+OPTIMIZER = "optimizer"
+INNER_OPTIMIZERS = "inner_optimizers"
+METRICS = "metrics"
+NAMES = "names"
+LORA = "lora"
+# The beginning of the paths of slots, and of what an optimizer stores itself.
+_SLOTS = "slots/"
+OWN_STORE = "vars/"
+
+
+class Skipped:
+    """Excluded objects that are neither saved nor loaded: layers with their contents, and single weights.
+
+    Args:
+        model: the model.
+        objects: layers and weights, `None` for none.
+
+    Raises:
+        ValueError: for anything else.
+    """
+
+    def __init__(self, model: ModelLike | None, objects: Iterable[Any] | None) -> None:
+        self._ids: set[int] = set()
+        for item in objects or ():
+            if isinstance(item, Layer):
+                self._ids |= {id(layer) for layer in tracking.all_layers(item)}
+                self._ids |= {id(weight) for weight, _ in tracking.variables_of(item, seeds=True)}
+            elif isinstance(item, tf.Variable):
+                self._ids.add(id(item))
+            else:
+                raise ValueError(
+                    "`objects_to_skip` must be a list of layers and weights. Received: "
+                    f"{item!r} (of type {type(item).__name__})"
+                )
+        layers = tracking.named_layers(model) if model is not None and self._ids else []
+        self._below = tuple(f"{path}/".lstrip("/") for path, it in layers if id(it) in self._ids)
+
+    def __contains__(self, item: Any) -> bool:
+        return id(item) in self._ids
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path is below one of the layers."""
+        return path.startswith(self._below)
+
+
+_NOTHING = Skipped(None, None)
+
+
+def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]:
+    """Returns weights, seed states, and the values that layers store themselves, by path."""
+    state: dict[str, Any] = dict(plain_state(model, skipped))
+    for prefix, layer in own_stores(model, skipped):
+        store: dict[str, Any] = {}
+        layer.save_own_variables(store)
+        for key, value in store.items():
+            array = np.asarray(value)
+            path = f"{prefix}{escaped(key)}"
+            if array.dtype.name not in hdf5.DTYPES or path in state:
+                raise ValueError(
+                    f"Layer '{prefix.removesuffix('/vars/')}' (of type {type(layer).__name__}) cannot store "
+                    f"{key!r} in `save_own_variables()`. Expected an array of numbers, under a key that is "
+                    f"not taken. Received: {value!r}"
+                )
+            state[path] = array
+    return state
+
+
+def plain_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, tf.Variable]:
+    """Returns the weights and seed states by path, without those that a layer stores itself."""
+    own = {id(w) for _, layer in own_stores(model) for w in tracking.own_weights(layer)}
+    state = tracking.named_state(model)
+    return {path: it for path, it in state.items() if id(it) not in own and it not in skipped}
+
+
+def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
+    """Returns the layers that define themselves what a file stores of them, by path prefix."""
+    return [
+        (f"{path}/vars/".lstrip("/"), layer)
+        for path, layer in tracking.named_layers(model)
+        if layer not in skipped
+        and (
+            type(layer).save_own_variables is not Layer.save_own_variables
+            or type(layer).load_own_variables is not Layer.load_own_variables
+        )
+    ]
+
+
+def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
+    """Returns the variables of the model's optimizer, by path; none if it is not built.
+
+    Slots of weights that the model no longer has, such as those that became integers, are left out.
+    """
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not optimizer.built:
+        return {}
+    known = {id(weight) for weight in tracking.named_weights(model).values()}
+    return {
+        path: variable
+        for path, variable in named_slots(optimizer, model).items()
+        if (weight := weight_of(variable)) is None or id(weight) in known
+    }
+
+
+def stored_optimizer(model: ModelLike) -> dict[str, Any]:
+    """Returns what a file stores of the model's optimizer, by path: variables, or what it stores itself."""
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not optimizer.built or not optimizer._tfkit_stores_itself():
+        return dict(optimizer_state(model))
+    store: dict[str, Any] = {}
+    optimizer.save_own_variables(store)
+    return {f"{OWN_STORE}{escaped(key)}": np.asarray(value) for key, value in store.items()}
+
+
+def weight_of(variable: Any) -> Any:
+    """Returns the weight that a slot of an optimizer belongs to; `None` for its other variables."""
+    slot = getattr(variable, "slot", None)
+    return None if slot is None else slot.weight
+
+
+def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str]) -> list[str]:
+    """Builds an optimizer for the weights that are trained, and for those that it has slots for in a file.
+
+    These are others where layers were frozen, unfrozen or changed after the last step.
+
+    Args:
+        optimizer: the model's optimizer.
+        model: the model.
+        stored: the paths of the optimizer's variables in the file.
+
+    Returns:
+        The paths of weights that are trained, and have no slots in the file although others have.
+    """
+    used = {place[len(_SLOTS) :].rpartition("/")[0] for place in stored if place.startswith(_SLOTS)}
+    trained = {id(weight) for weight in model.trainable_weights}
+    weights = tracking.named_weights(model)
+    frozen = [it for path, it in weights.items() if path in used and id(it) not in trained]
+    optimizer.build([*model.trainable_weights, *frozen])
+    new = [path for path, it in weights.items() if id(it) in trained and path not in used]
+    return [path for path in new if not is_overwritten(weights[path])] if used else []
+
+
+def slots_of(path: str) -> str:
+    """Returns the beginning of the paths of the slots of a weight."""
+    return f"{_SLOTS}{path}/"
+
+
+def compiled_inside(model: ModelLike) -> dict[str, Any]:
+    """Returns the models inside of a model that have an optimizer of their own, by path."""
+    return {
+        path: layer
+        for path, layer in tracking.named_layers(model)
+        if path
+        and getattr(layer, "compiled", False)
+        and isinstance(getattr(layer, "optimizer", None), Optimizer)
+    }
+
+
+def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
+    """Returns the variables of the optimizers of models inside of a model, by path."""
+    return {
+        f"{path}/{name}": variable
+        for path, layer in compiled_inside(model).items()
+        for name, variable in optimizer_state(layer).items()
+    }
+
+
+def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
+    """Returns an optimizer's variables: slots by the path of the weight that they belong to.
+
+    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at
+    its name, as `own/iteration`, numbered where two have the same.
+    """
+    paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
+    state: dict[str, tf.Variable] = {}
+    for variable in optimizer.variables:
+        weight = paths.get(id(weight_of(variable)))
+        if weight is not None:
+            path = f"{slots_of(weight)}{escaped(variable.slot.name)}"
+        else:
+            path = f"own/{escaped(getattr(variable, 'label', 'variable'))}"
+        state[free(path, state)] = variable
+    return state
+
+
+def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
+    """Returns the variables of the metrics that layers hold in attributes, by path.
+
+    Those that `compile` makes are not state of the model: each epoch and evaluation resets them.
+    """
+    state: dict[str, tf.Variable] = {}
+    for path, metric in tracking.named_metrics(model):
+        variables = named_variables(metric)
+        state |= {f"{path}/{name}": variable for name, variable in variables.items()}
+    return state
+
+
+def texts(model: ModelLike) -> dict[str, dict[str, Any]]:
+    """Returns what a file says of its layers: their names, and the `lora_alpha` of those that have LoRA."""
+    alphas = {
+        path: layer.lora_alpha
+        for path, layer in tracking.named_layers(model)
+        if isinstance(layer, Adaptable) and layer.lora_enabled
+    }
+    return {NAMES: layer_names(model), **({LORA: alphas} if alphas else {})}
+
+
+def layer_names(model: ModelLike) -> dict[str, str]:
+    """Returns the names that users have given to sublayers, by path; names that tfkit made are left out."""
+    return {
+        path: layer.name
+        for path, layer in tracking.named_layers(model)
+        if path and not layer._tfkit_auto_named
+    }
+
+
+def moved_by_properties(model: ModelLike, stored: Iterable[str]) -> dict[str, str]:
+    """Returns paths in the model by beginnings of stored paths, of layers that have another attribute now.
+
+    A class that renames an attribute often keeps the old name as a property, `dense` for `self.encoder`. Only
+    properties of users' classes are read, and only those that return a layer of the model.
+    """
+    layers = dict(tracking.named_layers(model._tfkit.layer))
+    paths = {id(layer): path for path, layer in layers.items()}
+    deepest = max(path.count("/") for path in layers) + 1
+    moved: dict[str, str] = {}
+    for path in stored:
+        steps = path.split("/", deepest + 1)  # A path of a file may be any number of steps deeper.
+        depth = next(n for n in range(len(steps) - 1, -1, -1) if "/".join(steps[:n]) in layers)
+        owner, beginning = layers["/".join(steps[:depth])], "/".join(steps[: depth + 1])
+        if beginning not in moved and _is_own_property(type(owner), steps[depth]):
+            with contextlib.suppress(Exception):  # Of the property.
+                if target := paths.get(id(getattr(owner, steps[depth]))):
+                    moved[beginning] = target
+    return moved
+
+
+def _is_own_property(owner: type, name: str) -> bool:
+    """Whether a class has a property of this name that does not come from a class of tfkit's."""
+    definer = next((base for base in owner.__mro__ if name in vars(base)), None)
+    if definer is None or not isinstance(vars(definer)[name], property):
+        return False
+    return definer.__module__.partition(".")[0] not in ("tfkit", "tensorflow")

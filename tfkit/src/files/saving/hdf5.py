@@ -1,0 +1,326 @@
+"""Writes and reads HDF5 files: weights as contiguous datasets by attribute path, text as JSON datasets."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import math
+import os
+import zlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, NoReturn
+
+import h5py
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.engine.arrays import aligned_empty
+from tfkit.src.files.saving import hdf5_tree, json_nest, seal
+from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
+
+FORMAT = "tfkit"
+FORMAT_VERSION = 1
+# Smaller arrays are covered by the seal: there are fewer ranges, and fewer, longer stretches to read.
+_LARGE = 1 << 16
+# HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute gives the dtype.
+_BITS = {"bfloat16": np.uint16}
+DTYPES = frozenset(
+    ("float16", "float32", "float64", "bool", "uint8", "uint16", "uint32", "uint64")
+    + ("int8", "int16", "int32", "int64", "bfloat16", "complex64", "complex128")
+)
+
+
+# --- Writing ----------------------------------------------------------------------------------------------
+
+
+def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]]) -> None:
+    """Writes a file.
+
+    Args:
+        path: where to.
+        texts: JSON documents by name.
+        weights: groups of variables and arrays; each group is a dict from attribute path to value.
+
+    Raises:
+        OSError: if the disk is full, or cannot be written.
+        ValueError: for a name that is too long; nothing is written then.
+    """
+    for path_of_group in weights.values():
+        for variable_path in path_of_group:
+            _check_names(variable_path)
+    large: list[seal.Range] = []
+
+    def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
+        stored = value.view(_BITS[dtype]) if dtype in _BITS else value
+        checksum = pool.submit(zlib.crc32, _bytes_of(stored))  # During writing by HDF5.
+        dataset = parent.create_dataset(name, data=stored)
+        dataset.attrs["dtype"] = dtype
+        dataset.attrs["crc32"] = np.uint32(checksum.result())
+        if stored.nbytes >= _LARGE:
+            large.append((dataset.id.get_offset(), stored.nbytes))
+        target.check()
+
+    with Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
+        with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
+            file.attrs["format"] = FORMAT
+            file.attrs["format_version"] = FORMAT_VERSION
+            for name, document in texts.items():
+                data = json.dumps(document, allow_nan=True).encode()
+                if excess := json_nest.too_large(data):
+                    raise ValueError(
+                        f"The `{name}` of the model has {excess} again. Keep large arrays in weights."
+                    )
+                add(file, name, np.frombuffer(data, np.uint8), "json")
+            for group_name, variables in weights.items():
+                group = file.create_group(group_name)
+                for variable_path, variable in variables.items():
+                    value = np.asarray(variable, order="C")
+                    add(group, variable_path, value, value.dtype.name)
+        target.check()
+        seal.write(target, large)
+        target.check()
+
+
+def _check_names(path: str) -> None:
+    names = path.split("/")
+    if excess := limits.DEPTH.excess(len(names)):
+        raise ValueError(
+            f"The path of a variable has {excess} again: {path[:100]!r}... Use fewer layers in each other."
+        )
+    longest = max(len(name.encode()) for name in names)
+    if longest > limits.NAME.most:
+        raise ValueError(
+            f"A name in the path of a variable has {longest:,} bytes: {path[:100]!r}... Expected at most "
+            f"{limits.NAME.most:,}: give the layer, the weight or the key a shorter name."
+        )
+
+
+def _bytes_of(value: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+
+
+class Target(io.FileIO):
+    """The file that HDF5 writes to. It does not raise errors while HDF5 uses it: `check` does so afterwards.
+
+    For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
+    """
+
+    error: OSError | None = None
+
+    def write(self, data: Any) -> int:
+        """Writes bytes, unless an earlier write has failed."""
+        view = memoryview(data).cast("B")
+        done = 0
+        while done < len(view) and self.error is None:
+            try:
+                done += super().write(view[done:]) or 0
+            except OSError as error:
+                self.error = error
+        return len(view)
+
+    def truncate(self, size: int | None = None) -> int:
+        """Sets the length of the file, unless an earlier write has failed."""
+        try:
+            return super().truncate(size)
+        except OSError as error:
+            self.error = self.error or error
+            return size or 0
+
+    def check(self) -> None:
+        """Raises the error of a `write` that failed."""
+        if self.error is not None:
+            raise OSError(
+                self.error.errno,
+                f"Cannot write the file ({self.error.strerror}); what was there before is unchanged",
+                self.name if isinstance(self.name, (str, os.PathLike)) else None,
+            )
+
+
+# --- Reading ----------------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """One dataset: its attributes, and the position of its bytes in the file."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stored: np.dtype
+    offset: int
+    size: int
+    crc32: int
+
+
+class Reader:
+    """A file that is open for reading; its contents are checked before they are used.
+
+    Args:
+        path: the file.
+
+    Raises:
+        LoadError: if it is no file of this format, or damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._entries: dict[str, _Entry] = {}
+        self._groups: set[str] = set()
+        check_exists(path)
+        self._raw = open(path, "rb", buffering=0)  # noqa: SIM115
+        try:
+            check_whole(path, self._raw.fileno())
+            self.seal = seal.check(self._raw, path)
+            self._read_tree()
+        except LoadError:
+            self.close()
+            raise
+        except (OSError, hdf5_tree.TreeError) as error:
+            self.close()
+            raise DamagedFileError(
+                f"File {path} cannot be read: {error}. Expected a file that `model.save()` or "
+                "`model.save_weights()` wrote."
+            ) from None
+
+    def _check_format(self, attributes: dict[str, hdf5_tree.Attribute]) -> None:
+        found, version = attributes.get("format"), attributes.get("format_version")
+        if found != FORMAT or version != FORMAT_VERSION:
+            raise LoadError(
+                f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
+                f"Found: format={quoted(found)}, version={quoted(version)}."
+            )
+
+    def _read_tree(self) -> None:
+        """Reads the list of datasets, and refuses anything that tfkit never writes, before any data is read.
+
+        Links lead to other files; an object with two names, or storage that is compressed, virtual, external
+        or never written, lets a small file demand any amount of memory.
+        """
+        length = os.fstat(self._raw.fileno()).st_size
+        left = length
+        for item in hdf5_tree.Tree(self._raw, seal.BLOCK, length).items():
+            if not item.path and not item.depth:
+                self._check_format(item.attributes)
+            elif item.kind == "link":
+                self._refuse(item.path, "is a link, which could lead to another file")
+            elif item.kind == "again":
+                self._refuse(item.path, "is another name of something in the file")
+            elif item.depth > limits.DEPTH.most:
+                self._refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
+            elif item.kind == "group":
+                self._groups.add(item.path)
+            elif item.dataset is not None:
+                entry = self._entries[item.path] = self._entry(item, item.dataset)
+                left -= entry.size
+                if left < 0:
+                    self._refuse(item.path, "declares more data than there is in the file")
+            else:
+                self._refuse(item.path, "is neither group nor dataset")
+
+    def _entry(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> _Entry:
+        """Returns the entry of a dataset, after a check of the way it is stored."""
+        path, dtype = item.path, str(item.attributes.get("dtype"))
+        known = dtype in DTYPES or dtype == "json"
+        stored = (
+            np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
+        )
+        if stored is None or dataset.dtype != stored.name:
+            raise LoadError(
+                f"File {self.path}: `{shown(path)}` has the dtype {dataset.dtype}, and says {quoted(dtype)}. "
+                f"Expected one of {sorted(DTYPES)}."
+            )
+        shape = dataset.shape
+        if shape is None or dataset.size != math.prod(shape) * stored.itemsize:
+            self._refuse(
+                path,
+                "is not stored as plain, contiguous data of its declared size, which is all that tfkit "
+                "writes and reads",
+            )
+        crc32 = item.attributes.get("crc32")
+        if not isinstance(crc32, int):
+            self._refuse(path, "has no checksum")
+        return _Entry(shape, dtype, stored, dataset.offset, dataset.size, crc32)
+
+    def _refuse(self, path: str, why: str) -> NoReturn:
+        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._raw.close()
+
+    def text(self, name: str) -> Any:
+        """Returns the JSON document of this name; `None` if there is none."""
+        entry = self._entries.get(name)
+        if entry is None and name not in self._groups:
+            return None
+        if entry is None or entry.dtype != "json" or entry.size > limits.TEXT.most:
+            self._refuse(name, f"is no JSON of at most {limits.TEXT.most:,} bytes")
+        try:
+            return json_nest.parse(self._read(name).tobytes())
+        except ValueError as error:
+            raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
+
+    def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Returns shape and dtype of each dataset of a group, by path; `""` is the root. No data is read."""
+        if group_name in self._entries:
+            self._refuse(group_name, "is no group")
+        prefix = f"{group_name}/" if group_name else ""
+        return {
+            path.removeprefix(prefix): (entry.shape, entry.dtype)
+            for path, entry in self._entries.items()
+            if path.startswith(prefix)
+        }
+
+    def stored_bytes(self, group_name: str) -> int:
+        """Returns the number of bytes of all datasets of a group together."""
+        entries = self._entries.items()
+        return sum(entry.size for path, entry in entries if path.startswith(f"{group_name}/"))
+
+    def check(self, group_name: str, path: str) -> None:
+        """Compares the checksum of one dataset, of any size, without storing its bytes."""
+        full = f"{group_name}/{path}"
+        entry = self._entries[full]
+        checksum = 0
+        for chunk in seal.chunks(self._raw, entry.offset, entry.size):
+            checksum = zlib.crc32(chunk, checksum)
+        self._compare(full, entry, checksum)
+
+    def value(self, group_name: str, path: str) -> np.ndarray:
+        """Returns the values of one dataset, after a comparison of their checksum."""
+        full = f"{group_name}/{path}"
+        value = self._read(full)
+        return (
+            value.view(tf.bfloat16.as_numpy_dtype) if self._entries[full].dtype in _BITS else value
+        )
+
+    def _read(self, path: str) -> np.ndarray:
+        entry = self._entries[path]
+        value = aligned_empty(entry.shape, entry.stored)
+        memory = _bytes_of(value)
+        done = checksum = 0
+        while done < entry.size:
+            part = memory[done : done + seal.CHUNK]
+            count = os.preadv(self._raw.fileno(), [part], entry.offset + done)
+            if not count:
+                break
+            checksum = zlib.crc32(part[:count], checksum)
+            done += count
+        self._compare(path, entry, checksum)
+        return value
+
+    def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
+        if checksum != entry.crc32:
+            raise LoadError(
+                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the "
+                "stored one "
+                f"{entry.crc32:08x}. Load another copy of the file."
+            )

@@ -1,0 +1,235 @@
+"""Saves whole models in one HDF5 file, and loads them: configuration, weights, and settings of `compile`."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+from tfkit.src.base import budget
+from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.names import unescaped
+from tfkit.src.base.quoting import quoted
+from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry import tables as registry
+from tfkit.src.core import tracking
+from tfkit.src.files.model_like import ModelLike
+from tfkit.src.files.saving import contents, hdf5, matching, orbax, weights
+from tfkit.src.files.saving.atomic import atomic_write
+from tfkit.src.files.saving.errors import ConfigurationError, LoadError
+from tfkit.src.files.saving.json_nest import from_json, to_json
+
+CONFIG = "config"
+COMPILE = "compile"
+
+
+def save_model(
+    model: ModelLike, filepath: Any, overwrite: bool = True, include_optimizer: bool = True
+) -> None:
+    """Writes a whole model to one file.
+
+    Args:
+        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
+        filepath: a name that ends in `.h5` or `.hdf5`; its folder is made where there is none.
+        overwrite: whether an existing file is replaced.
+        include_optimizer: whether the optimizer's state is kept.
+
+    Raises:
+        ValueError: for a model that is not built although layers in it are.
+        TypeError: for a model whose configuration cannot be made. The old file is unchanged.
+    """
+    path = Path(filepath)
+    weights.check_replaceable(path, overwrite)
+    weights.check_whole(model)
+    texts, groups = parts(model, include_optimizer)
+    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
+    with atomic_write(path) as temporary:
+        hdf5.write(temporary, texts, groups)
+
+
+def parts(
+    model: ModelLike, include_optimizer: bool = True, kind: str = "an `.h5` file"
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Returns the contents of a file: JSON documents by name, and groups of variables and arrays by path.
+
+    Args:
+        model: a model.
+        include_optimizer: whether the optimizer's state is kept.
+        kind: the kind of file, for messages.
+
+    Raises:
+        ValueError: for a layer with further files.
+        TypeError: for a model whose configuration cannot be made.
+    """
+    _check_no_assets(model, kind)
+    with (
+        serialization.writes_shared_objects(),
+        contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
+    ):
+        config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
+    texts = {CONFIG: to_json(config), **contents.texts(model)}
+    groups = {
+        contents.WEIGHTS: contents.model_state(model),
+        contents.METRICS: contents.metrics_state(model),
+    }
+    if model.compiled and include_optimizer:
+        texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
+        groups[contents.OPTIMIZER] = contents.stored_optimizer(model)
+    if include_optimizer and (inner := contents.inner_optimizer_states(model)):
+        groups[contents.INNER_OPTIMIZERS] = inner
+    return texts, groups
+
+
+def _check_no_assets(model: ModelLike, kind: str) -> None:
+    for path, layer in tracking.named_layers(model):
+        for method in ("save_assets", "load_assets"):
+            if hasattr(layer, method) and not layer._tfkit_assets_are_variables:
+                raise ValueError(
+                    f"Layer '{path or layer.name}' (of type {type(layer).__name__}) defines `{method}()`, "
+                    f"but {kind} holds arrays and a configuration, and no further files. Store what "
+                    "they hold as arrays, in `save_own_variables(store)` and `load_own_variables(store)`, "
+                    "or as constructor arguments, in `get_config()`."
+                )
+
+
+def load_model(
+    filepath: Any,
+    custom_objects: dict[str, Any] | None = None,
+    compile: bool = True,
+    safe_mode: bool = True,
+) -> Any:
+    """Reads a whole model; the file may name only tfkit's own, registered and passed classes.
+
+    Args:
+        filepath: a file of `model.save()`, or a folder of `callbacks.OrbaxCheckpoint`.
+        custom_objects: classes and functions of yours that the file may name, by name.
+        compile: whether to compile the model like the saved one, with the optimizer's state.
+        safe_mode: only True: tfkit never runs code from a file.
+
+    Raises:
+        LoadError: for a damaged file, and one that does not fit together.
+        ValueError: for a class or function that is not registered.
+    """
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+    path = Path(filepath)
+    opened = orbax.Reader(path) if orbax.is_checkpoint(path) else hdf5.Reader(path)
+    with opened as reader, registry.custom_object_scope(custom_objects or {}):
+        config = reader.text(CONFIG)
+        if config is None:
+            raise LoadError(
+                f"File {filepath} holds weights alone. Make the model in code and call "
+                "`model.load_weights(filepath)`."
+            )
+        try:
+            deferred: list[budget.Deferred] = []
+            with (
+                budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred),
+                serialization.reads_shared_objects(),
+                contextlib.nullcontext() if compile else serialization.without_compile(),
+            ):
+                model: ModelLike = serialization.deserialize_keras_object(from_json(config))
+        except Exception as error:
+            # The constructors of layers may raise any error for wrong arguments.
+            raise ConfigurationError(
+                f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
+            ) from error
+        if not hasattr(model, "_tfkit"):
+            raise LoadError(f"File {filepath} describes {quoted(model)}, which is no model.")
+        loaded = weights.read_model(reader, model)
+        compiled = reader.text(COMPILE)
+        if compile and compiled is not None:
+            try:
+                with budget.limited(reader.stored_bytes(contents.WEIGHTS), compiled):
+                    model.compile_from_config(from_json(compiled))
+            except Exception as error:
+                raise ConfigurationError(
+                    f"File {filepath}: the configuration of `compile` cannot be used. To load the model "
+                    f"alone, pass `compile=False`. {type(error).__name__}: {error}"
+                ) from error
+            _add_optimizer(loaded, model)
+        if compile:
+            stored_bytes = reader.stored_bytes(contents.INNER_OPTIMIZERS)
+            _add_inner_optimizers(loaded, model, stored_bytes)
+        _add_metrics(loaded, model)
+        loaded.assign()
+        budget.draw_others(deferred, [variable for variable, _, _ in loaded.values])
+    return model
+
+
+def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
+    stored = list(loaded.reader.shapes(contents.OPTIMIZER))
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is not None and stored and stored[0].startswith(contents.OWN_STORE):
+        optimizer.build(model.trainable_weights)
+        store = {
+            unescaped(path.removeprefix(contents.OWN_STORE)): loaded.reader.value(
+                contents.OPTIMIZER, path
+            )
+            for path in stored
+        }
+        loaded.stores.append((contents.OPTIMIZER, optimizer, store))
+    elif optimizer is not None and stored:
+        new = contents.build_as_stored(optimizer, model, stored)
+        _warn_of_new(loaded, new)
+        variables = contents.optimizer_state(model)
+        _add_slots(loaded, contents.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
+
+
+def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
+    """Adds the states of the optimizers of models inside that have been used."""
+    stored = list(loaded.reader.shapes(contents.INNER_OPTIMIZERS))
+    inside = contents.compiled_inside(model)
+    beginnings: list[str] = []
+    # Models may stand in each other, each with an optimizer that has variables for all weights below.
+    with budget.limited(stored_bytes, None):
+        for path, inner in inside.items():
+            own = [place[len(path) + 1 :] for place in stored if place.startswith(f"{path}/")]
+            if own and not inner.optimizer.built:
+                new = contents.build_as_stored(inner.optimizer, inner, own)
+                _warn_of_new(loaded, [f"{path}/{weight}" for weight in new])
+                beginnings += [f"{path}/{contents.slots_of(weight)}" for weight in new]
+    used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
+    stored = [place for place in stored if place.startswith(used)]
+    if stored:
+        variables = contents.inner_optimizer_states(model)
+        _add_slots(loaded, contents.INNER_OPTIMIZERS, variables, stored, beginnings)
+
+
+def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
+    if new:
+        warn(
+            f"File {loaded.reader.path}: its optimizer was made before the weights {quoted(new)} became "
+            "trainable. Their slots start from zero; `compile` makes a new optimizer for all weights."
+        )
+
+
+def _add_slots(
+    loaded: weights.Loaded,
+    group: str,
+    variables: dict[str, Any],
+    stored: list[str],
+    new: list[str],
+) -> None:
+    """Adds the variables of optimizers, without those whose paths begin as one of `new`."""
+    variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}
+    found = loaded.match(group, variables, {path: path for path in stored})
+    matching.check(found, loaded.reader.path, contents.OPTIMIZER)
+    loaded.add(group, variables, found)
+
+
+def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
+    """Adds the metrics' state as far as it matches; metrics are reset often anyway."""
+    stored = loaded.reader.shapes(contents.METRICS)
+    variables = contents.metrics_state(model)
+    found = loaded.match(contents.METRICS, variables, {path: path for path in stored})
+    left = {**found.missing, **found.different, **found.unexpected}
+    if left:
+        warn(
+            f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
+            f"not those of the model: {', '.join(left)}. They are reset."
+        )
+    loaded.add(contents.METRICS, variables, found)

@@ -1,0 +1,284 @@
+"""Saves weights in several files, with an index of their contents.
+
+The index is written last. The files of one save have a token of their own in their names, so that a save
+that is cut short leaves the old index and its files unchanged; the next save removes its remains. Of
+two saves at once one waits for the other. A reader whose files a save has removed reads the new index.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.base import limits
+from tfkit.src.base.quoting import quoted
+from tfkit.src.files.saving import contents, hdf5, json_nest
+from tfkit.src.files.saving.atomic import alone, atomic_write
+from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists
+
+SUFFIX = ".weights.json"
+_GB = 2**30
+
+
+def write(
+    path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any], max_shard_size: float
+) -> None:
+    """Writes weights into files next to an index.
+
+    Args:
+        path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
+        texts: what a file says of its layers, by name; see `contents.texts`.
+        weights: variables and arrays by attribute path.
+        max_shard_size: GB (2**30 bytes) of weights in one file.
+
+    Raises:
+        ValueError: for a weight that is larger than that.
+    """
+    shards = _divided(weights, max_shard_size)
+    with alone(path):  # Each save removes files of earlier saves.
+        _write(path, texts, weights, shards)
+
+
+def _write(
+    path: Path,
+    texts: dict[str, dict[str, Any]],
+    weights: dict[str, Any],
+    shards: list[dict[str, Any]],
+) -> None:
+    token = secrets.token_hex(4)
+    files = [_name(path, token, number) for number in range(len(shards))]
+    written: list[Path] = []
+    try:
+        for name, shard in zip(files, shards, strict=True):
+            written.append(path.with_name(name))
+            with atomic_write(written[-1]) as temporary:
+                hdf5.write(temporary, {}, {contents.WEIGHTS: shard})
+    except BaseException:
+        for file in written:
+            file.unlink(missing_ok=True)
+        raise
+    index = {
+        "format": hdf5.FORMAT,
+        "format_version": hdf5.FORMAT_VERSION,
+        "metadata": {"total_size": sum(map(_size, weights.values()))},
+        **texts,
+        "shards": {name: _seal(path.with_name(name)) for name in files},
+        "weight_map": {
+            weight: name for name, shard in zip(files, shards, strict=True) for weight in shard
+        },
+    }
+    with atomic_write(path) as temporary:
+        temporary.write_text(json.dumps(index | {"crc32": _checksum(index)}, indent=1) + "\n")
+    _remove_others(path, set(files))
+
+
+def _divided(weights: dict[str, Any], max_shard_size: float) -> list[dict[str, Any]]:
+    if not max_shard_size > 0:
+        raise ValueError(f"`max_shard_size` must be positive, in GB. Received: {max_shard_size!r}")
+    limit = max_shard_size * _GB
+    shards: list[dict[str, Any]] = [{}]
+    left = limit
+    for weight, value in weights.items():
+        size = _size(value)
+        if size > limit:
+            raise ValueError(
+                f"Weight `{weight}` has {size:,} bytes, more than `max_shard_size` allows: "
+                f"{int(limit):,}. Pass at least max_shard_size={size / _GB:.3g}."
+            )
+        if size > left:
+            shards.append({})
+            left = limit
+        shards[-1][weight] = value
+        left -= size
+    return shards
+
+
+def _size(value: Any) -> int:
+    return (
+        int(np.prod(value.shape))
+        * np.dtype(getattr(value.dtype, "as_numpy_dtype", value.dtype)).itemsize
+    )
+
+
+def _name(path: Path, token: str, number: int) -> str:
+    return f"{path.name.removesuffix(SUFFIX)}_{token}_{number:05d}.weights.h5"
+
+
+def _seal(path: Path) -> int:
+    """Returns the checksum of a file's structure, which contains the checksums of all weights in it."""
+    with hdf5.Reader(path) as reader:
+        return reader.seal
+
+
+def _checksum(index: dict[str, Any]) -> int:
+    """Returns the checksum of the index without its own entry, as compact JSON with sorted keys."""
+    return zlib.crc32(json.dumps(index, sort_keys=True, separators=(",", ":")).encode())
+
+
+def _remove_others(path: Path, files: set[str]) -> None:
+    """Removes the files of earlier saves under this name, complete or not."""
+    pattern = re.compile(
+        re.escape(path.name.removesuffix(SUFFIX)) + r"_[0-9a-f]{8}_\d{5,}\.weights\.h5"
+    )
+    for name in os.listdir(path.parent):
+        if pattern.fullmatch(name) and name not in files:
+            with contextlib.suppress(FileNotFoundError):
+                path.with_name(name).unlink()
+
+
+class ShardReader:
+    """Several files as if they were one; see `hdf5.Reader`.
+
+    Args:
+        path: the index.
+
+    Raises:
+        LoadError: if it is no index, or a file of it is missing or another one.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._readers: dict[str, hdf5.Reader] = {}
+        try:
+            index = self._open_all()
+            self._texts = {
+                contents.NAMES: index["names"],
+                contents.LORA: index.get(contents.LORA),
+            }
+            self._places = {
+                weight: self._readers[name] for weight, name in index["weight_map"].items()
+            }
+            self._check_places()
+        except (AttributeError, KeyError, TypeError) as error:
+            self.close()
+            raise LoadError(f"File {path} is no index of weights: {quoted(error)}.") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _open_all(self) -> dict[str, Any]:
+        """Opens the files that the index names, and returns the index."""
+        index = self._read_index()
+        while True:
+            try:
+                for name, seal in self._shards(index).items():
+                    self._readers[name] = self._open(name, seal)
+                return index
+            except LoadError:
+                self.close()
+                self._readers = {}
+                before, index = index, self._read_index()
+                if index == before:  # Otherwise a save has replaced the files in the meantime.
+                    raise
+
+    def _shards(self, index: dict[str, Any]) -> dict[str, int]:
+        """Returns the files that an index names, with the checksums of their structure."""
+        shards = index["shards"]
+        if not isinstance(shards, dict) or not all(type(seal) is int for seal in shards.values()):
+            raise TypeError("`shards` is no dict of checksums by name")
+        if excess := limits.SHARDS.excess(len(shards)):
+            raise LoadError(f"File {self.path} names {excess}. It is refused.")
+        return shards
+
+    def _read_index(self) -> dict[str, Any]:
+        check_exists(self.path)
+        if excess := limits.TEXT.excess(self.path.stat().st_size):
+            raise LoadError(f"File {self.path} is longer than an index may be: {excess}.")
+        try:
+            index = json_nest.parse(self.path.read_bytes())
+        except ValueError as error:
+            raise DamagedFileError(
+                f"File {self.path} is damaged or truncated, or no index of weights: {error}"
+            ) from None
+        if not isinstance(index, dict) or index.get("format") != hdf5.FORMAT:
+            raise LoadError(
+                f"File {self.path} is no index of weights in tfkit's format. Expected one that "
+                "`model.save_weights(..., max_shard_size=...)` wrote."
+            )
+        if index.get("format_version") != hdf5.FORMAT_VERSION:
+            raise LoadError(
+                f"File {self.path} has the format version {quoted(index.get('format_version'))}. Expected "
+                f"{hdf5.FORMAT_VERSION}."
+            )
+        if index.pop("crc32", None) != _checksum(index):
+            raise DamagedFileError(
+                f"File {self.path} is damaged, or was edited: its checksum is not the stored one."
+            )
+        return index
+
+    def _open(self, name: str, seal: int) -> hdf5.Reader:
+        """Returns an opened file next to the index; other paths are refused."""
+        path = self.path.parent / name
+        if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
+            raise LoadError(
+                f"File {self.path} names the file {quoted(name)}. Expected the name of a "
+                "`.weights.h5` file next "
+                "to it, and no path. It is refused."
+            )
+        if path.is_symlink():
+            raise LoadError(f"File {path}, named in {self.path}, is a link. It is refused.")
+        try:
+            reader = hdf5.Reader(path)
+        except FileNotFoundError:
+            raise LoadError(
+                f"File {self.path} needs {name} next to it, which is missing. Copy all files of a save "
+                "together."
+            ) from None
+        if reader.seal != seal:
+            reader.close()
+            raise LoadError(
+                f"File {path} is not the one that {self.path} names: its checksum is {reader.seal:08x}, the "
+                f"expected one {seal:08x}. Copy all files of a save together."
+            )
+        return reader
+
+    def _check_places(self) -> None:
+        """Raises an error if the index contradicts the files."""
+        found = [
+            (path, reader)
+            for reader in self._readers.values()
+            for path in reader.shapes(contents.WEIGHTS)
+        ]
+        if len(found) != len(self._places) or dict(found) != self._places:
+            raise LoadError(
+                f"File {self.path} has a `weight_map` that is not that of the files it names."
+            )
+
+    def __enter__(self) -> ShardReader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes the files."""
+        for reader in self._readers.values():
+            reader.close()
+
+    def text(self, name: str) -> Any:
+        """Returns what the index says of its layers; it has no other text."""
+        return self._texts.get(name)
+
+    def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
+        """Returns shape and dtype of each dataset of a group, by path; no data is read."""
+        return {
+            path: found
+            for reader in self._readers.values()
+            for path, found in reader.shapes(group_name).items()
+        }
+
+    def check(self, group_name: str, path: str) -> None:
+        """Compares the checksum of one dataset."""
+        self._places[path].check(group_name, path)
+
+    def value(self, group_name: str, path: str) -> np.ndarray:
+        """Returns the values of one dataset, after a comparison of their checksum."""
+        return self._places[path].value(group_name, path)

@@ -1,0 +1,87 @@
+"""`tfkit diff OLD NEW`: prints the differences between two files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.base.terminal import say
+from tfkit.src.outer.cli.files import File, open_file, sort_key
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
+    parser.add_argument("old", type=Path, help="a model, or weights")
+    parser.add_argument("new", type=Path, help="another one")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prints how the second file differs from the first, and returns 1 if it does."""
+    with open_file(args.old) as old, open_file(args.new) as new:
+        lines = [*_different_texts(old, new), *_different_arrays(old, new)]
+    for line in lines or ["no difference"]:
+        say(line)
+    return 1 if lines else 0
+
+
+def _different_texts(old: File, new: File) -> Iterator[str]:
+    for name, one, other in (
+        ("config", old.config, new.config),
+        ("compile", old.compiled, new.compiled),
+    ):
+        before, after = _leaves(one), _leaves(other)
+        for path in sorted({*before, *after}):
+            yield from _difference(f"{name}{path}:", before.get(path), after.get(path))
+
+
+def _difference(label: str, old: str | None, new: str | None) -> Iterator[str]:
+    """Yields a line for each removed, added or changed entry."""
+    if new is None:
+        yield f"- {label} {old}"
+    elif old is None:
+        yield f"+ {label} {new}"
+    elif old != new:
+        yield f"! {label} {old} -> {new}"
+
+
+def _leaves(config: Any) -> dict[str, str]:
+    """Returns the leaves of a configuration by their paths, as JSON."""
+    found: dict[str, str] = {}
+    pending = [("", config)]
+    while pending:
+        path, item = pending.pop()
+        if isinstance(item, (dict, list)) and item:
+            items = item.items() if isinstance(item, dict) else enumerate(item)
+            pending.extend((f"{path}/{key}", value) for key, value in items)
+        elif item is not None:
+            found[path] = json.dumps(item)
+    return found
+
+
+def _different_arrays(old: File, new: File) -> Iterator[str]:
+    before, after = (
+        {path: f"{shape} {dtype}" for path, (shape, dtype) in file.arrays.items()}
+        for file in (old, new)
+    )
+    for path in sorted({*before, *after}, key=sort_key):
+        yield from _difference(path, before.get(path), after.get(path))
+        if before.get(path) == after.get(path):
+            line = _different_values(old.value(path), new.value(path))
+            if line:
+                yield f"! {path} {line}"
+
+
+def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:
+    """Returns how many values differ, and the largest difference; `None` if all bits are equal."""
+    if old.tobytes() == new.tobytes():
+        return None
+    kind = np.complex128 if old.dtype.kind == "c" else np.float64
+    differences = np.abs(old.astype(kind) - new.astype(kind))
+    count = int(np.count_nonzero(differences))  # NaN counts as a difference.
+    largest = np.nanmax(differences) if not np.isnan(differences).all() else np.nan
+    return f"{count:,} of {old.size:,} values differ, by at most {largest:.6g}"

@@ -1,0 +1,200 @@
+"""Devices in a grid, and which axis of a tensor is divided among them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, MutableMapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfkit.src.training.distribution.devices import list_devices
+
+UNDIVIDED = (
+    "tfkit divides batches among devices, not tensors: every device holds all weights. Use "
+    "`distribution.DataParallel`; `docs/design/0009-model-parallelism.md` says why."
+)
+
+
+class DeviceMesh:
+    """Devices in a grid whose axes have names.
+
+    Args:
+        shape: number of devices along each axis.
+        axis_names: name of each axis.
+        devices: names of the devices, as of `list_devices()`, which is the default.
+
+    Raises:
+        ValueError: if shape, names and devices do not fit.
+
+    Example:
+        >>> DeviceMesh((1,), ["batch"], ["cpu:0"])
+        <DeviceMesh shape=(1,), axis_names=['batch']>
+    """
+
+    def __init__(
+        self, shape: Sequence[int], axis_names: Sequence[str], devices: Any = None
+    ) -> None:
+        if not shape or not axis_names:
+            raise ValueError(
+                "`shape` and `axis_names` need at least one axis. "
+                f"Received: shape={shape}, axis_names={axis_names}"
+            )
+        if len(shape) != len(axis_names) or len(set(axis_names)) < len(axis_names):
+            raise ValueError(
+                "Each axis of `shape` needs one name of its own. "
+                f"Received: shape={shape}, axis_names={axis_names}"
+            )
+        names = np.asarray(list_devices() if devices is None else devices).ravel()
+        if names.size != np.prod(shape):
+            raise ValueError(
+                f"`shape` describes {np.prod(shape)} devices. "
+                f"Received: shape={tuple(shape)}, {names.size} devices: {names.tolist()}"
+            )
+        self._shape = shape
+        self._axis_names = axis_names
+        self._devices = names.reshape(shape)
+
+    @property
+    def shape(self) -> Sequence[int]:
+        """Number of devices along each axis."""
+        return self._shape
+
+    @property
+    def axis_names(self) -> Sequence[str]:
+        """Name of each axis."""
+        return self._axis_names
+
+    @property
+    def devices(self) -> np.ndarray:
+        """Names of the devices, in the form of the grid."""
+        return self._devices
+
+    def __repr__(self) -> str:
+        return f"<DeviceMesh shape={self.shape}, axis_names={self.axis_names}>"
+
+
+class TensorLayout:
+    """The division of a tensor along the axes of a mesh.
+
+    Args:
+        axes: for each axis of the tensor, a name of the mesh's axes, or `None` where it is not divided.
+        device_mesh: the devices; may be set later.
+
+    Raises:
+        ValueError: for a name that the mesh does not have.
+    """
+
+    def __init__(self, axes: Sequence[str | None], device_mesh: DeviceMesh | None = None) -> None:
+        self._axes = tuple(axes)
+        self._device_mesh = device_mesh
+        self._check()
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        """The name of the mesh's axis for each axis of the tensor."""
+        return self._axes
+
+    @property
+    def device_mesh(self) -> DeviceMesh | None:
+        """The devices."""
+        return self._device_mesh
+
+    @device_mesh.setter
+    def device_mesh(self, mesh: DeviceMesh) -> None:
+        if self._device_mesh is not None:
+            raise ValueError(
+                f"This layout has a mesh already: {self._device_mesh}. Make a new layout."
+            )
+        self._device_mesh = mesh
+        self._check()
+
+    def _check(self) -> None:
+        if self._device_mesh is None:
+            return
+        unknown = {axis for axis in self._axes if axis} - set(self._device_mesh.axis_names)
+        if unknown:
+            raise ValueError(
+                f"The mesh has the axes {self._device_mesh.axis_names}. Received: axes={self._axes}"
+            )
+
+    def __repr__(self) -> str:
+        return f"<TensorLayout axes={self.axes}, device_mesh={self.device_mesh}>"
+
+
+class LayoutMap(MutableMapping[str, TensorLayout]):
+    """Layouts of variables by path: keys are regular expressions, which a path must match as a whole.
+
+    Args:
+        device_mesh: the devices of layouts that are given as tuples.
+
+    Example:
+        >>> layouts = LayoutMap(DeviceMesh((1,), ["model"], ["cpu:0"]))
+        >>> layouts["dense.*kernel"] = (None, "model")
+        >>> layouts["dense/kernel"].axes
+        (None, 'model')
+    """
+
+    def __init__(self, device_mesh: DeviceMesh | None) -> None:
+        self._device_mesh = device_mesh
+        self._layouts: dict[str, TensorLayout] = {}
+
+    @property
+    def device_mesh(self) -> DeviceMesh | None:
+        """The devices of layouts that are given as tuples."""
+        return self._device_mesh
+
+    def __getitem__(self, path: str) -> Any:
+        """Returns the layout of a path; `None` if no key matches.
+
+        Raises:
+            ValueError: if several keys match.
+        """
+        if path in self._layouts:
+            return self._layouts[path]
+        matching = [key for key in self._layouts if re.fullmatch(key, path)]
+        if len(matching) > 1:
+            raise ValueError(
+                f"Several keys match the path {path!r}: {matching}. Make them more exact."
+            )
+        return self._layouts[matching[0]] if matching else None
+
+    def __setitem__(self, key: str, layout: TensorLayout | tuple[str | None, ...]) -> None:
+        if key in self._layouts:
+            raise ValueError(
+                f"{key!r} has a layout already: {self._layouts[key]}. Delete it first."
+            )
+        if isinstance(layout, tuple):
+            layout = TensorLayout(layout, self._device_mesh)
+        if not isinstance(layout, TensorLayout):
+            raise ValueError(
+                "A layout must be a `TensorLayout`, or a tuple of names of axes and None. "
+                f"Received: {layout!r} (of type {type(layout).__name__})"
+            )
+        if layout.device_mesh is None and self._device_mesh is not None:
+            layout.device_mesh = self._device_mesh
+        self._layouts[key] = layout
+
+    def __delitem__(self, key: str) -> None:
+        del self._layouts[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._layouts)
+
+    def __len__(self) -> int:
+        return len(self._layouts)
+
+
+def distribute_tensor(tensor: Any, layout: TensorLayout) -> Any:
+    """Returns a tensor in a layout that does not divide it: the tensor itself.
+
+    Args:
+        tensor: the tensor.
+        layout: its layout.
+
+    Raises:
+        NotImplementedError: for a layout that divides an axis.
+    """
+    if any(layout.axes):
+        raise NotImplementedError(f"{UNDIVIDED} Received: {layout}")
+    return tensor

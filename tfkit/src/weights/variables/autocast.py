@@ -1,0 +1,159 @@
+"""Weights under mixed precision: stored in `float32`, read in the 16-bit dtype of the calling layer."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.base.calls import current_frame
+from tfkit.src.borrowed.private import BaseResourceVariable
+from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
+
+
+class _ReadInCallsDtype(Variable):
+    """The reads of a variable that, inside a layer's call, has the layer's compute dtype."""
+
+    def _read(self) -> tf.Tensor:
+        """Returns the value, in the dtype of the call in progress."""
+        return _autocast(super()._read())
+
+    @property
+    def read_dtype(self) -> tf.DType:
+        """The dtype of the call in progress."""
+        frame = current_frame()
+        dtype = None if frame is None else frame.autocast_dtype
+        return self.dtype if dtype is None else tf.as_dtype(dtype)  # type: ignore[attr-defined]
+
+    def read_value(self) -> tf.Tensor:
+        """Returns the value, in the dtype of the call in progress."""
+        return _autocast(super().read_value())  # type: ignore[misc]
+
+    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
+        """Returns the rows at `indices`, in the dtype of the call in progress."""
+        return _autocast(super().sparse_read(indices, name=name))
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> tf.Tensor:
+        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))  # type: ignore[misc]
+        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+            return NotImplemented
+        return value
+
+
+class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
+    """A variable that, inside a layer's call, is read in the layer's compute dtype.
+
+    The conversion to a tensor is different: `tf.matmul(x, self.w)`, `x * self.w` and
+    `tf.nn.bias_add(x, self.b)` get 16 bits, gradients and assignments go to the 32-bit variable.
+    So is `dtype`, so that `tf.cast(x, self.w.dtype)` gives what can be used with `self.w`.
+    Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
+
+    It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
+
+    Args:
+        initial_value: the first value.
+        trainable: whether gradients train it.
+        dtype: its dtype.
+        name: name of the variable.
+        constraint: function that projects it after each update.
+        aggregation: how the values of replicas are combined.
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Leaves everything to the constructor; `Variable.__new__` has other parameters."""
+        return object.__new__(cls)
+
+    def __init__(
+        self,
+        initial_value: tf.Tensor,
+        trainable: bool,
+        dtype: str,
+        name: str,
+        constraint: Any,
+        aggregation: tf.VariableAggregation,
+    ) -> None:
+        # The plain variable owns the resource, and deletes it.
+        self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
+        super().__init__(
+            trainable=trainable,
+            shape=self._owner.shape,
+            dtype=self._owner.dtype,
+            handle=self._owner.handle,
+            handle_name=self._owner._shared_name,
+            unique_id=self._owner._unique_id,
+            constraint=constraint,
+            synchronization=tf.VariableSynchronization.AUTO,
+            aggregation=aggregation,
+            distribute_strategy=getattr(self._owner, "_distribute_strategy", None),
+        )
+
+    @property
+    def uncast(self) -> tf.Variable:
+        """The variable that holds the value, which is always read in its own dtype."""
+        return self._owner
+
+    @property
+    def dtype(self) -> tf.DType:
+        """The dtype of the call in progress, in which it is read; else that in which it is stored."""
+        frame = current_frame()
+        if frame is None or frame.autocast_dtype is None or _writes.depth:
+            return self._owner.dtype
+        return tf.as_dtype(frame.autocast_dtype)
+
+
+def has_copies() -> bool:
+    """Whether the strategy in scope makes a copy of each variable for each of its devices."""
+    if not tf.distribute.has_strategy():
+        return False
+    single = (tf.distribute.OneDeviceStrategy, tf.distribute.ParameterServerStrategy)
+    return not isinstance(tf.distribute.get_strategy(), single)
+
+
+def read_in_calls_dtype(variable: Any) -> None:
+    """Gives a variable of which a strategy has made several copies the reads of `AutocastVariable`."""
+    variable.__class__ = _class_over(type(variable))  # type: ignore[arg-type]
+
+
+@functools.cache
+def _class_over(base: type) -> type:
+    own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
+    return type(base)("Variable", (_ReadInCallsDtype, base), own)
+
+
+class _Writes(threading.local):
+    """The number of assignments in progress in a thread, which need the dtype of the stored value."""
+
+    depth = 0
+
+
+_writes = _Writes()
+
+
+def _writing(name: str) -> Callable[..., Any]:
+    """Returns a method that assigns values in the dtype of the stored one."""
+
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        _writes.depth += 1
+        try:
+            return getattr(super(AutocastVariable, self), name)(*args, **kwargs)
+        finally:
+            _writes.depth -= 1
+
+    write.__name__ = name
+    return write
+
+
+for _name in WRITING_METHODS:
+    setattr(AutocastVariable, _name, _writing(_name))
+
+
+def _autocast(value: tf.Tensor) -> tf.Tensor:
+    frame = current_frame()
+    if frame is None or frame.autocast_dtype is None:
+        return value
+    return tf.cast(value, frame.autocast_dtype)
