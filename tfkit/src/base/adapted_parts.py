@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
 from typing import Any
+
+from tfkit.src.base import context
 
 KEY = "adapted_parts"
 NAMES = ("dtype", "quantization_config", "lora_rank", "lora_alpha")  # Of an entry.
-
-_expected: ContextVar[tuple[Any, dict[str, Any]] | None] = ContextVar("parts", default=None)
 
 
 def described(
@@ -44,13 +43,10 @@ def expected(owner: Any, config: dict[str, Any]) -> Iterator[dict[str, Any]]:
     if not isinstance(parts, dict):
         yield config
         return
-    token = _expected.set((owner, parts))
-    try:
+    with context.within(adapted_parts=(owner, parts)):
         yield {name: value for name, value in config.items() if name != KEY}
-    finally:
-        _expected.reset(token)
 
 
 def in_progress() -> tuple[Any, dict[str, Any]] | None:
     """Returns the layer that is built again, and the entries for its parts; `None` outside of that."""
-    return _expected.get()
+    return context.current().adapted_parts

@@ -11,12 +11,11 @@ import collections
 import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextvars import ContextVar
 from typing import Any, Literal
 
 import tensorflow as tf
 
-from tfkit.src.base import limits
+from tfkit.src.base import context, limits
 
 # Variables that a file does not store, such as the state of a metric, may take this much, or as much as the
 # stored ones.
@@ -24,9 +23,6 @@ _OTHER = 1 << 26
 _LARGEST = 1 << 40
 
 Deferred = tuple[Any, Callable[[], Any]]
-_deferred: ContextVar[list[Deferred] | None] = ContextVar("weights without values", default=None)
-_not_stored: ContextVar[bool] = ContextVar("variables are not stored", default=False)
-_left: ContextVar[dict[str, int] | None] = ContextVar("bytes left for variables", default=None)
 
 
 @contextlib.contextmanager
@@ -46,25 +42,19 @@ def limited(
     """
     stored = _LARGEST if stored is None else stored
     operations = limits.OPERATIONS.most + limits.OPERATIONS_FOR_OBJECT.most * _traces(config)
-    token = _left.set(
-        {
-            "stored": stored,
-            "other": max(stored, _OTHER),
-            "operations": operations,
-            "all": operations,
-        }
-    )
-    token_of_deferred = _deferred.set(deferred)
-    try:
+    left = {
+        "stored": stored,
+        "other": max(stored, _OTHER),
+        "operations": operations,
+        "all": operations,
+    }
+    with context.within(budget=left, deferred_weights=deferred):
         yield
-    finally:
-        _left.reset(token)
-        _deferred.reset(token_of_deferred)
 
 
 def deferred_weights() -> list[Deferred] | None:
     """Returns the list for weights that are made with zeros; `None` if no file has values for them."""
-    return _deferred.get()
+    return context.current().deferred_weights
 
 
 def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
@@ -83,32 +73,25 @@ def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
 @contextlib.contextmanager
 def given_back() -> Iterator[None]:
     """Context manager after which the memory of variables made inside, which it drops, does not count."""
-    left = _left.get()
+    left = context.current().budget
     inside = left and dict(left)
-    token = _left.set(inside)
     try:
-        yield
+        with context.within(budget=inside):
+            yield
     finally:
-        _left.reset(token)
         if left and inside:
-            left["operations"] = inside[
-                "operations"
-            ]  # The work counts, even if its result is dropped.
+            # The work counts, even if its result is dropped.
+            left["operations"] = inside["operations"]
 
 
-@contextlib.contextmanager
-def not_stored() -> Iterator[None]:
-    """Context manager for weights that some files do not store: they count as other variables."""
-    token = _not_stored.set(True)
-    try:
-        yield
-    finally:
-        _not_stored.reset(token)
+def not_stored() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager for weights that some files do not store: they count as other variables."""
+    return context.within(not_stored=True)
 
 
 def is_limited() -> bool:
     """Whether a model is being made from a file."""
-    return _left.get() is not None
+    return context.current().budget is not None
 
 
 def take_operations(count: int = 1) -> None:
@@ -117,7 +100,7 @@ def take_operations(count: int = 1) -> None:
     Raises:
         ValueError: if a file has led to more than its objects account for.
     """
-    left = _left.get()
+    left = context.current().budget
     if left is None:
         return
     left["operations"] -= count
@@ -130,19 +113,19 @@ def take_operations(count: int = 1) -> None:
 
 def check_outputs(count: int) -> None:
     """Raises an error for a call, requested by a file, with more outputs than any honest one has."""
-    if _left.get() is not None and (excess := limits.OUTPUTS.excess(count)):
+    if context.current().budget is not None and (excess := limits.OUTPUTS.excess(count)):
         raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
 
 
 def check_repeats(count: int) -> None:
     """Raises an error for a loop in a file's function with more steps than any honest one has."""
-    if _left.get() is not None and (excess := limits.REPEATS.excess(count)):
+    if context.current().budget is not None and (excess := limits.REPEATS.excess(count)):
         raise ValueError(f"The configuration asks for {excess}. It is refused.")
 
 
 def check_calls(count: int) -> None:
     """Raises an error for a file's graph with more calls than can be run."""
-    if _left.get() is not None and (excess := limits.CALLS.excess(count)):
+    if context.current().budget is not None and (excess := limits.CALLS.excess(count)):
         raise ValueError(
             f"The configuration describes a model that makes {excess}: models inside call each other "
             "again and again. It is refused."
@@ -199,7 +182,7 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
     Raises:
         ValueError: if it needs more than is left, and for a TiB and more in any case.
     """
-    left = _left.get()
+    left = context.current().budget
     needed = math.prod(shape) * tf.as_dtype(dtype).size
     if needed > _LARGEST:  # TensorFlow would search for the memory for seconds.
         raise ValueError(
@@ -207,7 +190,7 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
         )
     if left is None:
         return
-    kind = "other" if _not_stored.get() else kind
+    kind = "other" if context.current().not_stored else kind
     if needed > left[kind]:
         raise ValueError(
             f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), but the file accounts for "

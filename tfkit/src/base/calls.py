@@ -44,23 +44,31 @@ class Part:
         self.losses: list[Any] = []
 
 
-class _Calls(threading.local):
-    """The calls of one thread.
+class _OfThread(threading.local):
+    """What is in progress in one thread.
 
     Attributes:
         frame: the innermost layer call in progress, or `None`.
+        watches: the watches of the traces in progress, the innermost last, see `watching.py`.
+        scopes: the stateless scopes, the innermost last, see `stateless.py`.
+        symbolic: the number of symbolic scopes around them.
+        assignments: the number of assignments in progress, which need the dtype of the stored value.
         thread: identifies the thread, whose number another one may get when it has ended.
         parts: the part of each layer in its latest outermost call in this thread.
     """
 
     frame: Frame | None = None
+    watches: tuple[Any, ...] = ()
+    scopes: tuple[Any, ...] = ()
+    symbolic: int = 0
+    assignments: int = 0
 
     def __init__(self) -> None:
         self.thread = object()
         self.parts: weakref.WeakKeyDictionary[Any, Part] = weakref.WeakKeyDictionary()
 
 
-calls = _Calls()
+calls = _OfThread()
 _clock = itertools.count(1)
 
 

@@ -8,11 +8,10 @@ models share, follows the model whose step it is.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import Iterable
 from typing import Any, Protocol
 
-from tfkit.src.base import settings, stateless
+from tfkit.src.base import context, settings, stateless
 
 
 class Execution(Protocol):
@@ -22,22 +21,14 @@ class Execution(Protocol):
     jit_compile: bool | str
 
 
-_governing: ContextVar[Execution | None] = ContextVar("settings of the running step", default=None)
-
-
-@contextlib.contextmanager
-def governed_by(own: Execution) -> Iterator[None]:
-    """Context manager in which the settings of one model apply."""
-    token = _governing.set(own)
-    try:
-        yield
-    finally:
-        _governing.reset(token)
+def governed_by(own: Execution) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which the settings of one model apply."""
+    return context.within(execution=own)
 
 
 def governing() -> Any:
     """Returns the settings of the model whose step is in progress; `None` outside of steps."""
-    return _governing.get()
+    return context.current().execution
 
 
 def is_eager(owners: Iterable[Execution] = ()) -> bool:
@@ -46,7 +37,7 @@ def is_eager(owners: Iterable[Execution] = ()) -> bool:
     Args:
         owners: the settings of the layer, and of those that call it, as far as they are models.
     """
-    governing = _governing.get()
+    governing = context.current().execution
     return (
         settings.functions_run_eagerly()
         # A change that a program makes is not seen, and could not be undone.
@@ -64,7 +55,7 @@ def may_use_xla(owners: Iterable[Execution]) -> bool:
     Args:
         owners: the settings of the models that the part belongs to, none for a separate part.
     """
-    governing = _governing.get()
+    governing = context.current().execution
     asked = owners if governing is None else [governing]
     return not is_eager() and not any(
         each.jit_compile is False or each.run_eagerly for each in asked

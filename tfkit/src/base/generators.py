@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.base.per_thread import PerThread
+from tfkit.src.base.per_thread import ThreadSetting
 
 
 class Generators:
@@ -29,7 +29,7 @@ class Generators:
         self.lock = threading.Lock()
 
 
-_generators: PerThread[Generators] = PerThread("random generators", Generators())
+_generators: ThreadSetting[Generators] = ThreadSetting("generators", Generators())
 
 
 def generators_in_force() -> Generators:

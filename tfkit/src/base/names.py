@@ -11,11 +11,11 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from tfkit.src.base import limits
-from tfkit.src.base.per_thread import PerThread
+from tfkit.src.base.per_thread import ThreadSetting
 
 # Each thread has its own counts, so that names do not depend on other threads.
-_counts: PerThread[collections.Counter[str]] = PerThread(
-    "counts of names", collections.Counter(), collections.Counter
+_counts: ThreadSetting[collections.Counter[str]] = ThreadSetting(
+    "name_counts", collections.Counter(), collections.Counter
 )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Generic, TypeVar
+
+from tfkit.src.base import context
 
 T = TypeVar("T")
 
@@ -32,26 +33,27 @@ class Lock:
         return Lock()
 
 
-class PerThread(Generic[T]):
-    """A value of the process, and separate values of single threads.
+class ThreadSetting(Generic[T]):
+    """A value of the process, and separate values of single threads, in a field of the context.
 
     Args:
-        name: a description, for messages.
+        field: the field of `base.context.Context`.
         value: the value of the process.
         make: returns the first value of a thread other than the main one. Without it, such a
             thread has the value of the process until it sets its own.
     """
 
-    def __init__(self, name: str, value: T, make: Callable[[], T] | None = None) -> None:
+    def __init__(self, field: str, value: T, make: Callable[[], T] | None = None) -> None:
+        self._field = field
         self._of_process = value
         self._make = make
-        self._own: ContextVar[list[T] | None] = ContextVar(name, default=None)
 
     def get(self) -> T:
         """Returns the value in this thread."""
-        own = self._own.get()
-        if own is not None:
-            return own[0]
+        own = vars(context.current())
+        if self._field in own:
+            value: T = own[self._field]
+            return value
         if self._make is not None and not is_main():
             self.set(self._make())
             return self.get()
@@ -62,13 +64,8 @@ class PerThread(Generic[T]):
         if is_main():
             self._of_process = value
         else:
-            self._own.set([value])
+            context.put(**{self._field: value})
 
-    @contextlib.contextmanager
-    def being(self, value: T) -> Iterator[None]:
-        """Context manager in which this thread has this value."""
-        token = self._own.set([value])
-        try:
-            yield
-        finally:
-            self._own.reset(token)
+    def being(self, value: T) -> contextlib.AbstractContextManager[None]:
+        """Returns a context manager in which this thread has this value."""
+        return context.within(**{self._field: value})

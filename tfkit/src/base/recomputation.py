@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from typing import Any, Protocol
 
-from tfkit.src.base import stateless
-
-_under_way: ContextVar[Recomputation | None] = ContextVar("recomputation", default=None)
+from tfkit.src.base import context, stateless
 
 
 class HasLosses(Protocol):
@@ -31,18 +28,15 @@ class Recomputation:
     def __init__(self) -> None:
         self._read: list[Any] = []
         self._left: Iterator[Any] | None = None
-        self._outer = _under_way.get()
+        self._outer = context.current().recomputation
         self.losses: list[tuple[HasLosses, Any]] = []
 
     @contextlib.contextmanager
     def first(self) -> Iterator[None]:
         """Context manager for the first computation."""
         self.losses = []
-        token = _under_way.set(self)
-        try:
+        with context.within(recomputation=self):
             yield
-        finally:
-            _under_way.reset(token)
 
     @contextlib.contextmanager
     def second(self) -> Iterator[None]:
@@ -69,19 +63,19 @@ class Recomputation:
 
 def is_under_way() -> bool:
     """Whether something is computed that may be computed twice."""
-    return _under_way.get() is not None
+    return context.current().recomputation is not None
 
 
 def is_second() -> bool:
     """Whether a second computation is in progress: effects were made in the first."""
-    recomputation = _under_way.get()
+    recomputation = context.current().recomputation
     return recomputation is not None and recomputation.is_second
 
 
 def add_loss(owner: HasLosses, value: Any) -> None:
     """Adds to the losses of `owner`, directly or as a result of the computation in progress."""
     stateless.loss_added(value)
-    recomputation = _under_way.get()
+    recomputation = context.current().recomputation
     if recomputation is None:
         owner.losses.append(value)
     else:
@@ -90,5 +84,5 @@ def add_loss(owner: HasLosses, value: Any) -> None:
 
 def as_before(read: Callable[[], Any]) -> Any:
     """Returns the result of `read` in the first computation, for a state that this computation changes."""
-    recomputation = _under_way.get()
+    recomputation = context.current().recomputation
     return read() if recomputation is None else recomputation.as_before(read)

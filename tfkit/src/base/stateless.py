@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Protocol
+
+from tfkit.src.base.calls import calls
 
 
 class Scope(Protocol):
@@ -16,31 +17,21 @@ class Scope(Protocol):
         """Adds a loss of a layer."""
 
 
-class _Open(threading.local):
-    """The scopes of one thread, the innermost last, and the number of symbolic scopes around it."""
-
-    scopes: tuple[Scope, ...] = ()
-    symbolic: int = 0
-
-
-open_scopes = _Open()
-
-
 def is_open() -> bool:
     """Whether this thread is in a stateless scope, which will undo changes of variables."""
-    return bool(open_scopes.scopes)
+    return bool(calls.scopes)
 
 
 def about_to_change(variable: Any) -> None:
     """Notifies the innermost scope, which undoes the change when it ends."""
-    if open_scopes.scopes:
-        open_scopes.scopes[-1].about_to_change(variable)
+    if calls.scopes:
+        calls.scopes[-1].about_to_change(variable)
 
 
 def loss_added(loss: Any) -> None:
     """Adds a loss to the innermost scope, unless a symbolic one needs only shapes."""
-    if open_scopes.scopes and not open_scopes.symbolic:
-        open_scopes.scopes[-1].loss_added(loss)
+    if calls.scopes and not calls.symbolic:
+        calls.scopes[-1].loss_added(loss)
 
 
 class SymbolicScope:
@@ -57,8 +48,8 @@ class SymbolicScope:
     """
 
     def __enter__(self) -> SymbolicScope:
-        open_scopes.symbolic += 1
+        calls.symbolic += 1
         return self
 
     def __exit__(self, *exception: object) -> None:
-        open_scopes.symbolic -= 1
+        calls.symbolic -= 1

@@ -12,6 +12,8 @@ import weakref
 from types import TracebackType
 from typing import Any
 
+from tfkit.src.base.calls import calls
+
 _latest_change = 0
 _change_lock = threading.Lock()
 
@@ -24,15 +26,6 @@ def _in_child() -> None:
 
 
 os.register_at_fork(after_in_child=_in_child)
-
-
-class _Thread(threading.local):
-    """The watches of the traces in progress in one thread, the innermost last."""
-
-    watches: tuple[StateWatch, ...] = ()
-
-
-thread = _Thread()
 
 
 def latest_change() -> int:
@@ -61,8 +54,8 @@ class Changes:
 
     def note(self) -> None:
         """Adds the object to the dependencies of the trace in progress, if there is one."""
-        if thread.watches:
-            thread.watches[-1].note(self)
+        if calls.watches:
+            calls.watches[-1].note(self)
 
     def changed(self, attribute: str) -> None:
         """Records that an attribute was set, which makes traces that depend on the object stale."""
@@ -72,7 +65,7 @@ class Changes:
             self.version = _latest_change + 1
             _latest_change = self.version
         self.latest_change = attribute
-        for watch in thread.watches:
+        for watch in calls.watches:
             watch.note_change(self)
 
 
@@ -139,7 +132,7 @@ _MISSING = object()
 
 def note(value: Any) -> None:
     """Adds `value` to the dependencies of the trace in progress, if it counts its changes."""
-    if thread.watches and isinstance(value, Watched):
+    if calls.watches and isinstance(value, Watched):
         value._tfkit_changes.note()
 
 
@@ -170,7 +163,7 @@ class StateWatch:
 
     def __enter__(self) -> StateWatch:
         self._began = latest_change()
-        thread.watches = (*thread.watches, self)
+        calls.watches = (*calls.watches, self)
         return self
 
     def __exit__(
@@ -182,7 +175,7 @@ class StateWatch:
         for called in [reference() for reference in self._scopes.values()]:
             if called is not None:
                 called.note_parts()
-        thread.watches = thread.watches[:-1]
+        calls.watches = calls.watches[:-1]
         for state in self.noted:
             self.versions[id(state)] = self.own_changes.get(state, self.versions[id(state)])
         self.own_changes = {}
@@ -241,5 +234,5 @@ class StateWatch:
 
 def current_watch() -> StateWatch | None:
     """Returns the watch of the innermost trace in this thread, or `None`."""
-    watches = thread.watches
+    watches = calls.watches
     return watches[-1] if watches else None

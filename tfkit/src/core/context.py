@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import watching
 from tfkit.src.base.calls import Frame, calls, current_frame, next_call
 from tfkit.src.base.names import operation_name
 
@@ -47,7 +46,7 @@ class CallFrame:
     def __enter__(self) -> CallFrame:
         if self.scope is not None:
             scope = self.scope.__enter__()
-            for watch in watching.thread.watches:
+            for watch in calls.watches:
                 watch.note_scope(scope, self.layer._tfkit)
         calls.frame = self
         return self

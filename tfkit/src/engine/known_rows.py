@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import weakref
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+
+from tfkit.src.base import context
 
 # Their result has the rows of their first input.
 _KEEPING = frozenset(
@@ -41,14 +42,15 @@ class KnownRows:
 
     Attributes:
         answers: by a tensor's name, whether it certainly has rows.
+        graph: the graph of the trace; names are unique in it.
+        outer: what is known in the trace around it.
         were_used: whether an operation relies on the rows of the batch.
     """
 
     answers: dict[str, bool]
+    graph: Any
+    outer: KnownRows | None
     were_used: bool = False
-
-
-_traces: weakref.WeakKeyDictionary[Any, KnownRows] = weakref.WeakKeyDictionary()
 
 
 @contextlib.contextmanager
@@ -58,16 +60,12 @@ def have_rows(tensors: Iterable[Any]) -> Iterator[KnownRows]:
     In eager mode nothing is noted.
     """
     if tf.executing_eagerly():
-        yield KnownRows({})
+        yield KnownRows({}, None, None)
         return
-    graph = tf.compat.v1.get_default_graph()
-    known = _traces[graph] = KnownRows(
-        {it.name: True for it in tensors if isinstance(it, tf.Tensor)}
-    )
-    try:
+    answers = {it.name: True for it in tensors if isinstance(it, tf.Tensor)}
+    known = KnownRows(answers, tf.compat.v1.get_default_graph(), context.current().known_rows)
+    with context.within(known_rows=known):
         yield known
-    finally:
-        del _traces[graph]
 
 
 def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
@@ -89,7 +87,12 @@ def has_rows(tensor: tf.Tensor) -> bool:
 
 def _known_of(tensor: tf.Tensor) -> KnownRows | None:
     """Returns what is known in the trace of a tensor; `None` for a tensor with a value."""
-    return _traces.get(tensor.graph) if tf.is_symbolic_tensor(tensor) else None
+    known: KnownRows | None = (
+        context.current().known_rows if tf.is_symbolic_tensor(tensor) else None
+    )
+    while known is not None and known.graph is not tensor.graph:
+        known = known.outer
+    return known
 
 
 def _search(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:

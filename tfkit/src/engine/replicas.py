@@ -9,12 +9,12 @@ whole batch. Each replica takes those of its rows, so that the numbers are those
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds
 from tfkit.src.engine.sizes import as_sizes
 
@@ -42,55 +42,41 @@ class Rows(NamedTuple):
         return tf.cast(ratio, dtype)
 
 
-_rows: ContextVar[Rows | None] = ContextVar("rows of the replica in progress", default=None)
 # The strategy on whose parameter servers variables are, while a step is traced that workers run alone.
-_servers: ContextVar[tf.distribute.Strategy | None] = ContextVar(
-    "strategy with servers", default=None
-)
 
 
 def rows() -> Rows | None:
     """Returns the rows of the replica in progress; `None` outside of a model's steps under a strategy."""
-    own = _rows.get()
+    own = context.current().replica_rows
     if own is None or tf.distribute.get_replica_context() is None:
         return None  # The second: while replicas wait for what is done once for all of them.
     return own
 
 
-@contextlib.contextmanager
-def having(own: Rows) -> Iterator[None]:
-    """Context manager for the trace of a replica's step on its rows."""
-    token = _rows.set(own)
-    try:
-        yield
-    finally:
-        _rows.reset(token)
+def having(own: Rows) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager for the trace of a replica's step on its rows."""
+    return context.within(replica_rows=own)
 
 
-@contextlib.contextmanager
-def on_servers(strategy: tf.distribute.Strategy) -> Iterator[None]:
-    """Context manager for the trace of a step whose variables are on the parameter servers of a strategy."""
-    token = _servers.set(strategy)
-    try:
-        yield
-    finally:
-        _servers.reset(token)
+def on_servers(strategy: tf.distribute.Strategy) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager for the trace of a step with variables on a strategy's parameter servers."""
+    return context.within(servers=strategy)
 
 
 def are_on_servers() -> bool:
     """Whether a step is traced whose variables are on parameter servers."""
-    return _servers.get() is not None
+    return context.current().servers is not None
 
 
 def is_one_of_several() -> bool:
     """Whether this runs under a strategy whose replicas make a step together, even if it has only one."""
-    return tf.distribute.has_strategy() and _servers.get() is None
+    return tf.distribute.has_strategy() and context.current().servers is None
 
 
 def scope() -> contextlib.AbstractContextManager[Any]:
     """Returns the context in which a step makes variables: copies for all replicas, or on servers."""
-    own = _rows.get()
-    strategy = _servers.get() if own is None else own.strategy
+    own = context.current().replica_rows
+    strategy = context.current().servers if own is None else own.strategy
     if strategy is None or tf.distribute.has_strategy():
         return contextlib.nullcontext()
     return strategy.scope()
@@ -151,7 +137,7 @@ def is_first() -> tf.Tensor:
 
 def as_own(value: tf.Tensor) -> tf.Tensor:
     """Returns a statistic of the replica's rows that is meant to be that of one replica only."""
-    own = _rows.get()
+    own = context.current().replica_rows
     if own is not None:
         own.kinds.note(value, EQUAL)
     return value

@@ -12,12 +12,12 @@ import contextlib
 import functools
 import string
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.borrowed.private import build_flags as _pywrap_util_port
 from tfkit.src.engine import xla
 from tfkit.src.engine.known_rows import has_rows
@@ -147,7 +147,6 @@ FAULTS = {
 # --- Detection ----------------------------------------------------------------------------------------
 
 # The assumption for tracing; None for the properties of this machine.
-_ASSUMED: ContextVar[bool | None] = ContextVar("onednn", default=None)
 
 
 @functools.cache
@@ -165,17 +164,14 @@ def assume_onednn(on: bool) -> Iterator[None]:
 
     A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
     """
-    token = _ASSUMED.set(on) if _ASSUMED.get() is None else None
-    try:
+    outermost = context.current().onednn
+    with context.within(onednn=on if outermost is None else outermost):
         yield
-    finally:
-        if token is not None:
-            _ASSUMED.reset(token)
 
 
 def onednn_is_assumed() -> bool:
     """Whether the trace in progress is for oneDNN's kernels."""
-    assumed = _ASSUMED.get()
+    assumed = context.current().onednn
     return onednn_is_on() if assumed is None else assumed
 
 
@@ -218,7 +214,7 @@ def without_empty_outputs(
     sizes = images.shape[:-1].as_list()
     checked = windows is not None and None in sizes[1:]
     wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
-    wrong = wrong or (always and xla.device() == "CPU" and _ASSUMED.get() is not False)
+    wrong = wrong or (always and xla.device() == "CPU" and context.current().onednn is not False)
     if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
         wrong = not has_rows(images)
     if not (checked or (wrong and (None in sizes or 0 in sizes))):
@@ -309,7 +305,9 @@ def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
 def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
     """Returns `tf.einsum`; for float16 without an ellipsis, if that would be wrong."""
     wrong = "..." in equation and any(x.dtype == tf.float16 for x in operands)
-    if not (wrong and onednn_is_assumed() and (_ASSUMED.get() or "avx512_fp16" in cpu_flags())):
+    if not (
+        wrong and onednn_is_assumed() and (context.current().onednn or "avx512_fp16" in cpu_flags())
+    ):
         return tf.einsum(equation, *operands, **options)
     letters = without_ellipsis(equation, [x.shape for x in operands])
     if letters is not None:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Hashable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable, Hashable
 from typing import Any
 
-_values: ContextVar[dict[Hashable, Any] | None] = ContextVar("shared in an update", default=None)
+from tfkit.src.base import context
 
 
-@contextlib.contextmanager
-def in_one_update() -> Iterator[None]:
-    """Context manager in which `computed` computes the value of each key once."""
-    token = _values.set({})
-    try:
-        yield
-    finally:
-        _values.reset(token)
+def in_one_update() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which `computed` computes the value of each key once."""
+    return context.within(update_values={})
 
 
 def computed(key: Hashable, compute: Callable[[], Any]) -> Any:
     """Returns `compute()`, or its earlier result in this thread's update."""
-    values = _values.get()
+    values = context.current().update_values
     if values is None:
         return compute()
     if key not in values:

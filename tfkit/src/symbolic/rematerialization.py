@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.base.calls import calls
 from tfkit.src.base.recomputation import Recomputation, add_loss
 from tfkit.src.symbolic.masking import get_mask, set_mask
@@ -86,7 +86,6 @@ def _has_gradient(leaf: Any) -> bool:
 
 
 _MODES = (None, "full", "activations", "larger_than", "list_of_layers")
-_scopes: ContextVar[tuple[RematScope, ...]] = ContextVar("scopes of remat", default=())
 
 
 class RematScope:
@@ -127,11 +126,11 @@ class RematScope:
         self.layer_names = list(layer_names or ())
 
     def __enter__(self) -> RematScope:
-        _scopes.set((*_scopes.get(), self))
+        context.put(remat_scopes=(*context.current().remat_scopes, self))
         return self
 
     def __exit__(self, *exception: object) -> None:
-        _scopes.set(_scopes.get()[:-1])
+        context.put(remat_scopes=context.current().remat_scopes[:-1])
 
     def applied(
         self, call: Callable[..., Any], owner: Any, outputs: Callable[[], Any]
@@ -155,7 +154,7 @@ class RematScope:
 
 def current_scope() -> RematScope | None:
     """Returns the innermost scope of this thread; `None` if there is none, or if it is switched off."""
-    scopes = _scopes.get()
+    scopes = context.current().remat_scopes
     return scopes[-1] if scopes and scopes[-1].mode is not None else None
 
 

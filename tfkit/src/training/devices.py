@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base import watching
+from tfkit.src.base.calls import calls
 from tfkit.src.engine import replicas
 from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds
 from tfkit.src.engine.row_rules import kind_after
@@ -163,7 +163,7 @@ class Devices:
             is_part: whether other processes have other rows.
             finished: function of the results of a replica, still on the replica.
         """
-        watches = watching.thread.watches
+        watches = calls.watches
         names: set[str] = set()
         # The threads of replicas have none of the settings of this one.
         contexts = [
@@ -180,11 +180,11 @@ class Devices:
                 with replicas.having(rows):
                     return finished(step.run(part))
 
-            before, watching.thread.watches = watching.thread.watches, watches
+            before, calls.watches = calls.watches, watches
             try:
                 return contexts.pop().run(computed)
             finally:
-                watching.thread.watches = before
+                calls.watches = before
 
         converted: Callable[[], Any] = tf.autograph.experimental.do_not_convert(on_replica)
         return converted

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.base.brief import brief
 from tfkit.src.core import tracking
 from tfkit.src.engine import replicas
@@ -22,7 +22,6 @@ from tfkit.src.weights.variables.together import computed_with
 from tfkit.src.weights.variables.variables import lent
 
 # The model whose results of single steps are not read: a program computes them after its last step.
-_without_results: ContextVar[Any] = ContextVar("model whose results are put off", default=None)
 
 
 class ModelSteps(Compiled):
@@ -194,7 +193,7 @@ class ModelSteps(Compiled):
     def get_metrics_result(self) -> dict[str, Any]:
         """Returns the results of all metrics by name."""
         results: dict[str, Any] = {}
-        if _without_results.get() is self:
+        if context.current().without_results is self:
             return results
         for metric in self.metrics:
             result = metric.result()
@@ -240,14 +239,9 @@ class ModelSteps(Compiled):
             metric.reset_state()
 
 
-@contextlib.contextmanager
-def without_results(model: ModelSteps) -> Iterator[None]:
-    """Context manager in which `get_metrics_result` computes nothing: steps only update metrics."""
-    token = _without_results.set(model)
-    try:
-        yield
-    finally:
-        _without_results.reset(token)
+def without_results(model: ModelSteps) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which `get_metrics_result` computes nothing: steps only update metrics."""
+    return context.within(without_results=model)
 
 
 def is_overridden(model: ModelSteps, *methods: str) -> bool:

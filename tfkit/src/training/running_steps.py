@@ -7,8 +7,9 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution, settings, tree, watching
+from tfkit.src.base import execution, settings, tree
 from tfkit.src.base.brief import brief
+from tfkit.src.base.calls import calls
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.engine.autograph import convert
 from tfkit.src.training.absent import with_none
@@ -85,7 +86,7 @@ def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[
 
     def noting(data: Any) -> Any:
         results = step(data)
-        if watching.thread.watches:
+        if calls.watches:
             for metric in model.metrics:
                 metric.take_part()
         return results

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tfkit.src.base import context
 from tfkit.src.base.brief import brief
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.data import ArrayData, DatasetData
@@ -36,11 +36,8 @@ class Validation(NamedTuple):
         """Returns the results of one evaluation."""
         if self.evaluate is None:
             return run_test(self.steps, callbacks)
-        token = _in_progress.set(self)
-        try:
+        with context.within(validation=self):
             results = self.evaluate(**self.given, callbacks=callbacks, return_dict=True)
-        finally:
-            _in_progress.reset(token)
         if not isinstance(results, Mapping):
             raise TypeError(
                 "The model's own `evaluate` must return a dict of results where `fit` calls it with "
@@ -56,15 +53,12 @@ class Validation(NamedTuple):
         return number in self.frequency
 
 
-_in_progress: ContextVar[Validation | None] = ContextVar("validation", default=None)
-
-
 def prepared(model: Trainer, **given: Any) -> Steps | None:
     """Returns the steps of the validation in progress, if an overridden `evaluate` passes on its data.
 
     So a generator is not begun twice, and what was compiled is used again.
     """
-    found = _in_progress.get()
+    found = context.current().validation
     if found is None or found.steps.model is not model:
         return None
     same = all(given[name] is value for name, value in found.given.items())

@@ -13,7 +13,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors import never_called
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
-from tfkit.src.base.per_thread import PerThread
+from tfkit.src.base.per_thread import ThreadSetting
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import (
     deserialize_keras_object,
@@ -26,7 +26,7 @@ _MIXED = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
 
 # `None` means the default float type.
-_global_policy: PerThread[DTypePolicy | None] = PerThread("dtype policy", None)
+_global_policy: ThreadSetting[DTypePolicy | None] = ThreadSetting("dtype_policy", None)
 # The function that makes a policy of a name such as "int8_from_float32"; the module of these adds it.
 names_of_quantized: list[Callable[[str], DTypePolicy]] = []
 

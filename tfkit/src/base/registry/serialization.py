@@ -9,12 +9,12 @@ import collections
 import contextlib
 import inspect
 from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
@@ -29,19 +29,10 @@ from tfkit.src.base.registry.tables import (
     is_builtin,
 )
 
-_compiles: ContextVar[bool] = ContextVar("whether models are compiled", default=True)
-_written: ContextVar[dict[int, Any] | None] = ContextVar("objects written", default=None)
-_read: ContextVar[dict[int, Any] | None] = ContextVar("objects read", default=None)
 
-
-@contextlib.contextmanager
-def writes_shared_objects() -> Iterator[None]:
-    """Context manager in which configurations of the same object share a `shared_object_id`."""
-    token = _written.set({})
-    try:
-        yield
-    finally:
-        _written.reset(token)
+def writes_shared_objects() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which configurations of the same object share a `shared_object_id`."""
+    return context.within(objects_written={})
 
 
 def numbered_shared_objects(config: Any) -> Any:
@@ -84,24 +75,14 @@ def _shared_ids(config: dict[str, Any]) -> list[int]:
     return [found]
 
 
-@contextlib.contextmanager
-def reads_shared_objects() -> Iterator[None]:
-    """Context manager in which configurations with the same `shared_object_id` give one object."""
-    token = _read.set({})
-    try:
-        yield
-    finally:
-        _read.reset(token)
+def reads_shared_objects() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which configurations with the same `shared_object_id` give one object."""
+    return context.within(objects_read={})
 
 
-@contextlib.contextmanager
-def without_compile() -> Iterator[None]:
-    """Context manager in which configurations omit settings of `compile`, and models are not compiled."""
-    token = _compiles.set(False)
-    try:
-        yield
-    finally:
-        _compiles.reset(token)
+def without_compile() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which configurations omit `compile`, and models are not compiled."""
+    return context.within(compiles=False)
 
 
 class References:
@@ -127,12 +108,8 @@ class References:
     @contextlib.contextmanager
     def written(self) -> Iterator[None]:
         """Context manager in which configurations refer to objects that they cannot describe."""
-        token = _references.set(self)
-        try:
-            with writes_shared_objects():
-                yield
-        finally:
-            _references.reset(token)
+        with context.within(references=self), writes_shared_objects():
+            yield
 
     @contextlib.contextmanager
     def read(self) -> Iterator[None]:
@@ -143,7 +120,6 @@ class References:
 
 
 _REFERENCE = "reference>"
-_references: ContextVar[References | None] = ContextVar("objects referred to", default=None)
 
 
 # --- Identifiers ------------------------------------------------------------------------------------
@@ -265,7 +241,7 @@ def serialize_keras_object(obj: Any) -> Any:
         return _serialize_function(obj)
     if hasattr(obj, "get_config") and not inspect.isclass(obj):
         return _serialize_instance(obj)
-    references = _references.get()
+    references = context.current().references
     if references is not None:
         return {"class_name": "__reference__", "config": references.name_of(obj)}
     if callable(obj) and hasattr(obj, "__name__") and not inspect.isclass(obj):
@@ -344,7 +320,7 @@ def _deserialize_spec(config: dict[str, Any]) -> tf.TypeSpec:
 
 
 def _serialize_function(function: Any) -> dict[str, Any]:
-    references = _references.get()
+    references = context.current().references
     if references is not None and not is_builtin(function):
         return {
             "module": "python",
@@ -384,7 +360,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
         registered_name = cls.__name__ if kind.startswith("src.") else None
     else:
         module = cls.__module__
-        references = _references.get()
+        references = context.current().references
         registered_name = (
             get_registered_name(cls) if references is None else references.name_of(cls)
         )
@@ -394,7 +370,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
         "config": serialize_keras_object(obj.get_config()),
         "registered_name": registered_name,
     }
-    written = _written.get()
+    written = context.current().objects_written
     if written is not None:
         written[id(obj)] = obj  # A reference keeps it alive, so that no other object gets the id.
         config["shared_object_id"] = id(obj)
@@ -409,7 +385,7 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
 
 def _compile_config(obj: Any) -> dict[str, Any] | None:
     """Returns the settings of `compile`; `None` without any, or, with a warning, if they are not data."""
-    if not _compiles.get() or not hasattr(obj, "get_compile_config"):
+    if not context.current().compiles or not hasattr(obj, "get_compile_config"):
         return None
     try:
         config: dict[str, Any] | None = obj.get_compile_config()
@@ -502,7 +478,7 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         return registry.find(inner, None, kind, config)
     shared_id = config.get("shared_object_id")
     # If a kind is expected, sharing could provide an object of another one.
-    known = _read.get() if kind is None else None
+    known = context.current().objects_read if kind is None else None
     if known is not None and isinstance(shared_id, int) and shared_id in known:
         return known[shared_id]
     cls = registry.find(class_name, config.get("registered_name"), kind, config)
@@ -528,7 +504,7 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
         instance.build_from_config(config["build_config"])
         instance.built = True
     compile_config = config.get("compile_config")
-    if compile_config and _compiles.get() and hasattr(instance, "compile_from_config"):
+    if compile_config and context.current().compiles and hasattr(instance, "compile_from_config"):
         try:
             instance.compile_from_config(compile_config)
         except (TypeError, ValueError) as error:

@@ -13,11 +13,9 @@ import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextvars import ContextVar
-from types import MappingProxyType
 from typing import Any
 
-from tfkit.src.base import later
+from tfkit.src.base import context, later
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.later import Place
 from tfkit.src.base.names import to_snake_case
@@ -223,7 +221,7 @@ def get_registered_object(
         >>> get_registered_object("unknown")
     """
     tables = (
-        _scope.get(),
+        context.current().custom_objects,
         _custom_objects,
         custom_objects or {},
         _registered,
@@ -237,9 +235,6 @@ def get_registered_object(
 
 _custom_objects: dict[str, Any] = {}
 # Per thread or task, so that concurrent loads have separate scopes.
-_scope: ContextVar[Mapping[str, Any]] = ContextVar(
-    "custom objects in scope", default=MappingProxyType({})
-)
 
 
 def get_custom_objects() -> dict[str, Any]:
@@ -278,11 +273,10 @@ def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]
             "`custom_objects` must be a dict from names to classes and functions, such as "
             f"{{'MyLayer': MyLayer}}. Received: {custom_objects!r}"
         )
-    token = _scope.set({**_scope.get(), **(custom_objects or {})})
-    try:
+    with context.within(
+        custom_objects={**context.current().custom_objects, **(custom_objects or {})}
+    ):
         yield
-    finally:
-        _scope.reset(token)
 
 
 # --- Finding the objects of a configuration ----------------------------------------------------------

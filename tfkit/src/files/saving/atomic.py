@@ -13,8 +13,9 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextvars import ContextVar
 from pathlib import Path
+
+from tfkit.src.base import context
 
 _PREFIX, _SUFFIX = ".tfkit.", ".tmp"
 # renameat2(2): paths relative to the working directory; the two names are exchanged in one step.
@@ -24,22 +25,16 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 # Whether what this process would write is not kept: another process of the same training writes it.
-_discarding: ContextVar[bool] = ContextVar("whether files are discarded", default=False)
 
 
 def is_discarding() -> bool:
     """Whether files are not kept."""
-    return _discarding.get()
+    return context.current().discards_files
 
 
-@contextlib.contextmanager
-def discarded() -> Iterator[None]:
-    """Context manager in which `atomic_write` and `atomic_folder` keep nothing of what is written."""
-    token = _discarding.set(True)
-    try:
-        yield
-    finally:
-        _discarding.reset(token)
+def discarded() -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager in which `atomic_write` and `atomic_folder` keep nothing."""
+    return context.within(discards_files=True)
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.per_thread import PerThread
+from tfkit.src.base.per_thread import ThreadSetting
 from tfkit.src.engine import replicas
 from tfkit.src.training.distribution.devices import list_devices, strategy_of_processes
 from tfkit.src.training.distribution.layouts import UNDIVIDED, DeviceMesh, TensorLayout
@@ -142,7 +142,9 @@ class ModelParallel:
 
 
 # As TensorFlow's strategies, each thread has its own.
-_current: PerThread[DataParallel | None] = PerThread("distribution", None, make=lambda: None)
+_current: ThreadSetting[DataParallel | None] = ThreadSetting(
+    "distribution", None, make=lambda: None
+)
 
 
 def distribution() -> DataParallel | None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.calls import current_frame
+from tfkit.src.base.calls import calls, current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable
 from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
 
@@ -101,7 +100,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
     def dtype(self) -> tf.DType:
         """The dtype of the call in progress, in which it is read; else that in which it is stored."""
         frame = current_frame()
-        if frame is None or frame.autocast_dtype is None or _writes.depth:
+        if frame is None or frame.autocast_dtype is None or calls.assignments:
             return self._owner.dtype
         return tf.as_dtype(frame.autocast_dtype)
 
@@ -125,24 +124,15 @@ def _class_over(base: type) -> type:
     return type(base)("Variable", (_ReadInCallsDtype, base), own)
 
 
-class _Writes(threading.local):
-    """The number of assignments in progress in a thread, which need the dtype of the stored value."""
-
-    depth = 0
-
-
-_writes = _Writes()
-
-
 def _writing(name: str) -> Callable[..., Any]:
     """Returns a method that assigns values in the dtype of the stored one."""
 
     def write(self: Any, *args: Any, **kwargs: Any) -> Any:
-        _writes.depth += 1
+        calls.assignments += 1
         try:
             return getattr(super(AutocastVariable, self), name)(*args, **kwargs)
         finally:
-            _writes.depth -= 1
+            calls.assignments -= 1
 
     write.__name__ = name
     return write

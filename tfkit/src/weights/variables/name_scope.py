@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.base.names import operation_name
 
 # Per thread and task: the scopes that it is in, the innermost last.
-_scopes: ContextVar[tuple[name_scope, ...]] = ContextVar("name scopes", default=())
 
 
 class name_scope:
@@ -53,27 +52,28 @@ class name_scope:
         self._entered: list[tuple[Any, Any]] = []
 
     def __enter__(self) -> name_scope:
-        scopes = _scopes.get()
-        token = scope = None
+        scopes = context.current().name_scopes
+        before = scope = None
         same = bool(scopes) and (scopes[-1].caller, scopes[-1].name) == (self.caller, self.name)
         if not (self.deduplicate and self.caller is not None and same):
-            token = _scopes.set((*scopes, self))
+            before = scopes
+            context.put(name_scopes=(*scopes, self))
             scope = tf.name_scope(operation_name(self.name, "scope"))
             scope.__enter__()
-        self._entered.append((token, scope))
+        self._entered.append((before, scope))
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        token, scope = self._entered.pop()
-        if token is not None:
+        before, scope = self._entered.pop()
+        if before is not None:
             scope.__exit__(*exception)
-            _scopes.reset(token)
+            context.put(name_scopes=before)
 
 
 def current_path() -> str:
     """Returns the names of the current scopes, from the outermost: `outer/inner`."""
     parts: list[str] = []
-    for scope in _scopes.get():
+    for scope in context.current().name_scopes:
         if scope.override_parent is not None:
             parts = [scope.override_parent.strip("/")]
         parts.append(scope.name)

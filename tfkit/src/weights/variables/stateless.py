@@ -8,8 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import calls
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.stateless import open_scopes
 from tfkit.src.weights.variables.operators import Value
 from tfkit.src.weights.variables.paths import variable_path
 
@@ -67,7 +67,7 @@ class StatelessScope:
         # A change inside of a branch or a loop of a traced function is undone outside of it.
         self._graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
         self._before, self._after = {}, {}
-        open_scopes.scopes = (*open_scopes.scopes, self)
+        calls.scopes = (*calls.scopes, self)
         for variable, value in self._given:
             variable.assign(value)
         return self
@@ -83,7 +83,7 @@ class StatelessScope:
                 self._after[key] = (variable, tf.identity(_plain(variable)))
                 variable.assign(before)
         finally:
-            open_scopes.scopes = open_scopes.scopes[:-1]
+            calls.scopes = calls.scopes[:-1]
 
     def about_to_change(self, variable: Any) -> None:
         """Keeps the value that a variable had when the block began."""
@@ -109,7 +109,7 @@ class StatelessScope:
         """
         variable, value = update
         value = _fitting(_checked(variable), value)
-        if self in open_scopes.scopes:
+        if self in calls.scopes:
             self.about_to_change(variable)
             variable.assign(value)
         else:
@@ -126,7 +126,7 @@ class StatelessScope:
         """
         if id(variable) in self._after:
             return self._after[id(variable)][1]
-        if self in open_scopes.scopes and id(variable) in self._before:
+        if self in calls.scopes and id(variable) in self._before:
             return tf.identity(_plain(variable))
         return next((value for given, value in self._given if given is variable), None)
 
