@@ -8,7 +8,7 @@ import tensorflow as tf
 import tfkit
 
 X = np.random.default_rng(0).normal(size=(8, 4)).astype("float32")
-Y = X.sum(axis=1, keepdims=True)
+Y = 2 * X[:, :1] - 1
 
 
 def wrapping(k, as_result=False):
