@@ -1,4 +1,4 @@
-"""A traced step in the forms in which programs run it."""
+"""A traced step in the forms that programs run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfkit.src.engine.guards.survey import Difference, Survey
 
 
 class GuardedFunction:
-    """A traced function that changes all of its variables or, if a kernel refuses a value, none.
+    """A traced function that changes all its variables or, if a kernel refuses a value, none of them.
 
     Args:
         function: a `ConcreteFunction`.
@@ -41,7 +41,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def is_needed(self) -> bool:
-        """Whether the function has a check that XLA would drop, and that is computed at run time."""
+        """Whether the function has a check that XLA would drop, and that must be computed at run time."""
         return bool(self._survey.bounds) or self._has_predicates
 
     @functools.cached_property
@@ -50,6 +50,7 @@ class GuardedFunction:
 
     def run_accepted(self, tensors: list[tf.Tensor]) -> Any:
         """Adds the function to the XLA program being traced, for values that `ahead` has accepted."""
+        # Checks of shapes remain: XLA knows their results only when it compiles.
         if not self._survey.asserts_shapes(self._survey.name):
             return self._function(*tensors)
         return self._run_in_xla(tensors)[1]
@@ -91,7 +92,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def asks_ahead(self) -> bool:
-        """Whether programs should use `ahead`: `run_guarded` reads each updated variable once more."""
+        """Whether programs should use `ahead`, because `run_guarded` reads each updated variable twice."""
         return self.can_ask_ahead and bool(self._variables)
 
     @functools.cached_property
@@ -119,9 +120,11 @@ class GuardedFunction:
         """Adds the function with its guards to the XLA program being traced.
 
         Returns:
-            Whether TensorFlow's kernels surely accept all values, and the results. Where they might not,
+            Whether TensorFlow's kernels certainly accept all values, and the results. If they might not,
             no variable has changed.
         """
+        # XLA has no exceptions: the step runs to its end in any case, and then each variable gets its new
+        # value or the old one back.
         before = []
         if self.is_needed:
             before = [(handle, dtype, _read(handle, dtype)) for handle, dtype in self._variables]
