@@ -83,8 +83,8 @@ def from_state(state: dict[str, Any]) -> Any:
     )
     if differ:
         raise ValueError(
-            f"{layer!r} cannot be copied: made again from its configuration, its variables are different. They "
-            f"differ at {differ}. Make all layers in the constructor and all weights in `build()`, or "
+            f"{layer!r} cannot be copied: made again from its configuration, its variables differ. "
+            f"They differ at {differ}. Make all layers in the constructor and all weights in `build()`, or "
             "give them to the constructor."
         )
     for path, variable in variables.items():

@@ -99,7 +99,7 @@ class Operation(metaclass=abc.ABCMeta):
     def rematerialized_call(
         self, fn: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that asks for it."""
+        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that includes it."""
         if self._remat is None:
             return fn
         return self._remat.applied(fn, self, lambda: self.compute_output_spec(*args, **kwargs))

@@ -1,7 +1,7 @@
 """Recognizes datasets that slice tensors in memory: `from_tensor_slices(...).shuffle(...).batch(...)`.
 
 Such a pipeline takes 89 microseconds for a batch that a small model trains on in 27. Its tensors are in
-memory, so they are trained on as arrays are, in the order that the dataset would have given them in.
+memory, so they are trained on like arrays, in the order in which the dataset would yield them.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SlicesData(ArrayData):
 
     Args:
         data: the tensors.
-        batch_size: rows a step.
+        batch_size: rows of a step.
         num_rows: number of rows of a pass.
         stages: the stages on the row numbers, in order: shuffles and selections.
     """
@@ -54,10 +54,12 @@ class SlicesData(ArrayData):
 
 
 def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
-    """Returns the tensors of whose rows a dataset makes batches; `None` for other datasets."""
+    """Returns the tensors whose rows a dataset makes batches of; `None` for other datasets."""
     try:
         return _as_slices(dataset)
-    except AttributeError:  # A version of TensorFlow with other names for its parts.
+    except (
+        AttributeError
+    ):  # A version of TensorFlow with different names for the parts of a dataset.
         return None
 
 
