@@ -156,7 +156,7 @@ class Cut:
         return found
 
     def _settle(self, known_size: int | None) -> None:
-        """Also moves the operations behind tensors of unknown size, as far as possible."""
+        """Moves the operations behind tensors of unknown size as well, as far as possible."""
         self._sizes_of = self._inferred_sizes(known_size)
         # Whether the rest of the step can see the number of rows in one of the other tensors.
         self._has_rows = any(

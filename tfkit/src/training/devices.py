@@ -253,7 +253,7 @@ def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
 def predicting_devices(model: ModelSteps) -> Devices | Coordinated | None:
     """Returns the devices that predict the rows of a batch together; `None` if one device does.
 
-    Each of several processes predicts all rows by itself: it need not wait for others, which may predict
+    Each of several processes predicts all rows alone: it need not wait for others, which may predict
     something else, or nothing.
     """
     strategy = placement.strategy_of(model)

@@ -132,6 +132,6 @@ def _checked(logs: Any, step: str) -> Any:
         for leaf in tree.flatten(value):
             if isinstance(leaf, (str, bytes)) or getattr(leaf, "dtype", None) == tf.string:
                 raise ValueError(
-                    f"{step} returned a string for the log {name!r}. Expected a tensor of numbers or a number."
+                    f"{step} returned a string for the log {name!r}. Expected a numeric tensor, or a number."
                 )
     return logs
