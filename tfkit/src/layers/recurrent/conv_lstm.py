@@ -340,10 +340,8 @@ class ConvLSTM1D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
@@ -440,10 +438,8 @@ class ConvLSTM2D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
@@ -540,10 +536,8 @@ class ConvLSTM3D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
