@@ -95,9 +95,11 @@ class ArrayProgram(LoopProgram):
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
             order = tf.TensorSpec([None], "int64")
+            # An array has the spec of the first tensor of a batch that is read from it.
             array_specs = [self.trace.specs[places.index(i)] for i in range(len(arrays))]
             specs = [array_specs, order, number, number, number]
             self._loops[form] = self._traced_for(form, specs)
+        # A program has the same arguments with an order and without one.
         order = rows.order if rows.order is not None else tf.zeros([0], "int64")
         numbers = [tf.constant(number, "int64") for number in (size, start, num_steps)]
         return self._loops[form](arrays, order, *numbers)
@@ -137,6 +139,8 @@ class ArrayProgram(LoopProgram):
         def goes_on(
             index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any
         ) -> tf.Tensor:
+            # After a step that is not accepted, the loop ends: it has changed nothing, and TensorFlow's
+            # kernels run it next.
             going = accepted & (index < num_steps)
             if in_xla and guarded.asks_ahead and not guarded.asks_rows:
                 going &= guarded.ahead(take.from_row(first))

@@ -103,6 +103,7 @@ class Programs:
                     found = step.program(kind, trace)
                 program = found or kind.made(trace, model.jit_compile)
                 trace.programs[kind] = program
+        # For `plans`, and for `before` in the next call.
         self._latest[mode] = program
         return program
 

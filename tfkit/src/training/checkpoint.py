@@ -80,6 +80,7 @@ class SavedTraining:
             self.epoch: int = self._document["training"]["epoch"]
             self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
             self._check_description()
+        # After the description, so that a file of a different training makes no variables.
         training.build()
         self._values = saving.checkpoint_file.match(path, _variables(training.model), values)
 

@@ -313,6 +313,8 @@ class Cut:
             node.CopyFrom(self._definitions[op.name])
             # It names operations that this one must share a device with, which may not be copied.
             node.attr.pop("_class", None)
+            # A control input from the other side of the cut is dropped: what is moved has no effects to
+            # wait for.
             kept = [it for it in node.input if not it.startswith("^") or it[1:] in names]
             node.input[:] = kept
             read.update(tensor.name for tensor in op.inputs)

@@ -225,6 +225,7 @@ class Devices:
         parts = list(self.strategy.experimental_local_results(value))
         if isinstance(parts[0], tf.SparseTensor):
             return tf.sparse.concat(0, parts)
+        # A scalar output belongs to no row.
         return tf.concat(parts, 0) if parts[0].shape.rank != 0 else parts[0]
 
     def _local(self, value: Any) -> tf.Tensor:
@@ -326,6 +327,7 @@ def lost_processes(resolver: Any, message: str) -> list[str]:
     tasks = [(job, str(number)) for job in cluster for number in range(len(cluster[job]))]
     others = [task for task in tasks if task != (resolver.task_type, str(resolver.task_id))]
     named = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
+    # With one other process, it can only be that one, whatever the message says.
     lost = others if len(others) == 1 else [task for task in others if task in named]
     return [" ".join(task) for task in lost]
 
@@ -339,6 +341,7 @@ def _checked_outputs(outputs: Any) -> Any:
 
 def _note(kinds: RowKinds, rows: replicas.Rows, batch: Any, part: Any) -> None:
     """Notes the tensors of a replica that all values that depend on its rows are computed from."""
+    # A count is `n` to the power of 1, and degrees count divisions.
     kinds.note(rows.count, Kind("count", -1))
     kinds.note(rows.first, Kind("unknown", op=rows.first.op))
     for value, taken in zip(tf.nest.flatten(batch), tf.nest.flatten(part), strict=True):

@@ -236,11 +236,13 @@ class DatasetFeed:
 
     def _open(self) -> None:
         self._iterator = Batches(self._stages, self._to_skip)
+        # Without strings the iterator begins to read now, and not with the first program.
         if not has_strings(self.data.structure):
             self._iterator.iterator(None)
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
+        # The position in data that can be read only once goes on from epoch to epoch.
         if not self.data.is_one_shot:
             self._taken = 0
 

@@ -85,6 +85,7 @@ class Fit:
             callbacks.on_epoch_end(finished, logs)
             self._is_over = ran_out or self._is_stopped()
         if model.optimizer is not None and self._epochs:
+            # Moving averages, if the optimizer has them, replace the weights at the end.
             model.optimizer.finalize_variable_values(model.trainable_weights)
         callbacks.on_train_end(self._logs)
         return model.history

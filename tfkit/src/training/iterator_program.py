@@ -105,6 +105,8 @@ class IteratorProgram(LoopProgram):
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
+        # A batch that was read cannot be put back into an iterator: it is passed to the program instead, so
+        # that none is lost if XLA refuses.
         first = [no_batch if self._first is None else self._first] if takes_first else []
         with self._counting(batches):
             done, size, logs = loop(iterator, *numbers, *first)
@@ -147,6 +149,7 @@ class IteratorProgram(LoopProgram):
         """
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
+            # -1 before the first batch of all.
             size = tf.where(size < 0, _num_rows(batch), size)
             index, batch, logs = advance(iterator, num_steps, index, size, batch)
             return index, size, batch, logs
@@ -236,6 +239,7 @@ class IteratorProgram(LoopProgram):
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
             tensors = self._tensors(batch)
+            # How many batches were read ahead is noted for an error in reading the next one.
             at = tf.cast(count, "int32")
             ahead = self._ahead.assign(count + 1)
             blocks = tuple(
@@ -247,12 +251,14 @@ class IteratorProgram(LoopProgram):
 
         zero = tf.constant(0, "int64")
         count, batch, blocks = self._loop(fits, read, (zero, batch, blocks))
+        # From here on the batches of the block run, and an error is in a step.
         with tf.control_dependencies([self._ahead.assign(zero)]), self._at(index):
             stacks = [block.stack() for block in blocks]
 
         guarded = self.trace.guarded
         if not guarded.is_needed:
             logs = self._xla_steps(stacks, zero, count)[1]
+        # One check for all rows of the block, as most have none that is refused.
         elif guarded.asks_rows:
             logs = tf.cond(
                 guarded.ahead(stacks),
@@ -321,6 +327,8 @@ class IteratorProgram(LoopProgram):
             )
 
         def read(batch: Any) -> Any:
+            # `tf.data` may give a batch without rows, as after a `filter`, but not one in which only some
+            # tensors have none.
             message = "All tensors of a batch must have as many rows as the others. Some have none."
             check = tf.debugging.assert_equal(
                 tf.reduce_max(_sizes(batch)), tf.zeros([], "int64"), message
@@ -393,6 +401,7 @@ class _Effects:
 
     def __enter__(self) -> _Effects:
         self._graph = tf.compat.v1.get_default_graph()
+        # Operations are only added to a graph, at its end: those after this index are new.
         self._start = len(self._graph.get_operations())
         return self
 

@@ -79,6 +79,7 @@ class Steps:
             alone = self.devices is None or self.devices.num_processes == 1
             if alone and getattr(self.model, self._stopped_by):
                 break
+        # Here and not in each program: converting a tensor waits until it is computed.
         self.logs = to_floats(self.logs)
         self.feed.end()
         return self.logs

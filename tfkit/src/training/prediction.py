@@ -55,6 +55,7 @@ class PredictProgram:
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
         tensors = tf.nest.flatten(batch)
+        # The trace has no workarounds for batches without rows; the eager step has them.
         if self.trace.relies_on_rows and any(0 in it.shape[:1] for it in tensors):
             return self._located(self.trace.run_eagerly, tensors)
         return self._located(self._run_batch, *tensors)
@@ -95,6 +96,7 @@ class PredictProgram:
     ) -> list[tf.Tensor]:
         count = tf.cast(num_steps, "int32")
         outputs = [
+            # Outputs of the smaller last batch have a different shape.
             tf.TensorArray(spec.dtype, count, infer_shape=False)
             for spec in tf.nest.flatten(self.trace.outputs)
         ]
@@ -163,6 +165,7 @@ class Gathered:
             self._parts.append(leaves)
             return
         for array, leaf in zip(self._arrays, leaves, strict=True):
+            # Outputs are written where they belong, so that they are never in memory twice.
             part = array[self._filled : self._filled + num_rows]
             if leaf.shape != part.shape:  # NumPy would repeat a size of 1.
                 raise ValueError(

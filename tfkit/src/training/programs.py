@@ -118,6 +118,7 @@ class LoopProgram:
             if num_steps < least:
                 reason = f"XLA would compile for longer than it saves in less than {least} steps"
                 plan = dataclasses.replace(plan, kind=GRAPH_LOOP, reason=reason)
+            # A new kind is compiled at its first run, which XLA may refuse.
             self._proven = self._proven and plan.kind == self.plan.kind
             self.plan = plan
         if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
@@ -130,6 +131,7 @@ class LoopProgram:
 
     def _traced(self, function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
         """Returns a function of tensors as a program."""
+        # A new trace of the same loop is needed for it: the parts are chosen when a program is registered.
         compiles_parts = self._strict or self.plan.compiles_updates
         return traced(function, specs, jit_compile, compiles_parts)
 
@@ -182,6 +184,8 @@ class LoopProgram:
 
     def _is_refused_by_xla(self, error: tf.errors.OpError) -> bool:
         """Whether the program can continue without XLA: it was not compiled, and no part of it has run."""
+        # XLA refuses a program when it compiles it, before the first operation has run. Afterwards nothing
+        # could be repeated, as weights have changed.
         may_go_on = not self._proven and not self._strict
         is_refused = isinstance(error, _COMPILE_ERRORS) and kernel_errors.is_of_compiler(error)
         return may_go_on and is_refused
@@ -218,6 +222,8 @@ class LoopProgram:
     def _step_of(self, kind: str) -> Callable[..., tuple[tf.Tensor, Logs]]:
         """Returns the step of a kind of program, which returns whether it ran, and its logs."""
         guarded = self.trace.guarded
+        # The guards of an XLA loop are a result of the step, or are asked before it. Other kinds have a
+        # step that falls back itself.
         if kind == XLA_LOOP and not guarded.asks_ahead:
             return lambda *batch: guarded.run_guarded(list(batch))
         if kind == XLA_LOOP:
@@ -230,6 +236,7 @@ class LoopProgram:
         return tf.while_loop(cond, body, variables, parallel_iterations=1)
 
     def _with_finish(self, logs: Logs) -> Logs:
+        # The results of metrics are read after the last update of their variables.
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return {**logs, **self.trace.finish()}
 

@@ -37,6 +37,8 @@ class RecordedLogs:
 
     def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
         def recording() -> Any:
+            # The step calls `metric.result()` itself and may return it under any name: the log is
+            # recognized by the tensor.
             value = result()
             parts = value.items() if isinstance(value, dict) else [(None, value)]
             for key, part in parts:

@@ -176,6 +176,7 @@ class ScheduledBatches(_Scheduled):
             # The steps before a batch that cannot be read are done, and none runs after the error.
             with contextlib.suppress(tf.errors.OpError):
                 self._sent(part)
+            # Steps that still run would change weights after the error has reached the user.
             self._workers.settle()
             if isinstance(error, tf.errors.OpError):
                 raise self._located(error) from None

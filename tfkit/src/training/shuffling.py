@@ -88,6 +88,7 @@ def _swapped(positions: np.ndarray, size: int) -> np.ndarray:
     latest[sorted_positions] = by_position
     before = np.full(len(positions), -1)
     again = np.flatnonzero(sorted_positions[1:] == sorted_positions[:-1])
+    # Equal neighbours after a stable sort are consecutive steps with the same position.
     before[by_position[again + 1]] = by_position[again]
     # The element at position `i` at step `i` came there from the position of an earlier step, and so on.
     came = latest[: len(positions)]

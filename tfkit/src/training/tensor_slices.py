@@ -64,6 +64,8 @@ def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
 
 
 def _as_slices(dataset: Any) -> ArrayData | None:
+    # By the names of private classes (seen in TensorFlow 2.21): `tf.data` has no public way to look at a
+    # pipeline. Anything unknown is read batch by batch.
     while type(dataset).__name__ in _AROUND_BATCHES:
         (dataset,) = dataset._inputs()
     if type(dataset).__name__ not in _BATCHES:
@@ -107,6 +109,7 @@ def _source(dataset: Any, stages: list[Stage]) -> Any:
         return None
     (given,) = dataset._inputs()
     source = _source(given, stages)
+    # The order of rows must be the one that TensorFlow would have, and a saved training must find it again.
     if source is None or (kind == "_ShuffleDataset" and not agrees_with_tensorflow()):
         return None
     stages.append(_stage(kind, dataset))

@@ -45,6 +45,8 @@ class Bounds:
         """Whether all rows of arrays are within their bounds, and so each batch of them."""
         for index, size in self.sizes.items():
             array = arrays[index]
+            # Eagerly and in parts: a comparison of the whole array would need memory of the array's own
+            # size.
             num_rows = max(1, _CHUNK // max(1, array.shape[1:].num_elements()))
             for first in range(0, array.shape[0], num_rows):
                 if not _lies_in(array[first : first + num_rows], size):

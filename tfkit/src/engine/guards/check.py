@@ -68,6 +68,7 @@ def size_of(x: tf.Tensor, axis: Any) -> Any:
 
 def known_size(x: tf.Tensor, axis: Any) -> int | None:
     """Returns the size of an axis if the trace knows it, else `None`."""
+    # The axis may be an input of the operation, as in `GatherV2`.
     known = tf.get_static_value(axis)
     return None if known is None or x.shape.rank is None else x.shape[int(known)]
 

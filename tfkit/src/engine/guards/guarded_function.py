@@ -70,8 +70,11 @@ class GuardedFunction:
         notes = self._survey.notes(self._survey.name)
         definition = function_pb2.FunctionDef()
         definition.CopyFrom(self._survey.definitions[self._survey.name])
+        # The outermost function is enough: a call counts as refusing or updating if something inside it
+        # does.
         if not hold_back(definition, notes.refusing, notes.updating):
             return None
+        # TensorFlow has the function under its old name already.
         definition.signature.name += "_held_back"
         return registered(definition)
 
@@ -131,6 +134,8 @@ class GuardedFunction:
         accepted, outputs = self._run_in_xla(tensors)
         accepted &= self._in_bounds(tensors)
         for handle, dtype, old in before:
+            # XLA keeps variables in memory that a program overwrites, so the old value is a copy: this is
+            # why `ahead` is preferred.
             new = tf.where(accepted, _read(handle, dtype), old)
             tf.raw_ops.AssignVariableOp(resource=handle, value=new)
         return accepted, outputs
@@ -159,12 +164,14 @@ class GuardedFunction:
             for each in [*functions, *self._function.graph._functions.values()]:
                 graph._add_function_recursive(each)
         tensors = tf.nest.flatten(tensors, expand_composites=True)
+        # A `FunctionDef` has no captures: these are its last arguments.
         inputs = [*tensors, *self._function.captured_inputs]
         results = tf.raw_ops.StatefulPartitionedCall(args=inputs, Tout=dtypes, f=function.name)
         return list(results) if dtypes else []
 
     def _pack(self, outputs: list[tf.Tensor]) -> Any:
         for output, traced in zip(outputs, self._function.outputs, strict=True):
+            # The call of a registered function has results of unknown shape.
             output.set_shape(traced.shape)
         structure = self._function.structured_outputs
         return tf.nest.pack_sequence_as(structure, outputs, expand_composites=True)
@@ -173,6 +180,7 @@ class GuardedFunction:
 def _written(function: Any) -> list[tuple[Any, tf.DType]]:
     """Returns handle and dtype of each variable that a function may change."""
     read_only = set(get_read_only_resource_input_indices_graph(function.graph))
+    # Indices are those of all inputs, captures last.
     first = len(function.inputs) - len(function.captured_inputs)
     found = []
     for index, handle in enumerate(function.captured_inputs, first):

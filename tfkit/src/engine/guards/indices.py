@@ -76,6 +76,7 @@ def _resource_scatter(op: Operation) -> tf.Tensor:
 
 def _resource_scatter_div(op: Operation) -> tf.Tensor:
     accepted, updates = _resource_scatter(op), op.inputs[2]
+    # Floats may be divided by zero: the result is infinite in both.
     return accepted & tf.reduce_all(updates != 0) if updates.dtype.is_integer else accepted
 
 
@@ -125,6 +126,7 @@ def _items(op: Operation) -> tf.Tensor:
 def _stack(op: Operation) -> tf.Tensor:
     length = tf.raw_ops.TensorListLength(input_handle=op.inputs[0])
     expected, accepted = op.attr["num_elements"].i, _has_shape(op.inputs[1], length)
+    # -1 stands for any number of elements.
     return accepted if expected < 0 else accepted & tf.equal(length, expected)
 
 

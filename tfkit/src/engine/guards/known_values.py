@@ -85,6 +85,7 @@ class KnownValues:
         """Whether the inputs with these indices depend only on shapes, which XLA knows when it compiles."""
         operation = self._operation(name)
         inputs = () if operation is None else operation.inputs
+        # Outputs have indices after the inputs; they depend on what XLA computes.
         return operation is not None and all(
             place < len(inputs) and self._is_of_shapes(inputs[place].op) for place in places
         )

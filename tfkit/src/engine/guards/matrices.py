@@ -41,6 +41,7 @@ def _inverse(op: Operation) -> tf.Tensor:
 
 def _solve(op: Operation) -> tf.Tensor:
     matrix, right = op.inputs
+    # The outputs do not contain the inverse, so it is computed for the check.
     same = tf.shape(matrix)[:-1] == tf.shape(right)[:-1]
     return _invertible(matrix, tf.linalg.inv(matrix)) & tf.reduce_all(same)
 

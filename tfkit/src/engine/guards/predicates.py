@@ -79,6 +79,8 @@ def predicate_of(
         outputs: the same of its outputs.
         constants: inputs whose values are known, by place.
     """
+    # A key that can be compared: the bytes of attributes and constants. Attributes with an underscore are
+    # notes for TensorFlow's passes, and differ between equal operations.
     attr = tuple(
         (name, value.SerializeToString(deterministic=True))
         for name, value in sorted(node.attr.items())
@@ -120,4 +122,6 @@ def _made(
         predicate = Predicate(
             function.get_concrete_function(*(specs[place] for place in variable)), variable
         )
+        # Without arguments its value is known now. If it is false, it stays: the step is then always
+        # refused to XLA.
         return None if not predicate.places and bool(predicate([])) else predicate

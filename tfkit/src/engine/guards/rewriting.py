@@ -96,6 +96,7 @@ class Rewriter:
             # The last iteration must not hide what an earlier one has found.
             if is_body:
                 results.append(_add_argument(definition))
+            # As the last result: the indices of the others stay.
             definition.signature.output_arg.add(name=_RESULT, type=_BOOL)
             definition.ret[_RESULT] = _all_of(definition, results)
             self._register(definition)
@@ -160,6 +161,7 @@ class Rewriter:
 def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
     """Returns the references to an operation's inputs and outputs, and their dtypes."""
     operation = op_def_registry.get(node.op)
+    # Control inputs are not arguments.
     names = [name for name in node.input if not name.startswith("^")]
     tensors = list(zip(names, dtypes_of(node, operation.input_arg), strict=True))
     for argument in operation.output_arg:
@@ -202,6 +204,7 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
     """
     one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
     one.attr["dtype"].type = types_pb2.DT_INT32
+    # Built node by node, because there is no graph here in which TensorFlow's functions could be called.
     one.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([0]))
     number = definition.node_def.add(
         name=f"{node.name}/{_ADDED}/number", op="Cast", input=[accepted]

@@ -128,6 +128,7 @@ class Sizes:
         return self._shapes[key]
 
     def _named(self, tensor: tf.Tensor) -> Shape:
+        # Until a rule says otherwise, each unknown size is different from all others.
         names = tuple((tensor.ref(), axis) for axis in range(tensor.shape.rank))
         self._shapes[tensor.ref()] = names  # For a loop, whose inputs may be listed after it.
         found = self._found(tensor)
@@ -184,6 +185,7 @@ class Sizes:
             return None
         first, last = int(begin[0]), int(end[0])
         if attr["shrink_axis_mask"].i:
+            # `shape[i]` is one size; a slice of one entry gives none if the index is outside.
             return values[first:][:1]
         return values[
             None if attr["begin_mask"].i else first : None if attr["end_mask"].i else last : int(
@@ -209,6 +211,7 @@ class Sizes:
             return None
         rank = max(map(len, known))
         padded = [(1,) * (rank - len(shape)) + shape for shape in known]
+        # Shapes are lined up from the last axis, and a size of 1 takes the size of the others.
         sizes = [set(axis) - {1} or {1} for axis in zip(*padded, strict=True)]
         # Two different names may be equal, or one of them 1: nothing is known.
         if any(len(each) > 1 for each in sizes):
@@ -259,6 +262,7 @@ class Sizes:
         if left is None or right is None:
             return None
         is_plain = operation.type == "MatMul"
+        # `MatMul` and `BatchMatMulV2` have different names for the same attributes.
         rows = left[-1 if attr["transpose_a" if is_plain else "adj_x"].b else -2]
         columns = right[-2 if attr["transpose_b" if is_plain else "adj_y"].b else -1]
         batch = self._broadcast([left[:-2], right[:-2]])

@@ -37,6 +37,7 @@ def _sliced_dims(shape: tf.Tensor, count: tf.Tensor, ellipsis: int, new_axis: in
     # The number of entries may be known only at run time, so all of this is arithmetic on vectors: how many
     # dimensions each entry stands for, and their running sum, the index of its dimension.
     whole, takes = _flags([ellipsis, ~(ellipsis | new_axis)], count)
+    # The ellipsis stands for the dimensions that are left.
     takes += whole * (tf.size(shape) - tf.reduce_sum(takes))
     # One size more than there are dimensions: an entry for a new axis may follow the last dimension.
     return tf.gather(tf.concat([shape, [0]], 0), tf.cumsum(takes, exclusive=True))
@@ -51,6 +52,8 @@ def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attribute
         return tf.constant(False)
     none, count = ellipsis | new_axis, tf.size(begin)
     dims = tf.cast(_sliced_dims(tf.cast(shape, tf.int32), count, ellipsis, new_axis), begin.dtype)
+    # Entries in which begin or end do not count: masked ones, new axes, the ellipsis; the end of an index
+    # does not count either.
     one, any_begin, any_end = _flags([shrink, begins | none, ends | shrink | none], count)
     # An element must exist; a range may begin and end after the last element.
     fits_begin = (begin >= -dims) & (begin <= dims - tf.cast(one, dims.dtype))
@@ -95,6 +98,7 @@ def _same_sizes(op: Operation) -> tf.Tensor:
             if name != ".":
                 # Names after the ellipsis belong to the last axes, counted from the end.
                 size = size_of(x, at if at < behind else at - len(dims))
+                # The first axis with a name decides, and is equal to itself.
                 equal.append(tf.equal(size, first.setdefault(name, size)))
     return tf.reduce_all(equal)
 

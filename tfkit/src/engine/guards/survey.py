@@ -122,6 +122,7 @@ class FunctionNotes:
         specs = []
         for each, shapes in zip(arguments, self.values.shapes_of(node.name), strict=True):
             dtypes = dtypes_of(node, each)
+            # Without the graph there are dtypes but no shapes.
             pairs = zip(shapes or [None] * len(dtypes), dtypes, strict=True)
             specs.append([tf.TensorSpec(*pair) for pair in pairs])
         inputs, outputs = specs
@@ -185,6 +186,7 @@ class Survey:
         """
         if name in self._notes:
             return self._notes[name]
+        # Noted before its nodes are looked at, so that each function is surveyed once.
         notes = self._notes[name] = FunctionNotes(KnownValues(graph))
         for node in self.definitions[name].node_def:
             if node.op in LOOPS and OWN_LOOP in node.attr:
@@ -192,6 +194,7 @@ class Survey:
             # Such functions refuse nothing, by contract.
             if any(map(differs_in_xla, called_functions(node))):
                 continue
+            # A result leaves a function only if each call on the way returns it, up to the program.
             led_out = (
                 set(led_out_functions(node)) & self.definitions.keys() if is_led_out else set()
             )

@@ -121,8 +121,8 @@ def load_weights(
         The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of a different shape
-            or dtype; and for a damaged file. Then no weight has changed.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of a different
+            shape or dtype; and for a damaged file. Then no weight has changed.
 
     Example:
         >>> import tempfile

@@ -120,7 +120,8 @@ def load_model(
         if document is None:
             raise LoadError(
                 f"File {path} is an HDF5 file, but not of tfkit's format, and does not contain a model of "
-                "Keras. If it contains weights alone, make the model in code and call `model.load_weights(filepath)`."
+                "Keras. If it contains weights alone, make the model in code and call "
+                "`model.load_weights(filepath)`."
             )
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
