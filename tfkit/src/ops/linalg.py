@@ -417,7 +417,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
         A tensor of shape `(n, k)`, or `(n,)` for a vector, of the dtype of `a`.
 
     Raises:
-        ValueError: when `a` is no matrix, or `b` has not as many rows.
+        ValueError: when `a` is not a matrix, or `b` does not have as many rows.
 
     Example:
         >>> a = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]

@@ -240,7 +240,7 @@ class FlaxLayer(JaxLayer):
 
     Raises:
         ImportError: without Flax or JAX.
-        TypeError: if `module` is no module of Flax.
+        TypeError: if `module` is not a module of Flax.
 
     Example:
         >>> import importlib.util
@@ -337,7 +337,7 @@ def _arguments(what: str, function: Any, supported: tuple[str, ...]) -> tuple[st
     """Returns the names of a function's arguments.
 
     Raises:
-        TypeError: if it is no function.
+        TypeError: if it is not a function.
         ValueError: for a name that is not supported, and without `inputs`.
     """
     if not callable(function):

@@ -141,7 +141,7 @@ class ShardReader:
         path: the index.
 
     Raises:
-        LoadError: if it is no index, or a file of it is missing or another one.
+        LoadError: if it is not an index, or one of its files is missing or belongs to a different save.
     """
 
     def __init__(self, path: Path) -> None:
