@@ -65,7 +65,7 @@ class BatchNormalization(Layer):
 
     Raises:
         ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or
-            if the mask has another number of axes.
+            if the mask has a different number of axes.
 
     Reference:
         Ioffe & Szegedy, "Batch normalization: accelerating deep network training by reducing

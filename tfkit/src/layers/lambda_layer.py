@@ -44,7 +44,7 @@ class Lambda(Layer):
 
     Raises:
         ValueError: if `function` is not callable.
-        InvalidArgumentError: if they turn out to have another shape when the layer runs.
+        InvalidArgumentError: if they turn out to have a different shape when the layer runs.
 
     Example:
         >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()

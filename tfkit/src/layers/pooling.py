@@ -341,7 +341,7 @@ class GlobalMaxPooling1D(_GlobalMax):
     `(batch, channels, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalMaxPooling1D()(tf.constant([[[1.0, 5.0], [3.0, 2.0]]])).numpy().tolist()
@@ -368,7 +368,7 @@ class GlobalMaxPooling2D(_GlobalMax):
     `(batch, channels, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> images = tf.reshape(tf.range(8.0), (1, 2, 2, 2))
@@ -396,7 +396,7 @@ class GlobalMaxPooling3D(_GlobalMax):
     `(batch, channels, 1, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalMaxPooling3D()(tf.ones((2, 3, 4, 5, 6))).shape
@@ -428,7 +428,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
     `(batch, channels, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> sequences = tf.constant([[[1.0], [3.0], [100.0]]])
@@ -477,7 +477,7 @@ class GlobalAveragePooling2D(_GlobalAverage):
     `(batch, channels, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Reference:
         Lin et al., "Network in network", 2013.
@@ -508,7 +508,7 @@ class GlobalAveragePooling3D(_GlobalAverage):
     `(batch, channels, 1, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalAveragePooling3D()(tf.ones((2, 3, 4, 5, 6))).shape

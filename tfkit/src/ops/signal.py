@@ -243,7 +243,7 @@ def stft(
         `(..., stretches, fft_length // 2 + 1)` and of the dtype of `x`.
 
     Raises:
-        TypeError: for another dtype.
+        TypeError: for any other dtype.
         ValueError: for a window or length that does not fit.
 
     Example:

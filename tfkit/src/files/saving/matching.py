@@ -168,9 +168,9 @@ class Match:
     Args:
         fits: path of a variable -> stored path of its value.
         missing: variables without a stored value, with the reasons.
-        different: variables whose stored values are of another shape or dtype, with the reasons.
+        different: variables whose stored values are of a different shape or dtype, with the reasons.
         unexpected: stored values without a variable, with the reasons.
-        casts: variables among those that fit whose stored values are floats of another width, with both.
+        casts: variables among those that fit whose stored values are floats of a different width, with both.
     """
 
     fits: dict[str, str]
@@ -202,7 +202,7 @@ def match(
 ) -> Match:
     """Compares a model with a file.
 
-    Floats of another width fit, unless a value would become infinite.
+    Floats of a different width fit, unless a value would become infinite.
 
     Args:
         variables: the variables by path.

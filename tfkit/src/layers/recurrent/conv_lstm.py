@@ -361,7 +361,7 @@ class ConvLSTM1D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:
@@ -459,7 +459,7 @@ class ConvLSTM2D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:
@@ -557,7 +557,7 @@ class ConvLSTM3D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:

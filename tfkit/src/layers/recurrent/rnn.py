@@ -64,7 +64,7 @@ class RNN(Layer):
 
     Raises:
         ValueError: if the cell has no `call` or no `state_size`, if `unroll` or `stateful` needs a
-            size that is unknown, or if `initial_state` has another number of states.
+            size that is unknown, or if `initial_state` has a different number of states.
 
     Example:
         >>> class Count(Layer):

@@ -49,7 +49,8 @@ def draw_bounding_boxes(
 
     Raises:
         TypeError: if `bounding_boxes` is not a dict.
-        ValueError: for another number of axes, for missing keys, and for boxes that do not fit the images.
+        ValueError: for a different number of axes, for missing keys, and for boxes that do not fit the
+            images.
         ImportError: if Pillow is missing and there are names to write.
 
     Example:
