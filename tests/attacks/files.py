@@ -57,7 +57,7 @@ def resume(path: Path) -> None:
     try:
         checkpoint_file.read(path)
     except LoadError as error:
-        if "holds no state of a training" not in str(error) or path.name != "model.h5":
+        if "does not contain the state of a training" not in str(error) or path.name != "model.h5":
             raise
 
 

@@ -422,7 +422,7 @@ def other_data_in_each_process_are_refused(strategy, folder):
     refused = {
         "is divided by `shard": rows.shard(2, task).batch(3),
         "numbers of batches: 4, 5": rows.take(4 + task).batch(1),
-        "in another order in each process": rows.map(lambda row: row)
+        "in a different order in each process": rows.map(lambda row: row)
         .shuffle(9, seed=task)
         .batch(3),
         "the number of batches must be known": with_policy(

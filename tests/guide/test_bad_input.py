@@ -524,7 +524,7 @@ FILES = {
     "a truncated file": (
         loads_damaged(lambda data: data[: len(data) // 2]), DamagedFileError, "m.weights.h5", "truncated",
     ),
-    "no HDF5 file": (loads_damaged(lambda _: b"hello" * 99), OSError, "no HDF5 file", "model.save"),
+    "no HDF5 file": (loads_damaged(lambda _: b"hello" * 99), OSError, "not an HDF5 file", "model.save"),
     "no file": (
         lambda _, folder: keras.models.load_model(folder / "none.h5"), FileNotFoundError, "none.h5",
     ),

@@ -78,7 +78,7 @@ def test_an_index_names_no_other_files(folder, name):
 def test_missing_and_doubled_files_are_refused(folder):
     shutil.copy(folder / "a_00000.weights.h5", folder / "a_00009.weights.h5")
     path = changed(folder, lambda weights: weights.update(more=["a_00009.weights.h5"]))
-    with pytest.raises(LoadError, match="stands in another file, too"):
+    with pytest.raises(LoadError, match="is in a second file as well"):
         model_of(tfkit).load_weights(path)
     (folder / "a_00009.weights.h5").unlink()
     with pytest.raises(FileNotFoundError, match="a_00009"):
@@ -130,7 +130,7 @@ def test_a_folder_of_something_else_is_never_replaced(tmp_path):
     (tmp_path / "photos" / "cat.png").write_bytes(b"a cat")
     (tmp_path / "notes").write_text("a note")
     for name in ("photos", "notes"):
-        with pytest.raises(FileExistsError, match="holds something else than a model"):
+        with pytest.raises(FileExistsError, match="contains something other than a model"):
             model.save(tmp_path / name, zipped=False)
     model.save(tmp_path / "model", zipped=False)
     with pytest.raises(FileExistsError, match="Pass `overwrite=True`"):
@@ -158,7 +158,7 @@ def test_links_out_of_a_folder_are_refused(folder, tmp_path):
     config = folder / "model" / "config.json"
     config.rename(tmp_path / "elsewhere.json")
     config.symlink_to(tmp_path / "elsewhere.json")
-    with pytest.raises(LoadError, match="is no file in the folder of the model"):
+    with pytest.raises(LoadError, match="is not a file in the folder of the model"):
         tfkit.models.load_model(folder / "model")
 
 

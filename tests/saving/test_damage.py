@@ -109,8 +109,8 @@ def test_messages_name_what_is_damaged(model, files):
             "`weights/dense/kernel` is damaged.*another copy",
         ),
         (whole[:600] + b"\xff" + whole[601:], "another program has changed it.*structure"),
-        (b"PK" + whole[2:], "or no HDF5 file of tfkit: it begins with b'PK"),
-        (whole[seal.BLOCK :], "damaged or truncated, or no HDF5 file of Keras"),
+        (b"PK" + whole[2:], "or not an HDF5 file of tfkit: it begins with b'PK"),
+        (whole[seal.BLOCK :], "damaged or truncated, or not an HDF5 file of Keras"),
     ):
         path.write_bytes(damaged)
         with pytest.raises(tfkit.saving.LoadError, match=message):

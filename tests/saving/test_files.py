@@ -334,7 +334,7 @@ def test_a_file_that_describes_something_else_than_a_model_is_refused(tmp_path):
     loss = tfkit.saving.serialize_keras_object(tfkit.losses.MeanSquaredError())
     hdf5.write(tmp_path / "loss.h5", {"config": loss}, {"weights": {"kernel": np.ones(2)}})
     with pytest.raises(
-        tfkit.saving.LoadError, match=r"describes .*MeanSquaredError.*, which is no model"
+        tfkit.saving.LoadError, match=r"describes .*MeanSquaredError.*, which is not a model"
     ):
         tfkit.models.load_model(tmp_path / "loss.h5")
 

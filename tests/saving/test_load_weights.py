@@ -155,7 +155,7 @@ def test_what_a_rename_must_not_do(saved):
         model.load_weights(path, rename={"encode": "body"})
     with pytest.raises(ValueError, match=r"turns `\w+/bias` into 'x', which `\w+/bias` is already"):
         model.load_weights(path, rename=lambda stored: "x" if "bias" in stored else stored)
-    with pytest.raises(ValueError, match="into None, which is no path"):
+    with pytest.raises(ValueError, match="into None, which is not a path"):
         model.load_weights(path, rename=lambda stored: None)
 
 

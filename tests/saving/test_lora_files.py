@@ -205,7 +205,7 @@ def test_files_without_lora_alpha_are_refused(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("tfkit.src.files.saving.contents.texts", lambda model: {"names": {}})
         small(lora=True).save_weights(path)
-    with pytest.raises(ValueError, match="does not give their `lora_alpha`"):
+    with pytest.raises(ValueError, match="has no `lora_alpha`"):
         plain.load_weights(path)
     small(lora=True).load_weights(path)
 

@@ -95,5 +95,5 @@ def test_a_loss_of_several_outputs_takes_one_weight_for_each_row():
     values = np.array(distance(targets, [np.asarray(y) for y in model(X)]))
     assert weighted["y0_y1_loss"] == pytest.approx(np.mean(values * weight), rel=1e-6)
     assert plain["y0_y1_loss"] == pytest.approx(np.mean(values), rel=1e-6)
-    with pytest.raises(ValueError, match="takes one `sample_weight` for all"):
+    with pytest.raises(ValueError, match="needs one `sample_weight` for all"):
         model.evaluate(X, targets, sample_weight=(weight, 2 * weight), verbose=0)

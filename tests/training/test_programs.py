@@ -282,7 +282,7 @@ def test_batches_of_varying_inner_size_are_not_compiled_by_xla_unless_asked(jit_
     plan = fit(None, (4, 5))
     assert plan.kind == expected
     if jit_compile == "auto":
-        assert plan.reason == "XLA would compile anew for each size that the batches have"
+        assert plan.reason == "XLA would compile again for each size that the batches have"
     assert fit(4, (4, 4)).kind == (GRAPH_LOOP if jit_compile is False else XLA_LOOP)
 
 

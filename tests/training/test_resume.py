@@ -507,7 +507,7 @@ def test_state_goes_by_path_and_not_by_place(tmp_path):
 def test_other_files_are_refused(tmp_path):
     model = make_without_xla()
     model.save_weights(tmp_path / "m.weights.h5")
-    with pytest.raises(keras.saving.LoadError, match="holds no state of a training"):
+    with pytest.raises(keras.saving.LoadError, match="does not contain the state of a training"):
         fit_resume(model, tmp_path / "m.weights.h5", 2)
     (tmp_path / "text.h5").write_text("no HDF5")
     with pytest.raises(keras.saving.LoadError, match=r"text\.h5"):

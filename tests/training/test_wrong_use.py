@@ -182,7 +182,7 @@ def stepping(result):
 def test_texts_are_no_logs(text):
     for run in (stepping(text).fit, stepping(text).evaluate):
         with pytest.raises(
-            ValueError, match=r"_step.*of Stepping returned a text for the log 'note'"
+            ValueError, match=r"_step.*of Stepping returned a string for the log 'note'"
         ):
             run(x, y, verbose=0)
 

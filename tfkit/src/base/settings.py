@@ -51,7 +51,7 @@ def set_backend(backend: str) -> None:
         backend: `"tensorflow"`.
 
     Raises:
-        ValueError: for another name: tfkit runs on TensorFlow alone.
+        ValueError: for any other name: tfkit runs on TensorFlow alone.
 
     Example:
         >>> set_backend("tensorflow")

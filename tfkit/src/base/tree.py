@@ -193,7 +193,7 @@ def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
         A nest of the form of `structure`.
 
     Raises:
-        TypeError: when `flat_sequence` is no list or tuple.
+        TypeError: when `flat_sequence` is not a list or tuple.
         ValueError: when the numbers of leaves differ.
 
     Example:

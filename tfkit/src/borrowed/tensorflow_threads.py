@@ -4,8 +4,8 @@ TensorFlow describes each kind of operation by one protobuf message, which all t
 an operation to a graph. A part of a message becomes a Python object when it is read, and protobuf finds the
 object of a part as long as one is alive. While it makes one, Python may collect garbage, whose finalizers let
 another thread run; if that thread reads the same part, two objects are registered for it, and of the first to
-end a dangling pointer is left: a later read crashes, or gives an object of another kind (protobuf 7.36.2 with
-Python 3.11; from 3.12 on, Python collects no garbage at such a moment).
+end a dangling pointer is left: a later read crashes, or gives an object of a different kind (protobuf 7.36.2
+with Python 3.11; from 3.12 on, Python collects no garbage at such a moment).
 
 Here all parts that TensorFlow reads become objects before another thread sees the message, and stay alive.
 """

@@ -62,23 +62,23 @@ def check_name(layer: Stateful, name: str, value: Any) -> None:
 
 
 def _is_taken(cls: type[Stateful], name: str) -> bool:
-    """Whether an attribute is bookkeeping, a property that is not the user's, or a private method of ours."""
+    """Whether an attribute is bookkeeping, or a property or private method of tfkit or TensorFlow."""
     if name in RESERVED or name in cls._tfkit_own_settings:
         return True
     owner = next((base for base in cls.__mro__ if name in vars(base)), None)
     if owner is None or not (is_ours(owner) or owner.__module__.startswith("tensorflow.")):
         return False
-    held = vars(owner)[name]
-    if isinstance(held, Alias):
+    defined = vars(owner)[name]
+    if isinstance(defined, Alias):
         return False  # It sets an attribute of the layer, whose own name is checked then.
-    return isinstance(held, property) or (name.startswith("_") and callable(held))
+    return isinstance(defined, property) or (name.startswith("_") and callable(defined))
 
 
 def check_may_set(layer: Stateful, name: str, value: Any) -> None:
     """Raises an error if the assignment would lose a weight, or would add state at each call.
 
     Raises:
-        AttributeError: if the attribute holds a weight of the layer, which is complete.
+        AttributeError: if the attribute holds a weight of the layer, and the layer is complete.
         ValueError: inside `call`, for a new layer or a variable.
     """
     state = layer._tfkit
@@ -107,6 +107,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
 
 def resolved(layer: Stateful, name: str, value: Any) -> Any:
     """Returns a setting as the constructor of a built-in layer stores it: a function for `"relu"`."""
+    # In the constructor itself the attribute does not exist yet, and the value has been resolved.
     for end, get in _RESOLVE.items():
         if (
             name.endswith(end)
@@ -141,6 +142,6 @@ def hand_to_weight(layer: Stateful, name: str, value: Any) -> None:
                 setattr(weight, kind.removeprefix("_"), value)
             return
     raise AttributeError(
-        f"`{name}` of layer {layer._tfkit.title} cannot be set once the layer is built: its weights are "
-        "made. Set it before, or pass it to the constructor."
+        f"`{name}` of layer {layer._tfkit.title} cannot be set once the layer is built, as its weights "
+        "exist. Set it before, or pass it to the constructor."
     )

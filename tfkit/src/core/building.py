@@ -43,7 +43,7 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
             for name, value in _attributes(each).items():
                 if name not in attributes:
                     delattr(each, name)
-                # Not in `vars`: traces that have read it are stale.
+                # Not by `vars`: traces that have read the attribute become stale.
                 elif attributes[name] is not value:
                     each._tfkit_set(name, attributes[name])
         raise
@@ -75,7 +75,7 @@ def _attributes(layer: Layer) -> dict[str, Any]:
 def build_once(build: Callable[..., None]) -> Callable[..., None]:
     """Marks a layer as built when its `build` method has run, whoever called it.
 
-    The one method of a user's that tfkit wraps: after a direct `layer.build(shape)` the next
+    This is the only user method that tfkit wraps: after a direct `layer.build(shape)` the next
     `layer(x)` would otherwise build again, and the weights of the first time would be lost.
     A `build` that fails leaves no weights behind.
     """
@@ -129,7 +129,7 @@ def shape_arguments(
 
     Raises:
         ValueError: for a parameter that is not named after an argument of `call()`.
-        TypeError: for a shape that is needed and of which the call passed no tensor.
+        TypeError: for a required shape if the call passed no tensor for it.
     """
     shapes = arguments.shapes()
     known = inspect.signature(method).parameters
@@ -137,6 +137,7 @@ def shape_arguments(
     takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
     if not parameters and takes_any and len(shapes) > 1:  # As in Keras: those of all arguments.
         return (), {f"{name}_shape": shape for name, shape in shapes.items()}
+    # A single parameter gets the shape of the first argument, whatever it is called.
     if len(parameters) == 1 or (not parameters and known):
         return (next(iter(shapes.values()), None),), {}
     what = f"`{method.__name__}()` method"
@@ -182,7 +183,8 @@ _SIZES = "vocabulary_sizes"
 def build_config(layer: Layer) -> dict[str, Any] | None:
     """Returns the shapes with which a layer was built, or the specs of the call that built its sublayers.
 
-    With them go the sizes of vocabularies inside, which decide about shapes and are read later.
+    The sizes of vocabularies inside are added, because shapes depend on them, and vocabularies are read
+    later.
     """
     config = _build_shapes(layer)
     below = tracking.named_layers(layer)[1:] if config and not is_builtin(type(layer)) else ()
@@ -203,7 +205,7 @@ def _build_shapes(layer: Layer) -> dict[str, Any] | None:
 
 
 def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
-    """Builds a layer as another one was built, without data."""
+    """Builds a layer without data, from the config of the layer that was saved."""
     if layer._tfkit.built or not config:
         return
     if _SIZES in config:
@@ -231,7 +233,7 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
 
 
 def unbuilt_copy(layer: Layer) -> Layer:
-    """Returns a new layer with the same configuration; default seeds that it draws are not counted."""
+    """Returns a new layer with the same configuration; the default seeds that it draws do not count."""
     with drawing_aside():
         copy: Layer = serialization.made_again(layer)
     for below in tracking.all_layers(copy):

@@ -43,11 +43,12 @@ def is_needed(layer: Tracked) -> bool:
 def claimed(layer: Tracked) -> Iterator[None]:
     """Context manager: no other thread builds or calls `layer` and its unbuilt sublayers.
 
-    Waits while another thread builds one of them. All are claimed at once, so that of two threads none holds
-    what the other waits for.
+    Waits while another thread builds one of them. All are claimed at once, so that two threads never wait
+    for each other.
     """
     if tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context():
-        yield  # One of the threads of a strategy's replicas, which wait for each other anyway.
+        # A thread of a strategy's replica. These run one at a time, and wait for each other themselves.
+        yield
         return
     builder = Builder()
     states = _claim(layer, builder)

@@ -4,8 +4,8 @@ The first call of a kind (same nest, dtypes, ranks, flags) runs eagerly: it buil
 and an error in a user's `call` shows the user's line. From the second call on, a traced function
 runs instead. Outputs, masks and `add_loss` values are its results.
 
-A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does something on each call that
-a trace would do once, so it remains eager, like a call that cannot be traced. A changed attribute
+A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does on each call what a trace would
+do only once, so it remains eager, like a call that cannot be traced. A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 
@@ -68,7 +68,7 @@ class DirectCalls:
             trace = kind.trace_for(tensors, self._tfkit_call_in_phases)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
-            # the same numbers, only more slowly: the failed trace changed nothing, since attributes cannot be
+            # the same values, only more slowly: the failed trace changed nothing, since attributes cannot be
             # set in it.
             if uses_xla:
                 raise
@@ -108,7 +108,7 @@ class _Kind:
 
     def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
         for trace in self._traces:
-            if trace.watch.unchanged() and trace.takes(shapes):
+            if trace.watch.unchanged() and trace.accepts(shapes):
                 return trace
         return None
 
@@ -159,7 +159,7 @@ class _Trace:
             XlaCall(self._program, self.watch.path_of) if uses_xla else PlainCall(self._program)
         )
 
-    def takes(self, shapes: list[tf.TensorShape]) -> bool:
+    def accepts(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether the trace accepts tensors of these shapes."""
         return all(
             mine.is_compatible_with(given) for mine, given in zip(self._shapes, shapes, strict=True)
@@ -177,6 +177,7 @@ class _Trace:
 
     def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         try:
+            # A tape cannot follow a program that is called by its name.
             if could_possibly_record():
                 return self._call.run_recorded(tensors)
             return self._call.run(tensors)

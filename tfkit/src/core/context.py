@@ -24,7 +24,7 @@ class CallFrame:
     layer: Layer
     training: Any = None  # The mode of the call; `None` for the caller's mode.
     autocast_dtype: str | None = None  # Weights are read in this dtype; `None` for their own.
-    gives_mask: bool = True  # `call` sets it to False if its outputs have no mask this time.
+    gives_mask: bool = True  # `call` sets it to False if the outputs of this call have no mask.
     # The members of the layer with their paths, by id, once they have been looked up.
     steps: dict[int, tuple[Any, str]] = field(default_factory=dict)
     parent: Frame | None = field(init=False)

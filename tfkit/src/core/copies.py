@@ -52,6 +52,7 @@ def state_of(layer: Layer) -> dict[str, Any]:
     layer._tfkit.check_initialized()
     references = serialization.References()
     with references.written():
+        # Objects that several parts of the layer share are written once, and shared in the copy too.
         config = serialization.serialize_uncompiled(layer)
     return {
         "config": config,
@@ -66,7 +67,7 @@ def from_state(state: dict[str, Any]) -> Any:
     """Returns the layer that `state_of` described, which shares nothing with the original.
 
     Raises:
-        ValueError: if its class makes other variables than those of the other one.
+        ValueError: if the class makes variables that differ from the original's.
     """
     with drawing_aside(), serialization.References(state["references"]).read():
         layer = serialization.deserialize_keras_object(state["config"])
@@ -76,11 +77,13 @@ def from_state(state: dict[str, Any]) -> Any:
         each.load_own_variables(dict(state["stores"][path]))
     variables, values = _variables(layer), state["variables"]
     made = {path: tuple(variable.shape) for path, variable in variables.items()}
-    held = {path: value.shape for path, value in values.items()}
-    differ = sorted(path for path in made.keys() | held.keys() if made.get(path) != held.get(path))
+    stored = {path: value.shape for path, value in values.items()}
+    differ = sorted(
+        path for path in made.keys() | stored.keys() if made.get(path) != stored.get(path)
+    )
     if differ:
         raise ValueError(
-            f"{layer!r} cannot be copied: made again from its configuration, it has not the same variables. "
+            f"{layer!r} cannot be copied: made again from its configuration, its variables differ. "
             f"They differ at {differ}. Make all layers in the constructor and all weights in `build()`, or "
             "give them to the constructor."
         )
@@ -90,7 +93,7 @@ def from_state(state: dict[str, Any]) -> Any:
 
 
 def _variables(layer: Layer) -> dict[str, tf.Variable]:
-    """Returns weights, seed states, and states that are kept between batches, by path."""
+    """Returns weights, states of seeds, and states that are kept between batches, by path."""
     variables = dict(tracking.named_state(layer))
     for path, each in tracking.named_layers(layer):
         states = tf.nest.flatten(getattr(each, "_tfkit_states", None) or ())
@@ -99,7 +102,7 @@ def _variables(layer: Layer) -> dict[str, tf.Variable]:
 
 
 def _own_stores(layer: Layer) -> list[tuple[str, Layer]]:
-    """Returns the layers that define themselves what a file stores of them."""
+    """Returns the layers that define what a file stores for them."""
     return [
         (path, each)
         for path, each in tracking.named_layers(layer)
@@ -137,7 +140,7 @@ def _set_traits(layer: Layer, traits: dict[str, Any]) -> None:
 
 
 def _same(made: Any, value: Any) -> bool:
-    """Whether the attribute as set by the constructor can be kept."""
+    """Whether the attribute can stay as the constructor has set it."""
     if isinstance(value, _HELPERS):
         return isinstance(made, (Loss, Metric))  # The optimizer already has its values.
     return same_data(made, value)

@@ -1,9 +1,9 @@
-"""Layers and variables that a call uses, and that are in no `weights`: no training changes them.
+"""Finds layers and variables that a call uses and no `weights` contain, so that training ignores them.
 
-A layer is a member where an attribute holds it. One in a global, a closure, a default argument, an attribute
-of a class or of a plain Python object is called all the same, but neither trained nor saved. So each
-outermost call notes the layers called in it (`CallFrame.called`), and compares them with its members when it
-is traced, or runs eagerly for the first time. A compiled call does not run this code.
+A layer is a member if an attribute holds it. A layer in a global, a closure, a default argument, or an
+attribute of a class or of a plain Python object can be called as well, but is neither trained nor saved. So
+each outermost call notes the layers called in it (`CallFrame.called`), and compares them with its members
+when it is traced, or runs eagerly for the first time. A compiled call does not run this code.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def begin_call(frame: CallFrame) -> None:
     """Registers a call, with the layers that are called in the outermost one."""
     state = frame.layer._tfkit
     state.begin_call(frame.number)
-    if not is_described():  # A layer of which only shapes are computed may be a temporary copy.
+    if not is_described():  # Where only shapes are computed, the layer may be a temporary copy.
         frame.called[state.made] = state
 
 
 def check_layers(frame: CallFrame) -> None:
     """Raises an error if a layer called in an outermost call has weights that no caller's `weights` contain.
 
-    A frozen layer may be hidden, because no training passes it over; `unlisted` remembers it.
+    A frozen layer may be hidden, because training would not change it anyway; `unlisted` remembers it.
 
     Args:
         frame: the frame of a call, which need not be an outermost one.
@@ -50,7 +50,8 @@ def check_layers(frame: CallFrame) -> None:
         return
     root, called = frame.layer, frame.called
     state = root._tfkit
-    # A trace is checked always: it is made once. Python's calls are not, as long as they are the same.
+    # A trace is always checked, since it is made once. Eager calls are checked again only if they call other
+    # layers than before.
     if tf.executing_eagerly() and called.keys() <= state.verified:
         return
     members = {id(layer) for layer in tracking.all_layers(root)}
@@ -80,7 +81,7 @@ def listed_in(root: Layer) -> set[int]:
 
 
 def _variables(holder: Any) -> Iterator[tf.Variable]:
-    # The properties, because a subclass may override them and so list what no attribute holds.
+    # The properties are read, because a subclass may override them, to list what no attribute holds.
     yield from holder.variables
     yield from holder.weights
     for _, metric in tracking.named_metrics(holder):

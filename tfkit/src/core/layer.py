@@ -49,8 +49,7 @@ class Layer(Copied, Quantization, Stateful):
         dtype: name of a dtype, or a dtype policy such as `"mixed_float16"`; `None` for the global
             policy.
         autocast: whether float inputs are cast to the compute dtype. Default: `True`.
-        name: name of the layer, a string without `/`; `None` for one that is made from the class's
-            name.
+        name: name of the layer, a string without `/`; `None` to make one from the class's name.
         **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
             a `Sequential` model that starts with the layer is then built at once.
 
@@ -125,6 +124,7 @@ class Layer(Copied, Quantization, Stateful):
         self._tfkit_input_shape_argument = input_shape
         self.activity_regularizer = regularizers.get(activity_regularizer)
         self.autocast = autocast
+        # A class that computes masks need not say that it supports them.
         if self._tfkit_overrides("compute_mask") and not self._tfkit_overrides("supports_masking"):
             self.supports_masking = True
         state = self._tfkit
@@ -319,7 +319,7 @@ class Layer(Copied, Quantization, Stateful):
             name: name of the weight; it need not be unique.
 
         Raises:
-            ValueError: if a size in `shape` is unknown, or if a name is.
+            ValueError: if a size in `shape`, or a name, is unknown.
         """
         self._tfkit.check_initialized()
         shape, initializer, dtype = by_position(args, shape, initializer, dtype)
@@ -365,7 +365,7 @@ class Layer(Copied, Quantization, Stateful):
             trainable_variables: values of `trainable_variables`.
             non_trainable_variables: values of `non_trainable_variables`.
             *args: arguments of the call.
-            return_losses: whether to return the losses, too. Default: `False`.
+            return_losses: whether to return the losses as well. Default: `False`.
             **kwargs: keyword arguments of the call.
 
         Returns:

@@ -17,16 +17,15 @@ if TYPE_CHECKING:
 def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Returns the outputs of a call on symbolic tensors, and builds the layer.
 
-    They come from a trace of `call`. Sizes that it cannot know are taken from `compute_output_shape`, where
-    a subclass defines it.
+    They come from a trace of `call`. Sizes that it cannot know are taken from `compute_output_shape`, if a
+    subclass defines it.
     """
     if layer._tfkit_overrides("compute_output_spec"):
         if layer.autocast:
             args, kwargs = symbolic_in_dtype((args, kwargs), layer.input_dtype)
         outputs = layer.compute_output_spec(*args, **kwargs)
-        if (
-            not layer.built
-        ):  # No trace has made the weights; layers inside make theirs in a call on tensors.
+        # No trace has made the weights. Layers inside make theirs in a call on tensors.
+        if not layer.built:
             with building.around_call(layer):
                 layer._tfkit_build_once(layer._tfkit.signature.bind(args, kwargs, layer))
         return outputs
@@ -40,14 +39,14 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the outputs with the shapes that a subclass declares, else those of a trace."""
+    """Returns the outputs with the shapes that a subclass declares, or else the outputs of a trace."""
     outputs = _declared if layer._tfkit_overrides("compute_output_shape") else building.traced
     return outputs(layer, args, kwargs)
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
     """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
-    # The first argument is passed, whatever its name.
+    # The shape of the first argument, whatever its name is.
     if not shapes and "input_shape" in named_shapes:
         shapes = (named_shapes.pop("input_shape"),)
     dtype = layer.input_dtype
@@ -57,7 +56,8 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        # A layer that overrides both gets here by `super()`, perhaps of the other method in turn.
+        # A layer that overrides both methods comes here by `super()`: to call the other one could come back
+        # here without end.
         declares = layer._tfkit_overrides("compute_output_shape")
         if layer._tfkit_overrides("compute_output_spec") and not declares:
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))

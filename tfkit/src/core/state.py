@@ -46,14 +46,14 @@ class LayerState(watching.Called):
     weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
     # Losses of the latest call of any thread.
     part: Part = field(default_factory=lambda: Part(None))
-    remat: RematScope | None = field(default_factory=current_scope)  # In which it was made.
+    remat: RematScope | None = field(default_factory=current_scope)  # The scope it was made in.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
     # The layers called in its latest outermost eager call that was checked for hidden layers.
     verified: frozenset[int] = frozenset()
     # Frozen layers that its calls use, and that no attribute holds.
     unlisted: weakref.WeakSet[LayerState] = field(default_factory=weakref.WeakSet)
-    loses_masks: bool = False  # Whether it has said that layers after it do not see a mask.
+    loses_masks: bool = False  # Whether it has warned that layers after it do not see a mask.
 
     # Set by the constructor of `Layer`, which a subclass may call late, or not at all.
     initialized: bool = False
@@ -65,9 +65,9 @@ class LayerState(watching.Called):
     locked: bool = False  # Whether the layer is complete, so that no weight may be added.
     build_arguments: dict[str, Any] | None = None  # The shapes with which `build()` was called.
     specs: dict[str, Any] | None = None  # Shapes and dtypes of the arguments of all calls so far.
-    # Of outermost calls, with dtypes before casts, and with masks.
+    # The same for outermost calls, with dtypes before casts, and with masks.
     given: dict[str, Any] | None = None
-    output_shapes: Any = None  # Specs of the first call.
+    output_shapes: Any = None  # The shapes of the first call's outputs.
 
     # Builds in progress.
     # The number of `build` methods of the layer that are running, one inside the other.
@@ -187,7 +187,7 @@ class LayerState(watching.Called):
     def all_losses(self) -> list[tf.Tensor]:
         """Returns the losses of the latest call, sublayers included, and the penalties of trainable weights.
 
-        That is the latest call in this thread, if it has called the layer, else in any.
+        The latest call is that of this thread, if it has called the layer, or else of any thread.
         """
         states = [below._tfkit for below in tracking.all_layers(self.layer)]
         if self in calls.parts:
@@ -221,8 +221,8 @@ class LayerState(watching.Called):
     def note_specs(self, arguments: CallArguments) -> None:
         """Adds the arguments of an outermost call to the specs of earlier calls.
 
-        The trace of a direct call takes tensors that are cast already: it does not show the callers'
-        arguments.
+        The trace of a direct call gets tensors that are cast already: it does not show what the caller
+        passed.
         """
         watch = watching.current_watch()
         with _specs_lock:

@@ -54,9 +54,9 @@ def members_of(layer: Tracked) -> list[tuple[str, Any]]:
 
 def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yields the members in one attribute, except for the members of an optimizer."""
-    for place, found in members.walk(path, value, _is_member, _made):
+    for where, found in members.walk(path, value, _is_member, _made):
         if not isinstance(found, Optimizer):
-            yield place, found
+            yield where, found
 
 
 def _is_member(value: Any) -> bool:
@@ -70,7 +70,7 @@ def _made(member: Any) -> int:
 
 
 def step_to(layer: Layer, caller: Layer) -> str:
-    """Returns the path from a layer to one of its members; the member's name if no attribute holds it."""
+    """Returns the path of a layer within its caller; its name if no attribute of the caller holds it."""
     frame = current_frame()
     while frame is not None and frame.layer is not caller:
         frame = frame.parent
@@ -140,8 +140,8 @@ def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
     for path, variable, _ in _named(layer, prefix, seeds=True):
         if path in state:
             raise ValueError(
-                f"Two weights of '{layer.name}' have the path '{path}', by which files know them. Keys of a "
-                "dict that read the same, such as 1 and '1', make one path: change one."
+                f"Two weights of '{layer.name}' have the path '{path}', which identifies them in files. Keys "
+                "of a dict that look the same, such as 1 and '1', make the same path: change one."
             )
         state[path] = variable
     return state

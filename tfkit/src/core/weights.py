@@ -38,15 +38,15 @@ def add(
         layer: the layer.
         name: name of the weight.
         shape: sizes, all known.
-        initializer: as `initializers.get` takes it; `None` is Glorot uniform for floats, else zeros.
+        initializer: as `initializers.get` accepts it; `None` is Glorot uniform for floats, else zeros.
         dtype: dtype of the weight.
-        autocast: whether it is read in the caller's compute dtype, where the layer has a mixed policy.
+        autocast: whether it is read in the caller's compute dtype if the layer has a mixed policy.
         regularizer: function of the weight whose value is added to the loss, or `None`.
         overwrite_with_gradient: whether an update replaces the weight by its gradient.
         **options: options of `make_variable`.
 
     Raises:
-        ValueError: if the layer may get no weight, for a bad name, and for a size that is not known.
+        ValueError: if the layer must not get a weight, for an invalid name, and for an unknown size.
     """
     _check_may_add(layer, name)
     path, dtype = layer.path, standardize_dtype(dtype)
@@ -84,7 +84,7 @@ def _check_may_add(layer: Layer, name: str) -> None:
     """Raises an error for a weight with an invalid name, or if the layer is already complete.
 
     Raises:
-        ValueError: inside `call`, where each call would make another one, and after the layer is built.
+        ValueError: inside `call`, where each call would make a new one, and after the layer is built.
     """
     if not isinstance(name, str) or "/" in name:
         raise ValueError(
@@ -97,8 +97,8 @@ def _check_may_add(layer: Layer, name: str) -> None:
         kind = type(layer).__name__
         raise ValueError(
             f"Layer '{layer.name}' (of type {kind}) was made inside the `call()` of layer "
-            f"{caller._tfkit.title}: each call would make it anew, with weights that are never trained. Make "
-            f"it in `__init__()`, and call it in `call()`: `self.{kind.lower()} = {kind}(...)`."
+            f"{caller._tfkit.title}: each call would make it again, with weights that are never trained. "
+            f"Make it in `__init__()`, and call it in `call()`: `self.{kind.lower()} = {kind}(...)`."
         )
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):

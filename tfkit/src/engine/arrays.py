@@ -19,11 +19,13 @@ _LARGE = 2**20
 def as_tensor(value: Any) -> Any:
     """Returns an array as a tensor; Python floats and float64 arrays in the default float type, as in Keras.
 
-    An array of objects, or a pandas frame, that holds nothing but numbers is one of numbers. A pandas series
-    is a column, and a SciPy sparse matrix a `tf.SparseTensor`.
+    An array of objects, or a pandas frame, that contains only numbers becomes a numeric tensor. A pandas
+    series becomes a column, and a SciPy sparse matrix a `tf.SparseTensor`.
     """
     if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
         return value
+    # Other libraries' arrays are known by a method that only they have: to ask for their classes would
+    # import SciPy, PyTorch and pandas into every program.
     if hasattr(value, "tocoo"):
         return _from_scipy(value)
     if hasattr(value, "detach"):
@@ -34,11 +36,13 @@ def as_tensor(value: Any) -> Any:
     if array.dtype == object:
         array = _from_objects(array, value)
     _check_is_no_time(array.dtype, array.shape)
+    # A property of the value, as the array has lost it: vectors of NumPy stay vectors.
     if hasattr(value, "iloc") and array.ndim == 1:
         array = array[:, None]
     dtype = array.dtype
     if dtype == np.float64:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
+    # DLPack, by which the memory is shared, knows no byte order but the machine's.
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
         return _copied(array, dtype)
     return tf.convert_to_tensor(
@@ -84,6 +88,7 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
     Raises:
         ValueError: if values are missing.
     """
+    # `tolist` makes Python objects of NumPy's scalars, so that the check below need not know their types.
     objects = array.ravel().tolist()
     has_strings = any(isinstance(item, (str, bytes)) for item in objects)
     num_missing = sum(_is_missing(item, has_strings) for item in objects)
@@ -92,6 +97,8 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
     if has_strings:
         return array.astype(str)
     try:
+        # NumPy chooses one dtype for all objects: integers stay integers, and among floats they become
+        # floats.
         numbers = np.array(objects)
         if numbers.dtype.kind in "biuf":
             return numbers.reshape(array.shape)
@@ -113,12 +120,14 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     dtype = np.dtype(dtype)
     num_bytes = math.prod(shape) * dtype.itemsize
     memory = np.empty(num_bytes + _ALIGNMENT, "uint8")
+    # NumPy promises no such alignment. The slice keeps the whole array alive.
     first = -memory.ctypes.data % _ALIGNMENT
     return memory[first : first + num_bytes].view(dtype).reshape(shape)
 
 
 def tensor_in(array: np.ndarray) -> tf.Tensor:
     """Returns a tensor of integers or floats in the memory of an `aligned_empty` array."""
+    # The capsule holds a reference to the array: its memory is not freed before the tensor is.
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
 
 
@@ -131,9 +140,9 @@ def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
 
 def _from_scipy(matrix: Any) -> tf.SparseTensor:
     entries = matrix.tocoo()
-    order = np.lexsort(
-        (entries.col, entries.row)
-    )  # `tf.sparse.reorder` would lose the static shape.
+    # TensorFlow's operations on sparse tensors need the entries in order of rows. `tf.sparse.reorder` would
+    # lose the static shape. The last key of `lexsort` is the first that it compares.
+    order = np.lexsort((entries.col, entries.row))
     indices = np.stack([entries.row[order], entries.col[order]], axis=1).astype("int64")
     values = entries.data[order]
     if values.dtype == np.float64:

@@ -12,7 +12,8 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import ag_ctx
 from tfkit.src.borrowed.private import autograph_config as config
 
-# AutoGraph follows the calls of a user's function. tfkit's own functions need no conversion.
+# AutoGraph also converts what a user's function calls. tfkit's own functions need no conversion. The first
+# rule that fits decides, so this one comes first.
 config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
 
 
@@ -32,21 +33,26 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
             return converted(*args, **kwargs)
         except Exception as error:
             raised = _original(error)
-        raise raised  # Outside of the handler, so that the error keeps the user's cause and context.
+        # Outside of the handler: inside, Python would replace the context of the user's error.
+        raise raised
 
     return call
 
 
 def _original(error: Exception) -> BaseException:
-    """Returns the error of the user's code: AutoGraph raises another one that quotes the lines."""
+    """Returns the error of the user's code: AutoGraph raises one of its own that quotes the lines."""
     original = error.__context__
     if original is None or not hasattr(original, "ag_error_metadata"):
         return error
+    # From the metadata, TensorFlow's trace would make an error of its own after all; the second attribute
+    # keeps AutoGraph's wrappers of the callers from attaching metadata again.
     del original.ag_error_metadata
     original.ag_pass_through = True  # type: ignore[attr-defined]
     return original
 
 
+# `inspect.getsource` reads and splits a whole file, and each layer asks in each trace. The limit bounds how
+# many functions the cache keeps alive.
 @functools.lru_cache(maxsize=4096)
 def _is_users(function: Any) -> bool:
     if (getattr(function, "__module__", None) or "").partition(".")[0] in ("tfkit", "tensorflow"):

@@ -2,7 +2,7 @@
 
 A compiled program is machine code. Its folder must be such that only the user (and the administrator) can
 have written to it: the folder, what is in it, and each folder above, in which another user could otherwise
-replace it by another folder.
+put a different folder in its place.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if sys.platform != "win32":
     import pwd
 
 _OFF = ("", "0", "off", "false", "no")
-_ON = ("1", "on", "true", "yes")  # In the place that holds without it.
+_ON = ("1", "on", "true", "yes")  # In the default folder, not in one of this name.
 _MOST = 1 << 28  # bytes on disk, of all environments
 
 
@@ -49,6 +49,8 @@ def checked_folder() -> Path | None:
         return None
     wanted = root / f"tensorflow-{tf.version.VERSION}-{_environment()}"
     _make(wanted)
+    # The real path is checked and used. With the path as it was given, a link could be changed between the
+    # check and the use.
     folder = Path(os.path.realpath(wanted))
     culprit = _open_to_others(folder)
     if culprit is None:
@@ -64,7 +66,8 @@ def checked_folder() -> Path | None:
 
 def read_own(path: Path) -> bytes | None:
     """Returns a file's contents; `None` unless it is a plain file that only the user can write to."""
-    # To open a pipe would wait for somebody who writes to it.
+    # `O_NONBLOCK`: opening a pipe would wait until somebody writes to it. `O_NOFOLLOW`: a link could lead to
+    # a file of another owner. The open file is asked for its status, as its name may mean another file now.
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         is_own = status.st_uid == os.geteuid() and not _is_writable_to_others(status)
@@ -80,6 +83,8 @@ def make_room(folder: Path) -> None:
                 with contextlib.suppress(FileNotFoundError):  # Another process may have removed it.
                     status = entry.stat(follow_symlinks=False)
                     entries.append((status.st_mtime, status.st_size, entry.path))
+    # Folders of all environments count together: a new TensorFlow or another CPU makes a new folder, and
+    # nothing else would ever remove the old one.
     excess = sum(size for _, size, _ in entries) - _MOST
     for _, size, path in sorted(entries):
         if excess <= 0:
@@ -96,7 +101,7 @@ def _root() -> Path | None:
     try:
         if chosen.lower() not in (*_OFF, *_ON):
             return Path(chosen).expanduser().absolute() / "programs"
-        if os.path.isabs(shared):  # The standard requires that others are ignored.
+        if os.path.isabs(shared):  # The XDG standard says to ignore relative paths.
             return Path(shared) / "tfkit" / "programs"
         return Path.home() / ".cache" / "tfkit" / "programs"
     except RuntimeError:  # There is no home folder.
@@ -109,6 +114,7 @@ def _make(folder: Path) -> None:
         return
     if folder.parent != folder:
         _make(folder.parent)
+    # `parents=True` would make the folders above with the default mode, in which a group may write.
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
@@ -116,9 +122,13 @@ def _open_to_others(folder: Path) -> Path | None:
     """Returns the folder, or one above it, in which others could put files; `None` if there is none."""
     user = os.geteuid()
     for place in (folder, folder.parent, *folder.parents[1:]):
+        # Not `stat`: a link that was put in place after `realpath` must not pass as the folder it points
+        # to.
         status = os.lstat(place)
         if not stat.S_ISDIR(status.st_mode):
             return place
+        # The two innermost folders are tfkit's own, and must belong to the user. Those above may be the
+        # administrator's.
         if place in (folder, folder.parent):
             is_safe = status.st_uid == user and not _is_writable_to_others(status)
         else:
@@ -150,12 +160,14 @@ def _is_private_group(group: int) -> bool:
 
 def _environment() -> str:
     """Returns a name for everything except the program that machine code depends on."""
+    # What XLA's machine code depends on besides the program. Code for another CPU could end the process
+    # with an illegal instruction, and other flags could give other rounding.
     parts = [
         tf.version.VERSION,
         tf.version.GIT_VERSION,
         platform.machine(),
         *_cpu(),
-        str(len(os.sched_getaffinity(0))),  # XLA divides work among them.
+        str(len(os.sched_getaffinity(0))),  # XLA divides a program among the cores that it may use.
         str(tf.config.threading.get_intra_op_parallelism_threads()),
         *(
             os.environ.get(name, "")

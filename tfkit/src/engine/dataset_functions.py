@@ -1,4 +1,4 @@
-"""Changes of variables in functions that `tf.data` calls, several at once where a map is parallel."""
+"""Changes of variables in functions that `tf.data` calls, possibly several at the same time."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def is_traced() -> bool:
     if tf.executing_eagerly():
         return False
     graph = tf.compat.v1.get_default_graph()
+    # A function that such a function calls is traced in a graph inside its graph.
     while isinstance(graph, tf.__internal__.FuncGraph):
         if graph.name.startswith(_NAMES):
             return True
@@ -28,15 +29,15 @@ def is_traced() -> bool:
 def read_then_change(variable: Any, change: Callable[[tf.Tensor], tf.Tensor]) -> tf.Tensor:
     """Returns the value of an int64 variable and changes it, before any other such call reads it.
 
-    No operation of TensorFlow adds to a variable and returns its value. But a program of XLA holds the locks
-    of the variables that it changes from before it reads them. It takes 4 us more than a read and an
-    addition.
+    No operation of TensorFlow adds to a variable and returns its value. But a program that XLA compiles locks
+    the variables that it changes before it reads them. It takes 4 us more than a read and an addition.
 
     Args:
         variable: the variable, on one device.
-        change: a function of the value that returns the new one, of a module: for each it compiles once.
+        change: a function from the value to the new one, defined in a module: each is compiled once.
     """
     value = _program(change)(variable.handle)
+    # The program gets the handle alone, whose shape is not known to it.
     value.set_shape(variable.shape)
     return value
 

@@ -10,11 +10,14 @@ from tfkit.src.borrowed.private import AtomicFunction, context
 
 def functions_in(value: Any) -> Sequence[Any]:
     """Returns the functions named by an attribute of a node, to be read or renamed: one, several or none."""
+    # Reading `value.func` of an attribute without one would return an empty message, which looks like a
+    # function.
     return [value.func] if value.HasField("func") else value.list.func
 
 
 def make_known(definition: Any) -> None:
     """Registers a function in TensorFlow by its name, unless there is one of this name."""
+    # Programs are registered by their content: the name that exists is the same function.
     running = context.context()
     if not running.has_function(definition.signature.name):
         running.add_function_def(definition)
@@ -22,5 +25,7 @@ def make_known(definition: Any) -> None:
 
 def registered(definition: Any) -> AtomicFunction:
     """Returns a function that can be called in graphs as long as a reference to it exists."""
+    # `AtomicFunction` removes the definition from TensorFlow when it is freed, which `add_function_def` alone
+    # would leave there for the rest of the process.
     context.context().add_function_def(definition)
     return AtomicFunction(definition.signature.name, context.context(), None)

@@ -1,8 +1,8 @@
-"""Finds tensors that certainly have rows, so that no operations are spent on those that might have none.
+"""Finds tensors that certainly have rows, which need no workaround for kernels that fail without any.
 
 Kernels that fail for 0 rows get a dozen operations around them where the number of rows is unknown. In the
-steps of `fit`, `evaluate` and `predict` each batch has at least one row, and most operations keep the rows:
-from a tensor the way leads back through these to the batch. What is not known to keep them ends the search.
+steps of `fit`, `evaluate` and `predict` each batch has at least one row, and most operations keep the rows.
+So a tensor is followed back through such operations to the batch; any other operation ends the search.
 """
 
 from __future__ import annotations
@@ -26,19 +26,21 @@ _KEEPING = frozenset(
     + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D")
     + ("MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
 )
-# Their inputs are repeated along axes of size 1 to one shape.
+# Their inputs are repeated along axes of size 1 to one shape. The result has no rows if one input has none,
+# so that all inputs must have some.
 _BROADCASTING = frozenset(
     ("AddN", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SelectV2")
     + ("SquaredDifference", "Sub")
 )
 _TRANSPOSED = frozenset(("Conv2DBackpropInput", "Conv3DBackpropInputV2"))
 _REDUCING = frozenset(("Max", "Mean", "Min", "Sum"))
-_FARTHEST = 200  # Operations on one way back.
+# Operations on one path back to the batch; the search calls itself, with three frames of Python for each.
+_FARTHEST = 200
 
 
 @dataclasses.dataclass
 class KnownRows:
-    """The tensors of a trace that are known to have rows, or not to be known.
+    """The tensors of a trace for which it was found out whether they certainly have rows.
 
     Attributes:
         answers: by a tensor's name, whether it certainly has rows.
@@ -69,7 +71,7 @@ def have_rows(tensors: Iterable[Any]) -> Iterator[KnownRows]:
 
 
 def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
-    """Returns a tensor, which has as many rows as another one that it was computed from."""
+    """Returns `tensor`, and notes that it has as many rows as `other`, which it was computed from."""
     known = _known_of(tensor)
     if known is not None and known is _known_of(other) and _search(other, known.answers, _FARTHEST):
         known.answers[tensor.name] = True
@@ -77,7 +79,7 @@ def as_many_rows(tensor: tf.Tensor, other: tf.Tensor) -> tf.Tensor:
 
 
 def has_rows(tensor: tf.Tensor) -> bool:
-    """Whether a tensor of the trace in progress has a row in each run: then the trace relies on it."""
+    """Whether a tensor of the trace in progress has rows in each run; the trace then relies on it."""
     known = _known_of(tensor)
     if known is None or not _search(tensor, known.answers, _FARTHEST):
         return False
@@ -98,11 +100,11 @@ def _known_of(tensor: tf.Tensor) -> KnownRows | None:
 def _search(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
     name = tensor.name
     if name not in answers:
-        answers[name] = farthest > 0 and _follows(tensor, answers, farthest - 1)
+        answers[name] = farthest > 0 and _inputs_have_rows(tensor, answers, farthest - 1)
     return answers[name]
 
 
-def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
+def _inputs_have_rows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool:
     """Whether the inputs of a tensor's operation have rows, and hence the tensor."""
     kind, inputs = tensor.op.type, tensor.op.inputs
     ranks = [it.shape.rank for it in inputs]
@@ -110,20 +112,26 @@ def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool
         return False
 
     def first_has_rows() -> bool:
+        # A function, since the search is long: most kinds of operations end it before.
         return _search(inputs[0], answers, farthest)
 
     if kind in _KEEPING:
         return first_has_rows()
     if kind == "IdentityN":
         return _search(inputs[tensor.value_index], answers, farthest)
+    # A transposed left factor has its rows as columns, and sums over them.
     if kind == "MatMul":
         return not tensor.op.get_attr("transpose_a") and first_has_rows()
+    # Their first input is the shape of the result, the second the kernel, the third the images.
     if kind in _TRANSPOSED:
         return _search(inputs[2], answers, farthest)
+    # From the first axis of a table, rows are taken for the indices: these must have some, whatever the
+    # table has.
     if kind in ("GatherV2", "ResourceGather"):
         of_first = kind == "ResourceGather" or tf.get_static_value(inputs[2]) == 0
         of_first = of_first and not tensor.op.get_attr("batch_dims")
         return of_first and bool(ranks[1]) and _search(inputs[1], answers, farthest)
+    # The other results are statistics, without rows.
     if kind == "FusedBatchNormV3":
         return tensor.value_index == 0 and first_has_rows()
     # The axes before those of matrices are repeated, too.
@@ -132,6 +140,8 @@ def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool
             rank < tensor.shape.rank or it.shape[0] or _search(it, answers, farthest)
             for it, rank in zip(inputs, ranks, strict=True)
         )
+    # Along the first axis, one part with rows is enough; along others, all parts have as many. The last
+    # input is the axis.
     if kind == "ConcatV2":
         return any(_search(it, answers, farthest) for it in inputs[:-1])
     if kind in _REDUCING:
@@ -140,7 +150,7 @@ def _follows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int) -> bool
         return _are_inner(tf.get_static_value(inputs[1]), tensor.shape.rank) and first_has_rows()
     if kind == "Squeeze":
         return _are_inner(tensor.op.get_attr("squeeze_dims"), ranks[0]) and first_has_rows()
-    if kind == "Reshape":  # As many elements before as after.
+    if kind == "Reshape":  # Some elements before, some rows afterwards.
         return bool(inputs[0].shape[1:].num_elements()) and first_has_rows()
     return False
 

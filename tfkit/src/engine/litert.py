@@ -1,4 +1,4 @@
-"""Replacements in traces for LiteRT of what LiteRT lacks."""
+"""Replaces what LiteRT lacks, in traces for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def trace() -> contextlib.AbstractContextManager[None]:
 
 
 def traced() -> bool:
-    """Whether the present trace is for LiteRT."""
+    """Whether the trace in progress is for LiteRT."""
     return context.current().for_litert
 
 
@@ -27,7 +27,8 @@ def of_batch(state: tf.Tensor, inputs: tf.Tensor) -> tf.Tensor:
     """Returns a state, `(batch, ...)`, that cannot be used with inputs of another batch size.
 
     LiteRT resizes inputs whose sizes are fixed, and has no assertions: one sample would be broadcast over
-    the states. It raises an error if a column of the inputs does not fit the states.
+    the states. Instead, a column of the inputs is joined to the states, and removed again: where it has
+    another number of rows, joining them is an error.
     """
     flat = tf.reshape(state, [state.shape[0], -1])
     beside = tf.cast(tf.reshape(inputs, [tf.shape(inputs)[0], -1])[:, :1], state.dtype)

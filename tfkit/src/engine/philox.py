@@ -1,8 +1,8 @@
-"""Floats from Philox's integers: the same numbers in a graph, inside XLA and in TensorFlow's kernels.
+"""Makes floats of Philox's integers: the same ones in a graph, inside XLA and in TensorFlow's kernels.
 
-TensorFlow's kernels for floats give other numbers inside XLA than outside, while its 32-bit integers are
-equal everywhere. The formulas below are those of the CPU kernels (uniform: equal bit for bit; normal: to
-rounding), so that a program draws the same numbers however it is compiled, and as fast.
+TensorFlow draws other floats inside XLA than outside, while its 32-bit integers are equal everywhere. The
+formulas below are those of the CPU kernels (uniform: equal bit for bit; normal: to rounding), so that a
+program draws the same floats however it is compiled, and as fast.
 
 Outside of functions the kernels themselves are used: one call instead of ten.
 
@@ -21,7 +21,7 @@ import tensorflow as tf
 from tfkit.src.engine import replicas
 from tfkit.src.engine.shared_programs import differing_in_xla
 
-_PHILOX = 1  # The number that TensorFlow's kernels know the algorithm by.
+_PHILOX = 1  # The algorithm's number in TensorFlow's kernels.
 # The number of low bits of an integer that form a float's fraction.
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 
@@ -29,7 +29,7 @@ _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
     """Returns `count` integers of 32 random bits, for a seed of two int32 that are not negative.
 
-    From negative ones XLA makes another key.
+    From negative ones XLA makes a different key than the kernels.
     """
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
@@ -71,9 +71,11 @@ def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
         return _of_kernel(tf.raw_ops.StatelessRandomNormalV2, shape, seed, dtype)
     drawn_dtype = "float64" if dtype == "float64" else "float32"
     count = _size(shape)
+    # Box and Muller's method gives two normals for two uniforms, so their number is rounded up to even.
     pairs = tf.reshape(_unit((count + 1) // 2 * 2, seed, drawn_dtype), [-1, 2])
+    # 1e-7 is the bound of TensorFlow's kernels too: the logarithm of 0 would be infinite.
     radius = tf.sqrt(-2.0 * tf.math.log(tf.maximum(pairs[:, :1], 1e-7)))
-    # One product: of two, XLA would compute the radius for each.
+    # One product: if there were two, XLA would compute the radius for each.
     both = radius * tf.stack(_circle_function(drawn_dtype)(pairs[:, 1]), axis=1)
     return tf.cast(tf.reshape(tf.reshape(both, [-1])[:count], shape), dtype)
 
@@ -81,14 +83,14 @@ def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 def truncated_normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats with mean 0 and deviation 1, those outside of [-2, 2] drawn again.
 
-    Inside XLA they are others.
+    They differ inside XLA.
     """
     kernel = tf.raw_ops.StatelessTruncatedNormalV2
     return replicas.drawn(lambda shape: _of_kernel(kernel, shape, seed, dtype), shape)
 
 
 def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
-    """Integers in `[minval, maxval)`, of 32 or 64 bits."""
+    """Returns integers in `[minval, maxval)`, of 32 or 64 bits."""
     return replicas.drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
 
 
@@ -112,7 +114,7 @@ def _of_kernel(kernel: Any, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tenso
 
 
 def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
-    """Returns the key and the counter that the kernels take instead of a seed.
+    """Returns the key and the counter that the kernels accept instead of a seed.
 
     In one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
     """
@@ -129,6 +131,8 @@ def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.T
     if dtype == "float64":
         return tf.reshape(_unit(count, seed, dtype), shape) >= threshold
     steps = 2 ** _FRACTION_BITS[dtype]
+    # A float is its bits times a power of two, so that `float >= threshold` is `bits >= threshold * steps`,
+    # rounded up. The threshold is rounded to the dtype first, as the comparison of floats would do.
     least = math.ceil(float(tf.as_dtype(dtype).as_numpy_dtype(threshold)) * steps)
     low = tf.bitwise.bitwise_and(bits(count, seed), _word(steps - 1))
     # As signed integers, which CPUs compare and convert faster.
@@ -137,8 +141,8 @@ def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.T
 
 # --- The rounds of Philox, for XLA --------------------------------------------------------------------
 #
-# A counter gives four integers. XLA's version of TensorFlow's operation runs all rounds once for each of the
-# four. A loop computes them together: 2.3 ms instead of 6.8 for 640,000 integers.
+# Each value of the counter gives four integers. XLA's version of TensorFlow's operation runs all rounds once
+# for each of the four. A loop computes them together: 2.3 ms instead of 6.8 for 640,000 integers.
 
 
 def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
@@ -146,14 +150,17 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     num_counters = (count + 3) // 4
     key, (low, high) = _key_and_counter(seed)
     zeros = tf.zeros([num_counters], tf.uint32)
-    numbers = tf.cast(tf.range(num_counters), tf.uint32)
-    words = _ten_rounds(key, tf.stack([numbers, zeros, zeros + low, zeros + high]))
+    # The low half of the 128-bit counter counts, the high half is made of the seed. The second word would
+    # count beyond 2**32, which the number of integers, an int32, does not reach.
+    low_words = tf.cast(tf.range(num_counters), tf.uint32)
+    words = _ten_rounds(key, tf.stack([low_words, zeros, zeros + low, zeros + high]))
     return tf.reshape(tf.transpose(words), [-1])[:count]
 
 
 def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Returns the key and the counter's high words for a seed, as TensorFlow computes them: by Philox too."""
     wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
+    # The constants are those of TensorFlow's `GenerateKey`: another key would be another stream.
     key = (_word(0x3EC8F720), _word(0x02461E29))
     words = tf.unstack(_ten_rounds(key, tf.stack([*_halves(wide[0]), *_halves(wide[1])])))
     return tuple(words[:2]), tuple(words[2:])
@@ -177,6 +184,8 @@ def _ten_rounds(key: tuple[Any, Any], words: tf.Tensor) -> tf.Tensor:
 
 def _round(key: tuple[Any, Any], index: tf.Tensor, words: tf.Tensor) -> tf.Tensor:
     """Returns the result of one of Philox's ten rounds, numbered from 0."""
+    # The constants are from the paper: Weyl increments of the key, and the multipliers of Philox4x32.
+    # Additions overflow on purpose.
     key_0 = key[0] + index * _word(0x9E3779B9)
     key_1 = key[1] + index * _word(0xBB67AE85)
     word_0, word_1, word_2, word_3 = tf.unstack(words)
@@ -189,10 +198,10 @@ def _product(word: tf.Tensor, factor: int) -> tuple[tf.Tensor, tf.Tensor]:
     return _halves(tf.cast(word, tf.uint64) * tf.constant(factor, tf.uint64))
 
 
-def _halves(number: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+def _halves(wide: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the low and the high 32 bits of 64."""
-    high = tf.bitwise.right_shift(number, tf.constant(32, tf.uint64))
-    return tf.cast(number, tf.uint32), tf.cast(high, tf.uint32)
+    high = tf.bitwise.right_shift(wide, tf.constant(32, tf.uint64))
+    return tf.cast(wide, tf.uint32), tf.cast(high, tf.uint32)
 
 
 def _word(value: int) -> tf.Tensor:
@@ -217,7 +226,9 @@ def _circle_function(dtype: str) -> Any:
 
 
 def _circle(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns both by their Taylor series, which up to an eighth of a turn are exact to rounding."""
+    """Returns sine and cosine by their Taylor series, exact to rounding up to an eighth of a turn."""
+    # The nearest quarter turn is taken off, so that at most an eighth is left. A quarter swaps sine and
+    # cosine and changes signs.
     quarters = tf.floor(4.0 * turns + 0.5)
     angle = (turns - 0.25 * quarters) * (2.0 * math.pi)
     square = angle * angle
@@ -245,10 +256,12 @@ def _size(shape: Any) -> Any:
 
 def _unit(count: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns `count` floats in `[0, 1)`."""
+    # The kernels put these bits into the fraction of a float in [1, 2) and subtract 1: equal bit for bit.
     if dtype == "float64":
         words = tf.reshape(bits(2 * count, seed), [-1, 2])
         high = tf.cast(tf.bitwise.bitwise_and(words[:, 0], _word(2**20 - 1)), dtype)
         return (high * 2.0**32 + tf.cast(words[:, 1], dtype)) * 2.0**-52
     digits = _FRACTION_BITS[dtype]
     low = tf.bitwise.bitwise_and(bits(count, seed), _word(2**digits - 1))
+    # By way of signed integers, which CPUs convert to floats in one instruction.
     return tf.cast(tf.cast(low, tf.int32), dtype) * 2.0**-digits

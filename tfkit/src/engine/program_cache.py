@@ -30,11 +30,8 @@ _FLAG = "--tf_xla_persistent_cache_directory="
 # Programs for other devices were not tried.
 _FLAGS = f"{_FLAG}{_IN_MEMORY} --tf_xla_persistent_cache_device_types=CPU"
 # Versions of TensorFlow whose entries the tests have read and written.
-_KNOWN = (
-    "2.18.",
-    "2.21.",
-)  # After this many written bytes the folder is checked against its size limit again.
-# After so many bytes the folder is looked through again for what is too much.
+_KNOWN = ("2.18.", "2.21.")
+# After this many written bytes the folder is checked against its size limit again.
 _BETWEEN_LOOKS = 1 << 23
 
 
@@ -46,7 +43,7 @@ class _State:
         is_wanted: whether these are kept on disk.
         is_checked: whether the folder was checked.
         folder: on disk; `None` before it is needed, and if it is refused.
-        given: names of files in memory that came from the disk.
+        given: names of files in memory that came from the disk, and need not be written to it.
         shapes: by program, a digest of the shapes that it is run for.
         running: how many programs run for the first time now: TensorFlow may be about to read their entries.
         written: bytes since the folder was looked through; `None` before the first time.
@@ -64,6 +61,8 @@ class _State:
         self.lock = threading.Lock()
 
 
+# One for the process, as TensorFlow's flags and its cache are. `lock` is held for whole calls: the files in
+# memory are shared by all threads that run programs for the first time.
 _state = _State()
 
 
@@ -87,9 +86,9 @@ def _can_be_told() -> bool:
         sys.platform == "linux"
         and tf.__version__.startswith(_KNOWN)
         and _FLAG not in flags
-        and (
-            not flags or flags.startswith("-")
-        )  # A value with another beginning is the path of a file with flags.
+        # A value that begins otherwise is the path of a file with flags.
+        and (not flags or flags.startswith("-"))
+        # TensorFlow reads its flags when it sets up its devices, once.
         and (running is None or running._physical_devices is None)
     )
 
@@ -105,11 +104,11 @@ def enable_program_cache() -> None:
 
     A later process that trains a model of the same form begins without compiling, and computes the same
     numbers. The environment variable `TFKIT_CACHE` names the folder; otherwise it is `tfkit` in the user's
-    cache (`$XDG_CACHE_HOME`, or `~/.cache`). It takes 256 MiB at most. What lies there is run: a folder that
-    other users may write to is refused, with a warning.
+    cache (`$XDG_CACHE_HOME`, or `~/.cache`). It grows to 256 MiB at most. Programs in it are run, so a folder
+    that other users may write to is refused, with a warning.
 
-    This undoes `disable_program_cache()` from the next program on that is compiled. It does nothing where
-    there is no cache: under `TFKIT_CACHE=off`, on systems other than Linux, on a GPU, with versions of
+    This undoes `disable_program_cache()` for the programs that are compiled from now on. It does nothing
+    where there is no cache: under `TFKIT_CACHE=off`, on systems other than Linux, on a GPU, with versions of
     TensorFlow other than 2.18 and 2.21, and in a program in which TensorFlow has computed something before
     tfkit is imported.
 
@@ -121,10 +120,10 @@ def enable_program_cache() -> None:
 
 
 def disable_program_cache() -> None:
-    """Switches reading and writing of compiled programs on disk off.
+    """Switches off reading and writing compiled programs on disk.
 
-    It holds from the next program on that is compiled, for this process alone. To turn the cache off for a
-    process and all that it starts, set the environment variable `TFKIT_CACHE=off`.
+    It applies to the programs that this process compiles from now on. To turn the cache off for a process
+    and all those that it starts, set the environment variable `TFKIT_CACHE=off`.
 
     Example:
         >>> disable_program_cache()
@@ -140,7 +139,7 @@ def is_program_cache_enabled() -> bool:
 
     Returns:
         A Python bool: `True` by default, where there is a cache (see `enable_program_cache`). A full disk or
-        a folder that is refused does not show here.
+        a folder that is refused does not change it.
 
     Example:
         >>> disable_program_cache()
@@ -156,14 +155,18 @@ def provide(programs: Iterable[str], shapes: Iterable[tf.TensorShape]) -> None:
 
     Args:
         programs: their names.
-        shapes: of their arguments: XLA compiles again for others.
+        shapes: of their arguments, since XLA compiles again for other shapes.
     """
-    _take_flags_back()  # TensorFlow has read them; other programs that this one starts are not to.
+    # TensorFlow has read its flags by now. Processes that this one starts must not inherit them: they may
+    # have a TensorFlow that does not know them.
+    _take_flags_back()
     with _state.lock, contextlib.suppress(OSError):
         _state.running += 1
         folder = _checked_folder() if is_program_cache_enabled() else None
         if folder is None:
             return
+        # The name of a file has program and shapes, because TensorFlow's own name for an entry cannot be
+        # computed before it compiles.
         digest = hashlib.sha256(str(list(shapes)).encode()).hexdigest()[:16]
         _state.shapes.update(dict.fromkeys(programs, digest))
         wanted = tuple(f"{program}-{digest}-" for program in programs)
@@ -174,7 +177,7 @@ def provide(programs: Iterable[str], shapes: Iterable[tf.TensorShape]) -> None:
 
 
 def _give(path: Path) -> None:
-    """Puts the entry of a file into memory, or removes the file."""
+    """Puts the entry of a file into memory, or removes the file if it is damaged."""
     name = path.name.split("-", 2)[2]
     if name in _state.given:
         return
@@ -182,23 +185,25 @@ def _give(path: Path) -> None:
     if content is None:
         return
     try:
+        # The seal finds damage, such as half a file after a crash. It is no protection against people: only
+        # the check of the folder is.
         if _seal(path.name, content[32:]) != content[:32]:
-            raise ValueError("another seal")
+            raise ValueError("the seal does not fit")
         text = zlib.decompress(content[32:])
     except (ValueError, zlib.error):
-        path.unlink()  # Damaged: compiled anew.
+        path.unlink()  # The program is compiled again, and written.
         return
     tf.io.gfile.makedirs(_IN_MEMORY)
     with tf.io.gfile.GFile(f"{_IN_MEMORY}/{name}", "wb") as file:
         file.write(text)
     _state.given.add(name)
-    os.utime(path)  # The least recently used go first.
+    os.utime(path)  # `make_room` removes the least recently used.
 
 
 def keep() -> None:
     """Writes new entries to the disk, and removes all from memory after TensorFlow has read them.
 
-    It follows each `provide`, and comes once more at the end of the process.
+    It is called after each `provide`, and once more at the end of the process.
     """
     with _state.lock, contextlib.suppress(OSError, tf.errors.OpError):
         _state.running = max(_state.running - 1, 0)
@@ -214,6 +219,7 @@ def keep() -> None:
                         entry = file.read()
                     with contextlib.suppress(OSError):
                         _write(_state.folder, name, entry)
+            # Another thread may be about to read it.
             elif _state.running:
                 continue
             tf.io.gfile.remove(path)
@@ -224,12 +230,14 @@ def _write(folder: Path, name: str, entry: bytes) -> None:
     try:
         program = xla_entries.program_of(entry)
         text = None if program is None else xla_entries.as_text(entry)
-    except (KeyError, ValueError, IndexError, DecodeError):  # Of another form than is known.
+    except (KeyError, ValueError, IndexError, DecodeError):  # The form of the entry is not known.
         return
     if program is None or text is None:
         return
     content = zlib.compress(text, 1)
     target = folder / f"{program}-{_state.shapes.get(program, '')}-{name}"
+    # Written under a name of its own and then renamed: other processes see a complete file or none.
+    # `O_EXCL` refuses a name that somebody has put there.
     temporary = folder / f".{secrets.token_hex(16)}.tmp"
     try:
         with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:

@@ -1,7 +1,7 @@
 """Rectifiers whose result of NaN is NaN with oneDNN, too.
 
 TensorFlow's graph optimizer fuses a product or a normalization with the `relu` or `relu6` after it, and
-oneDNN computes the fused rectifier as `max(x, 0)`, which is 0 for NaN: that a model diverges would be hidden.
+oneDNN computes the fused rectifier as `max(x, 0)`, which is 0 for NaN. This would hide that a model diverges.
 An `EnsureShape` before the rectifier, which computes nothing, keeps them apart; product and bias are still
 fused. In `fit` and `predict` of a CNN, a ResNet and a large MLP the difference was below the noise of 2 %.
 
@@ -47,6 +47,7 @@ def apart_in_trace(is_outermost: bool) -> Iterator[None]:
         yield
         return
     graph = tf.compat.v1.get_default_graph()
+    # By number, as operations are only ever added to a graph, at its end.
     num_before = len(graph.get_operations())
     yield
     for operation in graph.get_operations()[num_before:]:
@@ -66,11 +67,13 @@ def _set_apart(operation: tf.Operation) -> None:
 def set_apart(definition: Any) -> bool:
     """Sets apart the rectifiers of a `FunctionDef`, and returns whether there were any to set apart.
 
-    An `EnsureShape` needs a rank, which is not known here. One more axis is as good, and costs as little.
+    An `EnsureShape` needs a rank, which is not known here. An axis that is added and removed again separates
+    them as well, and costs as little.
     """
     num_before = len(definition.node_def)
+    # A `Squeeze` may be one that an earlier call has added. Another one separates as well.
     between = {it.name for it in definition.node_def if it.op in (_BETWEEN, "Squeeze")}
-    for node in list(definition.node_def):
+    for node in list(definition.node_def):  # A copy, as nodes are added meanwhile.
         is_fused = node.op in _RECTIFIERS and tf.as_dtype(node.attr["T"].type) in ONEDNN_DTYPES
         if is_fused and node.input[0].partition(":")[0] not in between:
             node.input[0] = _with_axis_and_without(definition, node)
@@ -93,9 +96,10 @@ def _with_axis_and_without(definition: Any, node: Any) -> str:
 
 
 def join(definition: Any) -> None:
-    """Joins the rectifiers of a `FunctionDef` that XLA compiles, which keeps NaN, to what is before them.
+    """Joins rectifiers to what is before them in a `FunctionDef` that XLA, which keeps NaN, compiles.
 
-    The nodes between are the last of the trace: `xla_orders.py`, which follows its order, would miss them.
+    The nodes in between are at the end of the trace, where they were added. `xla_orders.py`, which relies on
+    the order of the trace, would miss products that are behind them.
     """
     between = {
         f"{it.name}:output:0": it.input[0] for it in definition.node_def if it.op == _BETWEEN

@@ -2,8 +2,8 @@
 
 Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
 times its share of the rows; a sum over the batch is the sum of the replicas' sums. Which of them a value is
-follows from the operations that made it, see `row_kinds.py`. Draws for the rows of a batch are drawn for the
-whole batch. Each replica takes those of its rows, so that the numbers are those of one device.
+follows from the operations that made it, see `row_kinds.py`. Random values for the rows of a batch are drawn
+for the whole batch, and each replica takes those of its rows: they are the ones that one device would use.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Rows(NamedTuple):
     """The rows of one replica; there may be none.
 
     Attributes:
-        first: number of the first one, a scalar of int32.
+        first: index of the first one in the batch, a scalar of int32.
         count: how many there are.
         total: rows of the whole batch.
         strategy: the strategy.
@@ -38,6 +38,7 @@ class Rows(NamedTuple):
 
     def share(self, dtype: Any = "float32") -> tf.Tensor:
         """Returns the part of the batch, from 0 to 1, as a scalar."""
+        # In float64, as float32 does not have each number of rows above 2**24.
         ratio = tf.cast(self.count, "float64") / tf.cast(self.total, "float64")
         return tf.cast(ratio, dtype)
 
@@ -49,7 +50,8 @@ def rows() -> Rows | None:
     """Returns the rows of the replica in progress; `None` outside of a model's steps under a strategy."""
     own = context.current().replica_rows
     if own is None or tf.distribute.get_replica_context() is None:
-        return None  # The second: while replicas wait for what is done once for all of them.
+        # In `merge_call`, replicas wait for what is done once for all of them: there is no replica then.
+        return None
     return own
 
 
@@ -88,20 +90,22 @@ def weighted(value: tf.Tensor) -> tf.Tensor:
     The sum over replicas is the mean over the batch. Outside of replicas, it is `value`.
     """
     own = rows()
+    # A replica without rows has a mean of 0 / 0. It must not make the sum over replicas NaN.
     return value if own is None else tf.math.multiply_no_nan(value, own.share(value.dtype))
 
 
 def unweighted(value: tf.Tensor) -> tf.Tensor:
     """Returns a value that `weighted` turns into `value`; 0 without rows."""
     own = rows()
+    # Without rows the share is 0, and so is what `weighted` makes of it.
     return value if own is None else tf.math.divide_no_nan(value, own.share(value.dtype))
 
 
 def total(value: tf.Tensor) -> tf.Tensor:
     """Returns the sum over the replicas of a step, on each of them.
 
-    What a replica differentiates is a mean over its rows, and its share weighs the gradient in the end. Here,
-    where gradients of all replicas meet, theirs are weighed beforehand.
+    What a replica differentiates is a mean over its rows, and the gradient is multiplied by its share at the
+    end. Here gradients of all replicas are added up, so each is multiplied before, and divided afterwards.
     """
     own = rows()
     if own is None:
@@ -136,7 +140,7 @@ def is_first() -> tf.Tensor:
 
 
 def as_own(value: tf.Tensor) -> tf.Tensor:
-    """Returns a statistic of the replica's rows that is meant to be that of one replica only."""
+    """Notes that a statistic of the replica's rows is meant to differ among replicas, and returns it."""
     own = context.current().replica_rows
     if own is not None:
         own.kinds.note(value, EQUAL)
@@ -144,10 +148,12 @@ def as_own(value: tf.Tensor) -> tf.Tensor:
 
 
 def scaled(value: tf.Tensor, degree: int) -> tf.Tensor:
-    """Returns the part of a sum over all rows that a replica's sum is, which was divided by its rows."""
+    """Returns a replica's sum over its rows that was divided by their number, as one divided by all rows."""
     own = rows()
     if own is None or degree == 0:
         return value
+    # Each division by the replica's rows becomes one by all rows, with the share as a factor. Integers are
+    # scaled as floats and rounded: exact up to 2**53.
     is_whole = not (value.dtype.is_floating or value.dtype.is_complex)
     dtype = tf.float64 if is_whole else value.dtype
     times = tf.math.multiply_no_nan if degree > 0 else tf.math.divide_no_nan
@@ -158,7 +164,7 @@ def scaled(value: tf.Tensor, degree: int) -> tf.Tensor:
 
 
 def parts(value: tf.Tensor, kind: Kind) -> tuple[tf.Tensor, Any]:
-    """Returns the part of a sum over rows that depends on them, and the rest, which is `None` for none."""
+    """Returns the part of a sum over rows that depends on them, and the rest, `None` if there is none."""
     own = rows()
     if own is None or kind.plus is None:
         return value, None
@@ -169,7 +175,7 @@ def parts(value: tf.Tensor, kind: Kind) -> tuple[tf.Tensor, Any]:
 
 
 def check_rows(value: tf.Tensor) -> Kind:
-    """Returns the kind of a value of which one device would have computed the same, or a sum over replicas.
+    """Returns the kind of a value that one device would have computed too, or that is a sum over replicas.
 
     Raises:
         ValueError: if rows of the batch have met in it.
@@ -187,7 +193,7 @@ def check_rows(value: tf.Tensor) -> Kind:
 
 
 def as_mean(value: tf.Tensor) -> tf.Tensor:
-    """Returns a loss or gradient such that the mean of the replicas', weighed by rows, is that of the batch.
+    """Returns a loss or gradient whose mean over replicas, weighted by rows, is the value for the batch.
 
     Raises:
         ValueError: if rows of the batch have met in it.
@@ -201,7 +207,7 @@ def as_mean(value: tf.Tensor) -> tf.Tensor:
 
 
 def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
-    """Returns what one device would have computed from all rows in place of a replica's value.
+    """Returns what one device would have computed from all rows instead of a replica's value.
 
     Args:
         value: the value.
@@ -212,25 +218,28 @@ def whole(value: tf.Tensor, kind: Kind) -> tf.Tensor:
         return value
     if kind.form in ("max", "min"):
         is_bool = value.dtype == tf.bool
+        # `any` and `all` are maximum and minimum of booleans, which `tf.reduce_max` does not accept.
         value = tf.cast(value, "int32") if is_bool else value
         context = tf.distribute.get_replica_context()
+        # Strategies reduce by sum and mean only, so that extreme values are gathered.
         of_all = context.all_gather(value[tf.newaxis], 0)
         found = (tf.reduce_max if kind.form == "max" else tf.reduce_min)(of_all, 0)
         return tf.cast(found, "bool") if is_bool else found
-    degree = kind.degree + (kind.form == "count")  # A number is the mean of itself.
+    # A value that is equal on all replicas is the mean of itself.
+    degree = kind.degree + (kind.form == "count")
     part, constant = parts(value, kind)
     found = total(scaled(part, degree))
     return found if constant is None else found + constant
 
 
 def of_all(value: tf.Tensor) -> tf.Tensor:
-    """Returns what one device would have computed in place of a replica's value, if that is known."""
+    """Returns what one device would have computed instead of a replica's value, if that is known."""
     kind = kind_of(value)
     return whole(value, kind) if kind.form in ("count", "sum", "max", "min") else value
 
 
 def place(strategy: Any) -> tuple[bool, int, int]:
-    """Returns whether this process is the chief of its cluster, its number, and the number of processes.
+    """Returns whether this process is the chief of its cluster, its index, and the number of processes.
 
     TensorFlow counts the chief as the first of the workers.
     """
@@ -255,9 +264,12 @@ def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
     if own is None:
         return draw(shape)
     shape = tf.convert_to_tensor(shape, "int32")
+    # TensorFlow infers which sizes of the shape are known where the values are only partly known; the
+    # `Fill` itself is never run.
     known = tf.fill(shape, False).shape
     if not known.rank or known[0] is not None:
         return draw(shape)
+    # A draw may have several rows for each row of the batch, as where steps of time were joined to it.
     each = shape[0] // tf.maximum(own.count, 1)
     whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
     values = whole[each * own.first : each * (own.first + own.count)]

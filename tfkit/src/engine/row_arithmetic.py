@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.engine.row_kinds import EQUAL, Kind, is_zero, joint_copies, mixed
 
-# The result is the first input, in another form.
+# The result is the first input in a different form.
 KEEPING = frozenset(
     ("Identity", "StopGradient", "PreventGradient", "Cast", "Neg", "EnsureShape", "Snapshot")
     + ("CheckNumerics", "CheckNumericsV2", "Real", "Imag", "Conj")
@@ -77,6 +77,7 @@ ELEMENTWISE = frozenset(
 def kept(op: Any, kind: Kind) -> Kind:
     """Returns the kind of a value in another form."""
     if op.type == "Cast" and kind.form == "sum":
+        # Rounded parts do not add up to the rounded sum.
         before, after = op.get_attr("SrcT"), op.get_attr("DstT")
         if before.is_floating and not after.is_floating:
             return mixed(kind.op)
@@ -125,8 +126,11 @@ def elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return Kind("unknown", op=op)
     copies = joint_copies(kinds)
     if op.type == "Select" and op.inputs[0].shape.rank == 1:
-        # A condition for each row.
+        # One condition for each row: it chooses along the first axis, whatever the rank of the values is. So
+        # its own axis, counted from the right, says nothing.
         rows = [it for it in rows if it[1] is not op.inputs[0]] or rows
+    # Broadcasting lines axes up from the last one. Two inputs whose rows are then on different axes meet in
+    # each pair of rows.
     from_right = {
         None if it.axis is None or value.shape.rank is None else value.shape.rank - it.axis
         for it, value in rows
@@ -140,7 +144,10 @@ def elementwise(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 
 def _degree(op: Any, kinds: list[Kind]) -> int | None:
-    """Returns the degree of an operation on values of rows; `None` if it is not known."""
+    """Returns the degree of an operation on values of rows; `None` if it is not known.
+
+    A zero has any degree, so known zeros do not count.
+    """
     if op.type in MULTIPLYING:
         return sum(it.degree for it in kinds)
     if op.type in DIVIDING:
@@ -153,21 +160,26 @@ def _degree(op: Any, kinds: list[Kind]) -> int | None:
         it for it, value in zip(kinds, inputs, strict=True) if it != EQUAL or not is_zero(value)
     ]
     degrees = {it.degree for it in counted}
+    # These give the result times c if all inputs are multiplied by a positive c, so that a common factor 1
+    # / n stays one. Others, such as `exp`, do so only without it.
     is_linear = op.type in ADDING or op.type in ("Select", "SelectV2", "Abs", "Relu", "Maximum")
     is_linear = is_linear or op.type == "Minimum"
     if len(degrees) == 1 and (is_linear or degrees == {0}):
         return degrees.pop()
+    # A comparison has no factor, whatever its inputs were divided by.
     if op.type in ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Sign"):
         return 0
     return 0 if not degrees else None
 
 
 def of_sums(op: Any, kinds: list[Kind], sums: list[Kind]) -> Kind:
-    """Returns the kind of an operation on sums over rows and numbers."""
+    """Returns the kind of the result of an operation on sums over rows and values that replicas share."""
     kind, first = op.type, sums[0]
     if any(it.form == "shape" for it in kinds):
         return Kind("unknown", op=op)
     if kind in ADDING:
+        # What all replicas have alike is added once, not by each of them: it is kept apart in `plus`. A
+        # value that is `n` times such a one is itself a sum over rows.
         others = [
             value for value, it in zip(op.inputs, kinds, strict=True)
             if it.form == "count" and it.degree + 1 != first.degree and not is_zero(value)
@@ -179,22 +191,23 @@ def of_sums(op: Any, kinds: list[Kind], sums: list[Kind]) -> Kind:
         if any(it.form == "count" and it.degree for it in kinds):
             return mixed(op)
         return first._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
-    numbers = sum(it.degree for it in kinds if it.form == "count")
+    # A sum times or divided by `n` remains a sum, of a different degree.
+    shared_degree = sum(it.degree for it in kinds if it.form == "count")
     if kind in MULTIPLYING and len(sums) == 1:
-        found = first._replace(degree=first.degree + numbers)
+        found = first._replace(degree=first.degree + shared_degree)
     elif kind in DIVIDING and kinds[0].form == "sum" and len(sums) == 1:
-        found = first._replace(degree=first.degree - numbers)
+        found = first._replace(degree=first.degree - shared_degree)
     else:
         return mixed(first.op)
     if first.plus is None:
         return found
-    if numbers:
+    if shared_degree:
         return mixed(op)
     return found._replace(plus=lambda: _again(op, _constant_parts(op, kinds)))
 
 
 def _constant_parts(op: Any, kinds: list[Kind]) -> list[tf.Tensor]:
-    """Returns the inputs of a linear operation without what depends on the rows."""
+    """Returns the inputs of a linear operation without the parts that depend on the rows."""
     parts = []
     for value, kind in zip(op.inputs, kinds, strict=True):
         if kind.form == "count":

@@ -1,9 +1,9 @@
 """Finds how a tensor of a replica's step depends on the rows of the batch, by the operations that made it.
 
-A replica computes on its rows only. From the way in which a value depends on them follows what one device
-would have computed from all rows: of a sum over rows, the sum over the replicas; of a mean, their mean,
-weighed by the rows; of a counter, the value itself. Where rows meet in another way, no replica can know the
-value, and the step is refused. `row_rules.py` has the rules for each kind of operation.
+A replica computes on its rows only. What one device would have computed from all rows follows from the way
+in which a value depends on them: for a sum over rows, it is the sum over the replicas; for a mean, their
+mean, weighted by the rows; for a counter, the value itself. Where rows meet in any other way, no replica can
+know the value, and the step is refused. `row_rules.py` has the rules for each kind of operation.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Kind(NamedTuple):
         form: `"count"`: equal on all replicas, or that times a power of `n`; `"shape"`: sizes, `n` among
             them; `"rows"`: it has the rows along an axis, each computed from a row of the batch; `"sum"`: a
             sum over such rows; `"max"` or `"min"`: the largest or smallest of them; `"mixed"`: rows have met
-            otherwise; `"unknown"`; `"other"`: another replica's.
-        degree: how many times it is divided by `n`: a mean is a sum of degree 1.
+            otherwise; `"unknown"`; `"other"`: a tensor of a different replica.
+        degree: how many times it was divided by `n`: a mean is a sum of degree 1.
         axis: axis of the rows, or of `n` in sizes; `None` if it is not known.
         copies: how many rows it has for each row of the batch; 0 if that depends on the rows' values, -1 if
             it is not known. Of a count or sizes, 1 if it is `n` itself, or has it.
         size: number of values for each row of the batch, where `copies` is not known.
         op: the operation where rows met, or were added up.
         gradient: whether it is a part of a gradient.
-        plus: returns the tensor that is added to a sum once, and not by each replica; `None` for none.
+        plus: a function that returns the tensor to add to a sum once, and not on each replica, or `None`.
     """
 
     form: str
@@ -80,7 +80,7 @@ class RowKinds:
         self._graph: Any = None
 
     def note(self, tensor: tf.Tensor, kind: Kind) -> None:
-        """Notes the kind of a tensor, which is not to be found from its inputs."""
+        """Notes the kind of a tensor that cannot be found from its inputs."""
         if tf.is_symbolic_tensor(tensor):
             self._graph = tensor.graph
             self._known[tensor.name] = kind
@@ -92,12 +92,14 @@ class RowKinds:
         if not tf.is_symbolic_tensor(tensor):
             return EQUAL
         if tensor.graph is not self._graph:
-            return Kind("unknown", op=tensor.op)  # Inside of a loop or a condition.
+            return Kind("unknown", op=tensor.op)  # Inside a loop or a condition.
+        # Without recursion, as a step of a deep model is thousands of operations long.
         waiting = [tensor]
         while waiting:
             last = waiting[-1]
             missing = []
             if last.name not in self._known:
+                # Noted by another replica, whose step is in the same graph: a value that was exchanged.
                 if last.name in self._of_all:
                     self._known[last.name] = Kind("other")
                 else:
@@ -109,6 +111,7 @@ class RowKinds:
                 waiting += missing
             else:
                 waiting.pop()
+        # To the caller, what replicas have exchanged is equal on all of them.
         found = self._known[tensor.name]
         return EQUAL if found.form == "other" else found
 
@@ -136,7 +139,8 @@ def static_value(tensor: tf.Tensor) -> Any:
         or any(it.shape.rank is None for it in tensor.op.inputs)
     ):
         return value
-    # The orders of axes that TensorFlow computes from a rank, a few operations deep.
+    # TensorFlow computes orders of axes from a rank by a few operations, which `tf.get_static_value` does not
+    # evaluate.
     parts = [static_value(it) for it in tensor.op.inputs]
     return None if any(it is None for it in parts) else combine(*parts)
 
@@ -158,7 +162,7 @@ def joint_copies(kinds: list[Kind]) -> int:
 
 
 def is_zero(tensor: tf.Tensor) -> bool:
-    """Whether a tensor is known to have zeros only."""
+    """Whether a tensor is known to contain only zeros."""
     op = tensor.op
     if op.type == "ZerosLike":
         return True

@@ -1,4 +1,4 @@
-"""The rules for operations that move values, among the rules of `row_rules.py`: where do rows go?"""
+"""The rules for operations that move values, among the rules of `row_rules.py`: where rows end up."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
     if rule is None or kinds[0].form != "rows":
         return None
     if kinds[0].axis is None or op.inputs[0].shape.rank is None:
+        # Unknown axes have unknown sizes: the only one in the result must be that of the rows.
         return Kind("rows", kinds[0].degree, axis_of_none(tensor.shape), kinds[0].copies)
     return rule(op, tensor, kinds)
 
@@ -37,8 +38,8 @@ def _at(kind: Kind, axis: int | None) -> Kind:
 
 def _transposed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     order = static_value(op.inputs[1])
-    place = None if order is None else [int(it) for it in order].index(kinds[0].axis or 0)
-    return _at(kinds[0], place)
+    axis = None if order is None else [int(it) for it in order].index(kinds[0].axis or 0)
+    return _at(kinds[0], axis)
 
 
 def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
@@ -47,7 +48,8 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     sizes = op.inputs[0].shape
     if shape.rank is None:
         return _at(kind, None)
-    if kind.axis:  # Axes before that of the rows, such as that of steps, become a part of it.
+    # Axes before that of the rows, such as steps of time, become a part of it.
+    if kind.axis:
         times = sizes[: kind.axis].num_elements()
         if shape.rank and shape[0] is None and times and kind.copies > 0:
             return Kind("rows", kind.degree, 0, kind.copies * times)
@@ -57,14 +59,17 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return Kind("unknown", op=op)
     first, before, after = shape[:axis].num_elements(), sizes[1:].num_elements(), shape[axis + 1 :]
     if first != 1:
+        # Axes in front of the rows: several copies of each row were joined before, and are separated again.
+        # Otherwise neighbouring rows come into different groups.
         is_undone = kind.copies == -1 or (kind.copies and kind.copies % (first or 0) == 0)
-        # Otherwise neighbours come into different groups.
         copies = -1 if kind.copies == -1 else kind.copies // (first or 1)
         return Kind("rows", kind.degree, axis, copies) if is_undone else mixed(op)
     size = kind.copies * before if before and kind.copies > 0 else kind.size
     if not kind.copies or size is None or not after.num_elements():
         copies = 0 if kind.copies == 0 else -1
         return Kind("rows", kind.degree, axis, copies, size=size)
+    # The values of a row are divided among whole rows of the result, or a row of the result has values of
+    # several.
     each = size / after.num_elements()
     if each < 1 or each % 1:
         return mixed(op)
@@ -72,17 +77,17 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 
 def _expanded(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
-    place = static_value(op.inputs[1])
-    if place is None or kinds[0].axis is None:
+    new_axis = static_value(op.inputs[1])
+    if new_axis is None or kinds[0].axis is None:
         return _at(kinds[0], axis_of_none(tensor.shape))
-    place = int(np.ravel(place)[0]) % (op.inputs[0].shape.rank + 1)
-    return _at(kinds[0], kinds[0].axis + (place <= kinds[0].axis))
+    new_axis = int(np.ravel(new_axis)[0]) % (op.inputs[0].shape.rank + 1)
+    return _at(kinds[0], kinds[0].axis + (new_axis <= kinds[0].axis))
 
 
 def _squeezed(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     axis, sizes = kinds[0].axis or 0, op.inputs[0].shape.as_list()
     given = [it % len(sizes) for it in op.get_attr("squeeze_dims")]
-    removed = given or [place for place, size in enumerate(sizes) if size == 1]
+    removed = given or [index for index, size in enumerate(sizes) if size == 1]
     return _at(kinds[0], axis - sum(it < axis for it in removed))
 
 
@@ -100,7 +105,9 @@ def _broadcast(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 
 def _part(op: Any, kind: Kind) -> Kind:
-    """Returns the kind of a part of the rows, which is half of them where two batches were joined."""
+    """Returns the kind of a part of the rows."""
+    # Where two batches were joined, one half has each row of the batch once. Of a single batch, a part of a
+    # replica's rows is not what one device would have cut out of all of them.
     return mixed(op) if kind.copies == 1 else kind._replace(copies=min(kind.copies, 1))
 
 
@@ -123,6 +130,8 @@ def _strided(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     def has(mask: str, entry: int) -> bool:
         return bool(op.get_attr(f"{mask}_mask") >> entry & 1)
 
+    # An entry is an index, a range, a new axis or the ellipsis, which stands for all axes that no other
+    # entry names. `source` and `result` count the axes before and after.
     entries = range(count)
     added = sum(has("new_axis", it) for it in entries if not has("ellipsis", it))
     ellipses = sum(has("ellipsis", it) for it in entries)
@@ -154,7 +163,7 @@ def _is_number_of_rows(sizes: Kind) -> bool:
 
 
 def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
-    # `Split` has the axis first, `SplitV` last.
+    # The axis is the first input of `Split`, and the last one of `SplitV`.
     value = 1 if op.type == "Split" else 0
     kind, rank = kinds[value], op.inputs[value].shape.rank
     axis = static_value(op.inputs[0 if op.type == "Split" else 2])
@@ -175,7 +184,7 @@ def _unstacked(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 
 def _gathered(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
-    """Returns the kind of entries of values with rows, chosen by their numbers."""
+    """Returns the kind of entries of values with rows, chosen by indices."""
     kind, indices = kinds[0], kinds[1]
     rank = op.inputs[0].shape.rank
     if op.type != "GatherV2":
@@ -187,6 +196,8 @@ def _gathered(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if op.get_attr("batch_dims") > kind.axis:
         return kind
     if axis == kind.axis:
+        # Rows chosen by `where` over the rows themselves remain rows of the replica, though their number
+        # depends on values.
         is_selection = indices.form == "rows" and indices.copies == 0
         return kind._replace(copies=0) if is_selection else _part(op, kind)
     added = (op.inputs[1].shape.rank or 0) - 1 - op.get_attr("batch_dims")
@@ -208,8 +219,8 @@ def _looked_up(op: Any, kinds: list[Kind]) -> Kind:
     if axis is None or kind.axis is None:
         return _at(kind, None)
     rank = op.inputs[0].shape.rank
-    place = int(axis) if int(axis) >= 0 or rank is None else int(axis) + rank
-    return Kind("rows", 0, kind.axis + max(place, 0), kind.copies)
+    at = int(axis) if int(axis) >= 0 or rank is None else int(axis) + rank
+    return Kind("rows", 0, kind.axis + max(at, 0), kind.copies)
 
 
 def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
@@ -228,17 +239,17 @@ def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
         return Kind("unknown", op=op)
     if len(axes) > 1:
         return mixed(op)
-    place: int = axes.pop()  # type: ignore[assignment]
+    of_rows: int = axes.pop()  # type: ignore[assignment]
     copies = joint_copies(rows)
     if op.type == "Pack":
         after = int(axis) % (rank + 1)
-        return Kind("rows", degrees.pop(), place + (after <= place), copies)
-    if int(axis) % rank != place:
-        return Kind("rows", degrees.pop(), place, copies)
+        return Kind("rows", degrees.pop(), of_rows + (after <= of_rows), copies)
+    if int(axis) % rank != of_rows:
+        return Kind("rows", degrees.pop(), of_rows, copies)
     if len(rows) < len(kinds):
-        return mixed(op)  # Rows that each replica would add.
+        return mixed(op)  # Each replica would append these rows, and one device only once.
     several = sum(it.copies for it in rows)
-    return Kind("rows", degrees.pop(), place, several if copies > 0 else copies)
+    return Kind("rows", degrees.pop(), of_rows, several if copies > 0 else copies)
 
 
 _LOOKING_UP = frozenset(("GatherV2", "ResourceGather", "GatherNd", "ResourceGatherNd", "OneHot"))

@@ -11,6 +11,7 @@ CONTRACTING = frozenset(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsu
 
 def contracted(op: Any, kinds: list[Kind]) -> Kind | None:
     """Returns the kind of a product of matrices, by labels of axes as in `einsum`; `None` if not known."""
+    # A label that the rows have is kept (each row has a product of its own) or summed over (a sum over rows).
     aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
     rows = [it for it in kinds if it.form == "rows"]
     if aggregated:
@@ -35,7 +36,8 @@ def contracted(op: Any, kinds: list[Kind]) -> Kind | None:
     if any(
         it.form != "rows" and label in labels for it, labels in zip(kinds, operands, strict=True)
     ):
-        return mixed(op)  # A factor of its own for each row, by the row's number.
+        # A factor for each row by its index, which differs between replica and device.
+        return mixed(op)
     return Kind("sum", degree, op=op)
 
 
@@ -49,7 +51,7 @@ def contracts_rows(op: Any, kinds: list[Kind]) -> bool:
 
 
 def _sized(op: Any, rows: Kind, found: Kind) -> Kind:
-    """Returns the kind of a product by a matrix, where the rows have a known number of values together."""
+    """Returns the kind of a product by a matrix, where it is known how many values a row of the batch has."""
     if op.type != "MatMul" or rows.size is None or op.inputs[1].shape.num_elements() is None:
         return found
     sizes = op.inputs[1].shape.as_list()
@@ -67,15 +69,17 @@ def _labels(op: Any) -> list[str] | None:
         equation = op.get_attr("equation").decode().replace(" ", "")
         left, _, right = equation.partition("->")
         operands = left.split(",")
+        # The axes of an ellipsis get labels that no equation has, and are lined up from the last one, as in
+        # broadcasting.
         longest = max(
             (rank - len(it) + 3 for it, rank in zip(operands, ranks, strict=True) if "..." in it),
             default=0,
         )
         batch = [chr(0x100 + it) for it in range(longest)]
         found = []
-        for text, rank in zip(operands, ranks, strict=True):
-            inner = rank - len(text) + 3
-            found.append(text.replace("...", "".join(batch[longest - inner :] if inner else "")))
+        for term, rank in zip(operands, ranks, strict=True):
+            inner = rank - len(term) + 3
+            found.append(term.replace("...", "".join(batch[longest - inner :] if inner else "")))
         return [*found, right.replace("...", "".join(batch))]
     name = "adj_{}" if op.type.startswith("Batch") else "transpose_{}"
     keys = ("x", "y") if op.type.startswith("Batch") else ("a", "b")

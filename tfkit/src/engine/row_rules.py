@@ -1,7 +1,7 @@
 """The rules by which an operation's result depends on the rows of a batch, see `row_kinds.py`.
 
-The rules of a forward pass find rows that meet. Those of a gradient only follow how often it is divided by
-the number of rows: there, sums over rows are what a gradient is made of.
+The rules of a forward pass find rows that meet. The rules of a gradient only follow how often it is divided
+by the number of rows, as gradients of weights are sums over rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _EXCHANGES = frozenset(
 )
 _REDUCING = {"Sum": "sum", "Mean": "sum", "Max": "max", "Any": "max", "Min": "min", "All": "min"}
 _OTHER_REDUCTIONS = frozenset(("Prod", "EuclideanNorm", "ArgMax", "ArgMin"))
-# Each result along an axis depends on the others along it, or has another one's place.
+# Along an axis, each result depends on the other values, or is one of them.
 _ALONG_LAST = frozenset(
     ("LogSoftmax", "Softmax", "TopK", "TopKV2", "FFT", "IFFT", "RFFT", "IRFFT", "NthElement")
     + ("InTopK", "InTopKV2")
@@ -54,7 +54,7 @@ _OF_MATRICES = frozenset(
     ("Cholesky", "LogMatrixDeterminant", "MatrixDeterminant", "MatrixInverse", "MatrixSolve", "Qr")
     + ("MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Eig", "MatrixExponential")
 )
-# Sums at places that the rows give.
+# Sums whose indices are given by the rows.
 _COUNTING = frozenset(
     ("Bincount", "DenseBincount", "HistogramFixedWidth", "ScatterNd", "SegmentSum", "SegmentSumV2")
     + ("UnsortedSegmentSum", "L2Loss")
@@ -63,12 +63,13 @@ _SEGMENTS = frozenset(
     ("SegmentMax", "SegmentMean", "SegmentMin", "SegmentProd", "UnsortedSegmentMax")
     + ("UnsortedSegmentMin", "UnsortedSegmentProd")
 )
-# They change places of values, and no values.
+# They move values, and change none.
 _ARRANGING = frozenset(
     ("BroadcastTo", "ConcatV2", "Diag", "DiagPart", "ExpandDims", "GatherV2", "MatrixDiagPartV3")
     + ("MatrixDiagV3", "Pack", "Pad", "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV")
     + ("Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack")
 )
+# They call functions, in which kinds are not followed.
 _CONDITIONAL = frozenset(
     ("Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf")
     + ("StatelessWhile", "While")
@@ -89,7 +90,7 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     forms = {it.form for it in kinds}
     if op.type in _EXCHANGES:
         return EQUAL
-    if "other" in forms:  # Replicas have exchanged values, which are the same on all of them then.
+    if "other" in forms:  # Replicas have exchanged values: the result is the same on all of them.
         return Kind("other") if forms <= {"other", "count"} else EQUAL
     is_zero_only = op.type == "Fill" and is_zero(tensor)
     if all(it == EQUAL for it in kinds) or is_zero_only or tensor.dtype == tf.resource:
@@ -100,6 +101,7 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     is_gradient = "gradient_tape/" in op.name or any(it.gradient for it in kinds)
     if is_gradient:
         kinds = [_as_rows(it, kind) for it, kind in zip(op.inputs, kinds, strict=True)]
+    # The first input that is mixed decides: its origin is what the message has to show.
     for form in ("mixed", "unknown"):
         for kind in kinds:
             if kind.form == form:
@@ -110,7 +112,7 @@ def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 
 def _as_rows(tensor: tf.Tensor, kind: Kind) -> Kind:
-    """Returns the kind of an input of a gradient: values of the forward pass that may be rows are rows."""
+    """Returns the kind of an input of a gradient: of unknown values of the forward pass, it assumes rows."""
     if (
         kind.form != "unknown"
         or kind.gradient
@@ -138,7 +140,7 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
             return Kind("rows", axis=0)
         if tensor.shape.rank and tensor.shape[0] is None:
-            # As many sums as rows: each row has its own.
+            # As many sums as rows: each row has its own, if their number comes from that of the rows.
             has_own = any(it.form == "shape" or it[:2] == ("count", -1) for it in kinds)
             return Kind("rows", axis=0, copies=-1) if has_own else mixed(op)
         return Kind("sum", max(it.degree for it in kinds), op=op)
@@ -158,8 +160,10 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     found = moved(op, tensor, kinds)
     if found is not None:
         return found
+    # The indices of the rows that a condition holds for: how many there are depends on values.
     if kind == "Where":
         return Kind("rows", axis=0, copies=0)
+    # In training it computes mean and variance over the rows inside.
     if kind.startswith("FusedBatchNorm") and op.get_attr("is_training"):
         return mixed(op)
     return _opaque(op, tensor, kinds)
@@ -176,7 +180,7 @@ def _axes_along(op: Any) -> list[int] | None:
 
 
 def _opaque(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
-    """Returns the kind of an operation without a rule: whether the result has rows is read off its shape."""
+    """Returns the kind of an operation without a rule: its result has rows if a size is unknown."""
     rows = [it for it in kinds if it.form == "rows"]
     shape = tensor.shape
     if (
@@ -195,6 +199,7 @@ def _opaque(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 def _arranged_sums(op: Any, kinds: list[Kind], aggregated: list[Kind]) -> Kind:
     """Returns the kind of an operation on sums or largest values over rows that is not arithmetic."""
     first = aggregated[0]
+    # `[:2]` are form and degree.
     same = all(it[:2] == first[:2] or it == EQUAL for it in kinds)
     if op.type not in _ARRANGING or not same or any(it.plus is not None for it in aggregated):
         return mixed(first.op)
@@ -221,7 +226,7 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     has_rows = any(it.form in ("rows", "shape") for it in kinds)
     has_rows = has_rows and (shape.rank is None or None in shape.as_list())
     has_rows = (has_rows and not contracts_rows(op, kinds)) or tensor.dtype == tf.variant
-    # By which power of the number of rows a value shrinks: a mean is a sum of degree 1, and shrinks by none.
+    # The power of the number of rows by which a value shrinks. A mean is a sum of degree 1, and has power 0.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
     if op.type in DIVIDING:
@@ -235,13 +240,13 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
             if value.dtype.is_floating and (kind != EQUAL or not is_zero(value))
         ]
         if len(set(counted)) > 1:
-            # A value without rows beside rows: then one of them was not recognized.
+            # A value without rows is added to rows: one of them was not recognized.
             is_clear = not (has_rows and any(it.form == "count" for it in kinds))
             return mixed(op) if is_clear else Kind("unknown", op=op, gradient=True)
         power = counted[0] if counted else 0
     else:
         found = set(powers) - {0}
-        if op.type in _CONDITIONAL:  # Of a loop, the gradient from above counts.
+        if op.type in _CONDITIONAL:  # For a loop, only the gradients that it receives count.
             found = {power for power, kind in zip(powers, kinds, strict=True) if kind.gradient}
         is_known = len(found) == 1 or not (found or op.type in _CONDITIONAL)
         power = sum(found) if is_known else None
@@ -272,6 +277,7 @@ def _reduced(op: Any, tensor: tf.Tensor, kind: Kind) -> Kind:
             return Kind("unknown", op=op)
         return kind._replace(axis=axis_of_none(tensor.shape))
     if is_whole or kind.axis in axes:  # type: ignore[operator]
+        # Where the number of rows depends on values, each replica divides a mean by a different number.
         if form is None or (op.type == "Mean" and kind.copies == 0):
             return mixed(op)
         if form == "sum":

@@ -1,4 +1,4 @@
-"""The rules for sizes and numbers of rows among the rules of `row_rules.py`."""
+"""The rules for sizes and numbers of rows, among the rules of `row_rules.py`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.engine.row_kinds import EQUAL, Kind, axis_of_none, mixed, static_value
 
-# Operations that take sizes, and make values.
+# Operations that make values from sizes.
 _MAKING = frozenset(
     ("BroadcastTo", "Fill", "Multinomial", "OneHot", "RandomGamma", "RandomStandardNormal", "Range")
     + ("RandomUniform", "RandomUniformInt", "Tile", "TruncatedNormal")
@@ -19,7 +19,8 @@ _UNCHANGED = frozenset(
     + ("StopGradient",)
 )
 _DIVIDING = frozenset(("Div", "DivNoNan", "FloorDiv", "RealDiv", "TruncateDiv"))
-_SMALL = 1e-3  # Below it, what is added to a number of rows protects a division.
+# What is added to a number of rows protects a division by 0 if it is no larger, as an epsilon does.
+_SMALL = 1e-3
 _COMPARING = frozenset(
     ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Assert")
 )
@@ -33,6 +34,7 @@ def sizes_of(op: Any, kinds: list[Kind]) -> Kind:
     if first.form in ("mixed", "unknown"):
         shape = op.inputs[0].shape
         axis = 0 if shape.rank and shape[0] is None else axis_of_none(shape)
+        # The values are of no concern here: a tensor of an unknown size has the rows along that axis.
         first = EQUAL if axis is None else Kind("rows", axis=axis)
     if first.form != "rows":
         return EQUAL
@@ -49,8 +51,8 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         or kind.startswith(("StatelessRandom", "StatelessTruncated"))
         or (kind == "OnesLike" and kinds[0].form == "shape")
     ):
-        place = {"BroadcastTo": 0, "Fill": 1, "Tile": 0}.get(kind)
-        value = EQUAL if place is None else kinds[place]
+        index = {"BroadcastTo": 0, "Fill": 1, "Tile": 0}.get(kind)
+        value = EQUAL if index is None else kinds[index]
         shape = tensor.shape
         if shape.rank is not None and None not in shape.as_list():
             return value
@@ -66,13 +68,13 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if kind in ("StridedSlice", "GatherV2") and kinds[0].form == "shape":
         return _chosen_sizes(op, kinds[0])
     if kind in ("Pack", "ConcatV2") or shapes:
-        return Kind("shape", axis=_place_of_count(op, kinds), copies=min(it.copies for it in kinds))
+        return Kind("shape", axis=_index_of_count(op, kinds), copies=min(it.copies for it in kinds))
     if kind in ("Mul", "MulNoNan"):
         return Kind("count", sum(degrees), copies=0)
     if kind in _DIVIDING:
         return Kind("count", degrees[0] - degrees[1], copies=0)
     if kind in ("Maximum", "Minimum", "AddV2", "Add", "Sub", "SelectV2"):
-        # What protects from a division by 0 leaves a number of rows as it is.
+        # `max(n, 1)` and `n + epsilon` protect from a division by 0, and are the number of rows all the same.
         others = [it for it, one in zip(op.inputs, kinds, strict=True) if one == EQUAL]
         counts = [it for it in kinds if it != EQUAL]
         values = [tf.get_static_value(it) for it in others]
@@ -87,53 +89,53 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if kind in ("Reciprocal", "Inv"):
         return Kind("count", -degrees[0])
     if kind in ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Assert"):
-        return EQUAL  # Checks of numbers of rows.
+        return EQUAL  # A check, which one device would make in the same way.
     return Kind("unknown", op=op)
 
 
 def _chosen_sizes(op: Any, kind: Kind) -> Kind:
-    """Returns the kind of one size, or several, of all."""
+    """Returns the kind of some of the sizes, or of a single one."""
     if kind.axis is None:
         return Kind("unknown", op=op)
     count = op.inputs[0].shape[0]
     if count is None:
         return Kind("unknown", op=op)
-    places = np.arange(count)
+    indices = np.arange(count)
     if op.type == "GatherV2":
         chosen = static_value(op.inputs[1])
         if chosen is None:
             return Kind("unknown", op=op)
-        places = places[chosen]
+        indices = indices[chosen]
     else:
         begin, end, strides = (tf.get_static_value(it) for it in op.inputs[1:4])
         if begin is None or end is None or strides is None:
             return Kind("unknown", op=op)
         if op.get_attr("shrink_axis_mask"):
-            places = places[begin[0]]
+            indices = indices[begin[0]]
         else:
             first = None if op.get_attr("begin_mask") else begin[0]
             last = None if op.get_attr("end_mask") else end[0]
-            places = places[first : last : strides[0]]
-    if kind.axis not in np.ravel(places):
+            indices = indices[first : last : strides[0]]
+    if kind.axis not in np.ravel(indices):
         return EQUAL
     return (
         Kind("count", -1)
-        if places.ndim == 0
-        else Kind("shape", axis=int(list(places).index(kind.axis)))
+        if indices.ndim == 0
+        else Kind("shape", axis=int(list(indices).index(kind.axis)))
     )
 
 
-def _place_of_count(op: Any, kinds: list[Kind]) -> int | None:
-    """Returns where the number of rows is in sizes that are put together."""
-    place = 0
+def _index_of_count(op: Any, kinds: list[Kind]) -> int | None:
+    """Returns the index of the number of rows in sizes that are joined; `None` if it is not known."""
+    index = 0
     inputs = op.inputs[:-1] if op.type == "ConcatV2" else op.inputs
     for tensor, kind in zip(inputs, kinds, strict=False):
         if kind.form == "shape":
-            return None if kind.axis is None else place + kind.axis
+            return None if kind.axis is None else index + kind.axis
         if kind != EQUAL:
-            return place
+            return index
         size = 1 if op.type == "Pack" else tensor.shape[0] if tensor.shape.rank else None
         if size is None:
             return None
-        place += size
+        index += size
     return None

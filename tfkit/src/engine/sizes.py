@@ -1,4 +1,4 @@
-"""Sizes that are passed on to TensorFlow: numbers, scalar tensors of any integers, or one tensor."""
+"""Sizes that are passed to TensorFlow: integers, scalar tensors of any integer dtype, or one tensor."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 
 def as_sizes(sizes: Any) -> Any:
-    """Returns sizes as an int32 tensor or a list of numbers and int32 scalars, which TensorFlow packs.
+    """Returns sizes as an int32 tensor, or as a list of integers and int32 scalars, which TensorFlow packs.
 
     Programs compute sizes in int64 too (`tf.shape(x, out_type="int64")`); a list stays one, so that
     TensorFlow sees which sizes are known.

@@ -1,9 +1,9 @@
 """Faults of TensorFlow's kernels on some machines, and workarounds for them.
 
 `FAULTS` states for each fault when it occurs, where it was seen and the workaround. Where a fault cannot
-occur, nothing is done: shapes that are known to be harmless, float64, another device, oneDNN off. Each fault
-has a test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is right; then
-its row goes, and the code that is here for it alone.
+occur, nothing is done: for shapes that are known to be harmless, float64, other devices, or without oneDNN.
+Each fault has a test in `tests/test_tensorflow_faults.py` that runs the kernel itself and fails when it is
+right. Then its row is removed, with the code that only this row needs.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ FAULTS = {
     ),
     "gradient of an empty maximum": Fault(
         ("MaxPoolGrad", "MaxPool3DGrad"),
-        "oneDNN, in a graph: of no rows, the process is aborted.",
+        "oneDNN, in a graph: without rows, the process is aborted.",
         "2.21.0 (AVX512-VNNI)",
         (_TENSORFLOW + "issues/126128",),
         "`without_empty_outputs`",
     ),
     "gradient of an empty depthwise convolution": Fault(
         ("DepthwiseConv2dNativeBackpropFilter",),
-        "without oneDNN, or in float64: of no rows, what happens to stand in memory, instead of zeros.",
+        "without oneDNN, or in float64: without rows, whatever is in memory, instead of zeros.",
         "2.21.0 (any CPU)",
         (_TENSORFLOW + "pull/126484",),
         "`without_empty_outputs`",
@@ -106,30 +106,30 @@ FAULTS = {
     ),
     "counts of no rows": Fault(
         ("DenseBincount",),
-        "XLA: of a matrix without rows the counts are a vector, and no matrix without rows.",
+        "XLA: for a matrix without rows the counts are a vector, instead of a matrix without rows.",
         "2.21.0 (any CPU)",
         (),
         "`with_some_row`",
     ),
     "gradient of a resize": Fault(
         ("ResizeBilinearGrad",),
-        "XLA: for images of any dtype but float32 it is of float32 all the same. As a result of the program "
-        "its bytes are read as of another dtype: infinities, and numbers as large as 1e38.",
+        "XLA: for images of any dtype it is of float32. If it is a result of the program, its bytes are read "
+        "as a different dtype: infinities, and values as large as 1e38.",
         "2.21.0 (any CPU)",
         (),
         "`resize`",
     ),
     "singular values in 16 bits": Fault(
         ("Svd",),
-        "XLA: of float16 matrices they are NaN, or far off.",
+        "XLA: for float16 matrices they are NaN, or far off.",
         "2.21.0 (any CPU)",
         (),
         "`widened`",
     ),
     "gradients of complex roots": Fault(
         ("InvGrad", "ReciprocalGrad", "RsqrtGrad", "SqrtGrad"),
-        "XLA: the gradient of a complex square root, or of a reciprocal, is multiplied by what is to be "
-        "conjugate and is not.",
+        "XLA: the gradient of a complex square root or reciprocal is multiplied by a factor that lacks its "
+        "conjugate.",
         "2.21.0 (any CPU)",
         (),
         "`error_in_xla`",
@@ -137,7 +137,7 @@ FAULTS = {
     "einsum with an ellipsis": Fault(
         ("Einsum",),
         "oneDNN, float16, a CPU with AVX512-FP16: '...x,xy->...y' is wrong by its own size.",
-        "2.21.0 (AVX512-FP16 and AMX; right with AVX512-VNNI alone, where oneDNN does not take float16)",
+        "2.21.0 (AVX512-FP16 and AMX; right with AVX512-VNNI alone, where oneDNN does not accept float16)",
         (),
         "`einsum`",
     ),
@@ -160,7 +160,7 @@ def onednn_is_on() -> bool:
 
 @contextlib.contextmanager
 def assume_onednn(on: bool) -> Iterator[None]:
-    """Context manager that traces for oneDNN's kernels, or for others; the outermost one decides.
+    """Context manager that traces for oneDNN's kernels, or for other ones; the outermost one decides.
 
     A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
     """
@@ -199,7 +199,7 @@ def without_empty_outputs(
 ) -> tf.Tensor:
     """Returns `function(images)`, where `function` never receives images without elements.
 
-    Empty images get one row, or one place, of zeros, and lose it again; others go through, and are not
+    Empty images get one row, or one pixel, of zeros, and lose it again. Other images are passed on, and not
     copied. The price, where a size is unknown, is a dozen operations on shapes: 10 microseconds. It is not
     paid where `known_rows` finds that there are rows.
 
@@ -208,13 +208,14 @@ def without_empty_outputs(
         images: `(batch, *sizes, channels)`.
         windows: sizes of windows that must fit into the images, if they must. Smaller images of unknown
             size are refused at run time, with oneDNN or without, which would give an empty output.
-        strides: how many places `function` gives for one more place along each size, if not one.
-        always: whether kernels other than oneDNN's are wrong, too.
+        strides: how many pixels `function` adds for one more pixel along each axis, if not one.
+        always: whether kernels other than oneDNN's are wrong as well.
     """
     sizes = images.shape[:-1].as_list()
     checked = windows is not None and None in sizes[1:]
     wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
     wrong = wrong or (always and xla.device() == "CPU" and context.current().onednn is not False)
+    # Asked last, as the answer makes the trace rely on its rows.
     if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
         wrong = not has_rows(images)
     if not (checked or (wrong and (None in sizes or 0 in sizes))):
@@ -224,13 +225,15 @@ def without_empty_outputs(
     paddings, name = added, None
     if checked:
         assert windows is not None
-        # The kernel refuses a negative number; its message contains the name.
+        # The kernel refuses negative paddings, and its message contains the name of the operation, which is
+        # therefore a sentence.
         paddings += tf.minimum(shape - [0, *(size if size > 1 else 0 for size in windows), 0], 0)
         name = "images_must_not_be_smaller_than_their_window"
     padded = tf.pad(images, tf.stack([tf.zeros_like(paddings), paddings], 1), name=name)
     at_least_one = [1 if size == 0 else size for size in sizes]
     outputs = function(tf.ensure_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
     steps = [1, *(strides or [1] * (len(sizes) - 1))]
+    # The pixels that were added have become `strides` times as many.
     removed = added if set(steps) == {1} else added * [*steps, 1]
     sizes_kept = tf.shape(outputs) - removed
     if not all(sizes[1:]):
@@ -251,7 +254,7 @@ def at_least_one_row(x: tf.Tensor) -> tf.Tensor:
 
 
 def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> tf.Tensor:
-    """Returns `function(x)`, which works row by row, for kernels that refuse to have no rows."""
+    """Returns `function(x)`, which works row by row, for kernels that refuse `x` without rows."""
     if x.shape[0] or has_rows(x):
         return function(x)
     outputs = function(at_least_one_row(x))
@@ -259,7 +262,7 @@ def with_some_row(function: Callable[[tf.Tensor], tf.Tensor], x: tf.Tensor) -> t
 
 
 def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tensor:
-    """Returns `tf.image.resize`, for bilinear ones in float32, as TensorFlow computes them for all dtypes."""
+    """Returns `tf.image.resize`, bilinear in float32, in which TensorFlow computes it for all dtypes."""
     if method == "bilinear" and images.dtype.is_floating:
         images = tf.cast(images, tf.float32)
     return tf.image.resize(images, size, method, **options)
@@ -278,13 +281,13 @@ _ERRORS_IN_XLA: dict[str, tuple[Callable[[tf.DType], bool], str]] = {
     "Svd": (lambda dtype: dtype.size == 2, "singular values of 16-bit floats are NaN, or far off"),
     "ResizeBilinearGrad": (
         lambda dtype: dtype != tf.float32,
-        "the gradient is of float32, and its bytes are read as of another dtype",
+        "the gradient is of float32, and its bytes are read as a different dtype",
     ),
 }
 
 
 def error_in_xla(node: Any) -> str | None:
-    """Returns a description of XLA's error for a `NodeDef` that tfkit has not made, or `None`."""
+    """Returns a description of XLA's error for a `NodeDef`, which a user's code has made, or `None`."""
     if node.op not in _ERRORS_IN_XLA:
         return None
     concerns, error = _ERRORS_IN_XLA[node.op]
@@ -303,7 +306,7 @@ def plus_offset(x: tf.Tensor, offset: tf.Tensor) -> tf.Tensor:
 
 
 def einsum(equation: str, *operands: tf.Tensor, **options: Any) -> tf.Tensor:
-    """Returns `tf.einsum`; for float16 without an ellipsis, if that would be wrong."""
+    """Returns `tf.einsum`, for float16 without an ellipsis where the kernel would be wrong."""
     wrong = "..." in equation and any(x.dtype == tf.float16 for x in operands)
     if not (
         wrong and onednn_is_assumed() and (context.current().onednn or "avx512_fp16" in cpu_flags())
@@ -321,6 +324,7 @@ def without_ellipsis(equation: str, shapes: Sequence[tf.TensorShape]) -> str | N
     inputs, arrow, output = equation.replace(" ", "").partition("->")
     terms = inputs.split(",")
     if not arrow:
+        # The implicit output: the ellipsis, then the letters that occur once, in their order.
         once = (letter for letter in sorted(set(inputs) - set(".,")) if inputs.count(letter) == 1)
         output = "..." + "".join(once)
     found = [

@@ -15,14 +15,14 @@ from tfkit.src.borrowed.private import attr_value_pb2, kernels
 
 LOOPS = ("While", "StatelessWhile")
 OWN_LOOP = "_tfkit_own_loop"
-# In the names of functions that XLA compiles within a program which it does not compile as a whole. Programs
-# of few steps run them without XLA.
+# A part of the names of functions that XLA compiles in programs which it does not compile as a whole.
+# Programs of few steps run them without XLA.
 PART = "part_for_xla"
-# TensorFlow names the body of a gradient after that of the loop, which ends in a number for all names of
-# layers: `lstm_while_body_12_grad_34`.
+# TensorFlow names the body of a loop's gradient after the body of the loop, whose name ends in a number,
+# whatever the layer is called: `lstm_while_body_12_grad_34`.
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
 
-# Types of operations whose results are known, stored already, or small.
+# Types of operations that store no result: it is known, stored already, or small.
 NOT_STORING = frozenset(
     (
         "Const",
@@ -43,10 +43,10 @@ _NO_COMPUTATION = frozenset(("Placeholder", "_Arg", "_Retval"))
 
 @contextlib.contextmanager
 def own_loop() -> Iterator[None]:
-    """Context manager that marks a `tf.while_loop` of tfkit as faster in XLA, even inside of another loop.
+    """Context manager that marks a `tf.while_loop` of tfkit as faster in XLA, even inside another loop.
 
-    The mark is an attribute of the operation, not its name, which a user's layer may have as well. It stays
-    where a function is called by others; TensorFlow's gradient of the loop does not get it.
+    The mark is an attribute of the operation: a user's layer could have any name. It remains when the
+    function with the loop is called by other functions. TensorFlow's gradient of the loop does not get it.
     """
     if tf.executing_eagerly():
         yield
@@ -75,8 +75,8 @@ def operations(
 ) -> Iterator[tuple[str, str]]:
     """Yields type and name of the operations of a `GraphDef` and of the functions inside it.
 
-    Loops of `own_loop` are left out, but not their contents, and so are calls of functions by operations
-    that have the functions' names. Functions of some names are left out, too.
+    Loops of `own_loop` are left out, but not their contents; so are operations that call a function by its
+    name, and the functions for whose names `is_left_out` is true.
     """
     functions = {each.signature.name for each in definition.library.function}
     for node in _nodes(definition, is_left_out):
@@ -85,7 +85,7 @@ def operations(
 
 
 def gradient_loop(definition: Any) -> tuple[str, str] | None:
-    """Returns type and name of the first loop that TensorFlow made as the gradient of another, or `None`."""
+    """Returns type and name of the first loop that TensorFlow made as a loop's gradient, or `None`."""
     for node in _nodes(definition):
         if node.op in LOOPS and _GRADIENT_BODY.search(node.attr["body"].func.name):
             return node.op, node.name
@@ -103,6 +103,7 @@ def _nodes(
 
 def not_compilable(operation: str) -> bool:
     """Whether XLA has no kernel on this machine's device for a type of operation."""
+    # TensorFlow names functions, which may be called by their names, `__inference_...`.
     if operation in _NO_COMPUTATION or operation.startswith("__inference_"):
         return False
     return f"XLA_{device()}_JIT" not in _devices(operation)
@@ -127,14 +128,14 @@ def _devices(operation: str) -> frozenset[str]:
 
 @functools.cache
 def _register_kernels() -> None:
-    """Makes TensorFlow register XLA's kernels, as it does in its first compilation, in 40 ms."""
+    """Compiles a function, as TensorFlow registers XLA's kernels in its first compilation: in 40 ms."""
     tf.function(lambda: tf.constant(0), autograph=False, jit_compile=True)()
 
 
 def give_back_memory() -> None:
-    """Returns memory that XLA's compiler has freed to the system: 50 to 200 MB, in 15 to 40 ms.
+    """Gives memory that XLA's compiler has freed back to the system: 50 to 200 MB, in 15 to 40 ms.
 
-    The C library of Linux would keep it for the process. Where there is no such function, nothing is done.
+    The C library of Linux would keep it for the process. On systems without `malloc_trim`, nothing is done.
     """
     with contextlib.suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

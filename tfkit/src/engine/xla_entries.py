@@ -1,10 +1,10 @@
 """Converts TensorFlow's files of compiled programs to a form that TensorFlow reads without a warning.
 
 TensorFlow has a cache of compiled programs: a message with a key, the program before it was compiled, and the
-machine code. It reads a text first and complains about a binary message on standard error, so the message is
-given as text. On CPUs with AVX-512 it complains once more, about two preferences that are no features of a
-CPU (https://github.com/openxla/xla/issues/44565). Which CPU an entry is for is known otherwise, so these are
-taken out.
+machine code. It tries to read the text format first and complains about a binary message on standard error,
+so the message is written as text. On CPUs with AVX-512 it complains a second time, about two preferences that
+are not features of a CPU (https://github.com/openxla/xla/issues/44565). The folder of an entry depends on the
+CPU already, so these are taken out.
 """
 
 from __future__ import annotations
@@ -34,9 +34,11 @@ def program_of(entry: bytes) -> str | None:
 
 
 def as_text(entry: bytes) -> bytes | None:
-    """Returns an entry as a text; `None` if it has contents that the text would lose."""
+    """Returns an entry in the text format; `None` if it has contents that the text would lose."""
     parts = _Entry(entry)
     module = HloModuleProto.FromString(parts.module)
+    # A newer TensorFlow may write fields that this class does not have, and that no text would show: then the
+    # message without them is smaller.
     size = module.ByteSize()
     module.DiscardUnknownFields()
     if not parts.key.keys() <= _KEY.keys() or module.ByteSize() != size:
@@ -50,6 +52,8 @@ def as_text(entry: bytes) -> bytes | None:
 class _Entry:
     """The fields of an entry: its key by field number, the program, the machine code."""
 
+    # TensorFlow does not export the message's class, so its fields are read here.
+
     def __init__(self, entry: bytes) -> None:
         fields: dict[int, Any] = dict(_fields(entry))
         key, self.module, self.code = fields.pop(1), fields.pop(2), fields.pop(3)
@@ -59,7 +63,9 @@ class _Entry:
 
 
 def _without_preferences(features: re.Match[bytes]) -> bytes:
-    """Returns the list in its old length, without preferences and AVX-512, from which XLA derives them."""
+    """Returns the list without preferences and AVX-512, from which XLA derives them."""
+    # Signs are changed, and nothing is removed: the code is a message too, with lengths in front of its
+    # parts.
     return features[0].replace(b"+avx512", b"-avx512").replace(b"+prefer-no-", b"-prefer-no-")
 
 
@@ -68,15 +74,16 @@ def _scalar(value: int | bytes) -> str:
 
 
 def _quoted(value: bytes) -> str:
-    """Bytes as protobuf reads them in a text: as Python writes them, in single quotes."""
+    """Returns bytes as protobuf reads them in a text: as Python writes them, in single quotes."""
+    # The double quote in front makes Python choose single quotes, and is cut off with the prefix `b'`.
     return "'" + repr(b'"' + value)[3:]
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yields number and value of the fields of a message: numbers and bytes.
+    """Yields number and value of each field of a message; values are integers and bytes.
 
     Raises:
-        ValueError: for another kind of field.
+        ValueError: for any other kind of field.
     """
     place = 0
 

@@ -1,9 +1,9 @@
 """Computes products in two halves of their rows where XLA would leave a core idle.
 
 XLA on a CPU multiplies with Eigen, which takes a second thread only from 6.5 million terms on: a hundred
-microseconds of one core. In a forward pass nothing else is there for the others. Two products of half the
-rows run side by side: a step of a variational autoencoder takes 10 % less time, one of four dense layers of
-256 units and 64 rows 15 %. Backward passes have two products at a time already. Where the left factor is
+microseconds of one core. In a forward pass, the other cores have nothing else to do. Two products of half
+the rows run side by side: a step of a variational autoencoder takes 10 % less time, one of four dense layers
+of 256 units and 64 rows 15 %. Backward passes have two products at a time already. Where the left factor is
 wider than the result, its halves cost more to copy than they save.
 """
 
@@ -23,7 +23,7 @@ _FEWEST_ROWS, _USUAL_ROWS = 32, 1024
 
 
 def mark_products(graph: tf.Graph) -> None:
-    """Marks the products of a traced step that gain by halves: rows by a kernel whose size is known."""
+    """Marks the products of a traced step that gain by halves: those of rows and a kernel of known size."""
     if xla.device() != "CPU":
         return
     for operation in graph.get_operations():
@@ -43,6 +43,8 @@ def _is_fitting(product: tf.Operation) -> bool:
         return False
     if kernel.num_elements() is None or product.outputs[0].dtype != tf.float32:
         return False
+    # The number of rows is not known in the trace. Products that would fit for no usual number of rows are
+    # not marked; the others decide when XLA compiles them.
     inner, columns = kernel.as_list()
     size = inner * columns
     return bool(
@@ -56,7 +58,7 @@ def _halves(size: int) -> Any:
 
     def product(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
         rows = tf.shape(left)[0]
-        # XLA knows the number of rows, and drops a half that has none.
+        # XLA knows the number of rows when it compiles, and drops a half without rows.
         half = tf.where((rows >= least) & (rows <= most), rows // 2, 0)
         upper, lower = tf.split(left, [half, rows - half])
         return tf.concat([upper @ right, lower @ right], 0)

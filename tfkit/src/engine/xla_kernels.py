@@ -2,12 +2,12 @@
 
 A program must not give other values because XLA compiles it. In XLA
 
-* gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 for a gradient of 0
-  from above, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
+* gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 if they receive a
+  gradient of 0, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
 * the gradient of `selu` at 0 is wrong, that of `elu` for NaN is NaN.
 
-Maxima and minima that lose NaN are a flag's: `xla_flags.py`. `tools/other_values.py` compares all operations.
+A flag keeps NaN in maxima and minima: `xla_flags.py`. `tools/other_values.py` compares all operations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def kernel_of(node: Any) -> Any:
 
 
 def _zero_stays(slope: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
-    """Returns the gradient of an operation from its output, 0 where the gradient from above is 0."""
+    """Returns the gradient of an operation from its output, 0 where the gradient that it receives is 0."""
     return lambda y, dy: tf.where(dy == 0, tf.zeros([], dy.dtype), slope(y, dy))
 
 
@@ -65,7 +65,8 @@ def _traced(formula: Callable[..., tf.Tensor], dtype: tf.DType) -> Any:
 
 @functools.cache
 def _traced_of_truths(dtype: tf.DType) -> Any:
-    # XLA makes a choice of the product with a cast, which gives 0 for `False` and NaN. Of this it does not.
+    # XLA turns a product with such a cast into a choice, which is 0 for `False` and NaN. It leaves a product
+    # with this choice between 1 and 0 as it is.
     one, zero = dtype.as_numpy_dtype(1), dtype.as_numpy_dtype(0)
     with tf.init_scope():
         function = tf.function(lambda truths: tf.where(truths, one, zero), autograph=False)
@@ -76,9 +77,10 @@ def _traced_of_truths(dtype: tf.DType) -> Any:
 
 
 def keep_zeros_in_gradients(graph: tf.Graph) -> None:
-    """Gives the roots and reciprocals of a graph gradients that are 0 from 0 in XLA, too.
+    """Gives roots and reciprocals of a graph gradients that keep a zero in XLA.
 
-    For a call that a tape records, TensorFlow makes the function of the gradients, of which XLA compiles all.
+    For a call that a tape records, TensorFlow itself makes the function of the gradients, which XLA compiles
+    without the replacements above.
     """
     for operation in graph.get_operations():
         if operation.type in _SLOPES and operation.outputs[0].dtype in _FLOATS:
@@ -88,15 +90,14 @@ def keep_zeros_in_gradients(graph: tf.Graph) -> None:
 
 def _zero_from_zero(operation: tf.Operation, dy: tf.Tensor) -> tf.Tensor:
     y = operation.outputs[0]
-    # Not a choice between two results: gradients of the gradient stay the kernel's where they are finite.
+    # Only y is chosen, not one of two results: the second derivative stays the kernel's where it is finite.
     is_lost = (dy == 0) & ((y == 0) | ~tf.math.is_finite(y))
     return _SLOPES[operation.type](y=tf.where(is_lost, tf.ones([], y.dtype), y), dy=dy)
 
 
 _GRADIENT = b"TfkitZeroStays"
-with contextlib.suppress(
-    KeyError
-):  # TensorFlow has it already where tfkit is imported a second time.
+# TensorFlow has the name already if tfkit is imported a second time in a process.
+with contextlib.suppress(KeyError):
     tf.RegisterGradient(_GRADIENT.decode())(_zero_from_zero)
 _SLOPES = {
     "Inv": tf.raw_ops.ReciprocalGrad,

@@ -1,8 +1,8 @@
-"""Keeps XLA from taking the place of a slice for a constant where it is the value of a variable.
+"""Keeps XLA from taking the begin of a slice for a constant where it is the value of a variable.
 
 A step that reads `self.table[self.n]` and changes `n` would be compiled again for each value of `n`: tenths
-of a second each. Slices are changed whose result has the same size for each place: rows and elements, and
-`tf.slice` of constant sizes. Slices of integers are left: they may be sizes, which XLA must know.
+of a second each. Slices are changed if their result has the same size wherever they begin: rows and elements,
+and `tf.slice` of constant sizes. Slices of integers are not changed: they may be sizes, which XLA must know.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ import tensorflow as tf
 
 from tfkit.src.engine.variable_values import not_constant
 
-# By type: the inputs that say the place, and the one that has as many constant numbers.
+# By type: the inputs that say where a slice begins and ends, and the input whose constant value shows that
+# the result has one size.
 _SLICES = {"Slice": ((1,), 2), "StridedSlice": ((1, 2), 3), "StridedSliceGrad": ((1, 2), 3)}
 # Their results do not depend on values.
 _OF_SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
 
 
 def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
-    """Yields places of slices that depend on variables.
+    """Yields begins and ends of slices that depend on variables.
 
     Args:
         definition: a `FunctionDef`.
 
     Yields:
-        The node of a slice, the number of its input that is such a place, and a `ConcreteFunction` that
-        returns the same place as no constant.
+        The node of a slice, the number of its input that depends on a variable, and a `ConcreteFunction` that
+        returns the same value, which XLA does not take for a constant.
     """
     if not any(node.op in _SLICES for node in definition.node_def):
         return
@@ -37,16 +38,17 @@ def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
     for node in definition.node_def:
         if node.op not in _SLICES or not tf.as_dtype(node.attr["T"].type).is_floating:
             continue
-        places, sized = _SLICES[node.op]
+        numbers, sized = _SLICES[node.op]
         constant = nodes.get(_source(node.input[sized]))
         if constant is None or constant.op != "Const":
             continue
-        numbers = tf.make_ndarray(constant.attr["value"].tensor)
-        if not (numbers >= 0).all() if node.op == "Slice" else not _has_one_size(node, numbers):
+        sizes = tf.make_ndarray(constant.attr["value"].tensor)
+        # A size of -1 is the rest of an axis, and depends on the begin.
+        if not (sizes >= 0).all() if node.op == "Slice" else not _has_one_size(node, sizes):
             continue
-        for place in places:
-            if _reads_variable(node.input[place], nodes):
-                yield node, place, _held(numbers.size, tf.as_dtype(numbers.dtype))
+        for number in numbers:
+            if _reads_variable(node.input[number], nodes):
+                yield node, number, _not_constant(sizes.size, tf.as_dtype(sizes.dtype))
 
 
 def _has_one_size(node: Any, strides: Any) -> bool:
@@ -55,6 +57,8 @@ def _has_one_size(node: Any, strides: Any) -> bool:
         node.attr[f"{name}_mask"].i
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     )
+    # Bits of entries whose size is not determined by begin and end: `:` has both masks, and the others are
+    # the ellipsis, new axes and single indices.
     whole = begin & end
     for mask in others:
         whole |= mask
@@ -66,11 +70,12 @@ def _source(reference: str) -> str:
 
 
 def _reads_variable(reference: str, nodes: dict[str, Any]) -> bool:
-    """Whether a value is computed from that of a variable, in one function."""
+    """Whether a value is computed from the value of a variable, in one function."""
     waiting, seen = [reference], set()
     while waiting:
         reference = waiting.pop()
         node = nodes.get(_source(reference))
+        # A control input (`^name`) passes no value.
         if reference.startswith("^") or node is None or node.name in seen or node.op in _OF_SHAPES:
             continue
         if node.op == "ReadVariableOp":
@@ -81,7 +86,7 @@ def _reads_variable(reference: str, nodes: dict[str, Any]) -> bool:
 
 
 @functools.cache
-def _held(size: int, dtype: tf.DType) -> Any:
+def _not_constant(size: int, dtype: tf.DType) -> Any:
     with tf.init_scope():  # Separate from the trace that needs it first.
         function = tf.function(not_constant, autograph=False)
         return function.get_concrete_function(tf.TensorSpec([size], dtype))

@@ -51,7 +51,7 @@ def export(
         **kwargs: options of the format.
 
     Raises:
-        ValueError: for another format.
+        ValueError: for any other format.
     """
     if format not in _WRITERS:
         raise ValueError(

@@ -60,7 +60,7 @@ def check_saved_model(folder: str) -> None:
 
 
 def _check_files(folder: str) -> None:
-    """Raises an error for what is no plain file or folder: it leads elsewhere, or never ends."""
+    """Raises an error for what is not a plain file or folder: it leads elsewhere, or never ends."""
     for root, folders, files in os.walk(folder):
         for name in folders + files:
             path = os.path.join(root, name)

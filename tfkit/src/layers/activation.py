@@ -22,10 +22,8 @@ class Activation(Layer):
     Args:
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` for
             the identity.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 
@@ -65,10 +63,8 @@ class ReLU(Layer):
         max_value: greatest output, at least 0; `None` for no limit.
         negative_slope: slope below the threshold, at least 0. Default: `0.0`.
         threshold: value, at least 0, from which inputs are returned unchanged. Default: `0.0`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 
@@ -115,10 +111,8 @@ class LeakyReLU(Layer):
 
     Args:
         negative_slope: slope for negative inputs, at least 0. Default: `0.3`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 
@@ -163,10 +157,8 @@ class PReLU(Layer):
             constraint.
         shared_axes: axis or list of axes along which one `alpha` is shared, counted with the batch
             as axis 0; `[1, 2]` gives images one `alpha` for each channel. `None` for no sharing.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any, with known sizes along the axes that are not shared.
 
@@ -226,10 +218,8 @@ class ELU(Layer):
 
     Args:
         alpha: factor for negative inputs; the outputs tend to `-alpha`. Default: `1.0`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 
@@ -261,10 +251,8 @@ class Softmax(Layer):
     Args:
         axis: integer, or a list of integers: the axis or axes along which the outputs sum to 1.
             Default: `-1`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor of scores.

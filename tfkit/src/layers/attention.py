@@ -41,10 +41,8 @@ class Attention(Layer):
             Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: list of query, value and, unless it is the value, key.
@@ -185,11 +183,8 @@ class AdditiveAttention(Attention):
             1. Default: `True`.
         dropout: share of the attention weights that is dropped while training, from 0 to 1.
             Default: `0.0`.
-        **kwargs: `seed`, as in `Attention`; arguments of every layer, with their defaults: `name`,
-            a string; `trainable`, whether training changes the weights (`True`); `dtype`, a dtype
-            or a dtype policy (`None`, the global policy); `autocast`, whether float inputs are cast
-            to the compute dtype (`True`); `activity_regularizer`, a penalty on the outputs
-            (`None`).
+        **kwargs: `seed`, as in `Attention`; options of every layer, which `Layer` describes:
+            `name`, `trainable`, `dtype`, `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: list of query, value and, unless it is the value, key.
@@ -276,10 +271,8 @@ class MultiHeadAttention(Layer):
             Default: `False`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.

@@ -50,10 +50,8 @@ class BatchNormalization(Layer):
         renorm_momentum: share of the correcting moments that is kept at each batch. Default: `0.99`.
         synchronized: whether mean and variance are those of the batches of all replicas of a
             `tf.distribute` strategy together. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor.
@@ -67,7 +65,7 @@ class BatchNormalization(Layer):
 
     Raises:
         ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or
-            if the mask has another number of axes.
+            if the mask has a different number of axes.
 
     Reference:
         Ioffe & Szegedy, "Batch normalization: accelerating deep network training by reducing

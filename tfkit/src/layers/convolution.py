@@ -237,10 +237,8 @@ class Conv1D(_Convolution):
         lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
             added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
         lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -307,10 +305,8 @@ class Conv2D(_Convolution):
         lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
             added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
         lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -377,10 +373,8 @@ class Conv3D(_Convolution):
         lora_rank: positive integer, to freeze `kernel` and train two small matrices whose product is
             added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
         lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.

@@ -58,10 +58,8 @@ class Dense(Quantizable):
         lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
             beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, ..., input_dim)`; integers are cast to the compute dtype. A
     `tf.SparseTensor` of two axes is taken too.

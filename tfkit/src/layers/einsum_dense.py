@@ -51,10 +51,8 @@ class EinsumDense(Quantizable):
         gptq_unpacked_column_size: not supported; must be `None`.
         quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
             beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Determined by `equation`.
 

@@ -52,10 +52,8 @@ class GroupQueryAttention(Layer):
             Default: `False`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Call arguments:
         query: the tensor for whose steps values are averaged, `(batch, T, dim)`.

@@ -128,7 +128,7 @@ class InputLayer(Layer):
 
 
 def _check_like(tensor: Any, **arguments: Any) -> None:
-    """Raises an error for an `input_tensor` of another type, and for arguments that contradict it."""
+    """Raises an error for an `input_tensor` of a different type, and for arguments that contradict it."""
     if not isinstance(tensor, KerasTensor):
         raise ValueError(f"Argument `input_tensor` must be a KerasTensor. Received: {tensor!r}")
     own = {

@@ -35,10 +35,8 @@ class Lambda(Layer):
         mask: the mask of the outputs, or a function of inputs and their mask that returns it;
             `None` for no mask.
         arguments: dict of further keyword arguments of the function; `None` for none.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any that `function` takes.
 
@@ -46,7 +44,7 @@ class Lambda(Layer):
 
     Raises:
         ValueError: if `function` is not callable.
-        InvalidArgumentError: if they turn out to have another shape when the layer runs.
+        InvalidArgumentError: if they turn out to have a different shape when the layer runs.
 
     Example:
         >>> Lambda(lambda x: x**2)(tf.constant([3.0])).numpy().tolist()

@@ -74,10 +74,8 @@ class LayerNormalization(Layer):
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
         **kwargs: `rms_scaling`, deprecated, whether to compute `gamma * inputs / sqrt(variance +
-            epsilon)` (`False`); arguments of every layer, with their defaults: `name`, a string;
-            `trainable`, whether training changes the weights (`True`); `dtype`, a dtype or a dtype
-            policy (`None`, the global policy); `autocast`, whether float inputs are cast to the
-            compute dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+            epsilon)` (`False`); options of every layer, which `Layer` describes: `name`,
+            `trainable`, `dtype`, `autocast`, `activity_regularizer`.
 
     Input shape: Any, with known sizes along `axis`.
 
@@ -187,10 +185,8 @@ class RMSNormalization(Layer):
         axis: integer, or a list of integers: the axis or axes that are normalized together.
             Default: `-1`.
         epsilon: small number that is added to the mean square. Default: `1e-06`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any, with known sizes along `axis`.
 
@@ -251,10 +247,8 @@ class GroupNormalization(Layer):
         beta_constraint: function that projects `beta` after each update; `None` for no constraint.
         gamma_constraint: function that projects `gamma` after each update; `None` for no
             constraint.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
 
@@ -363,10 +357,8 @@ class UnitNormalization(Layer):
     Args:
         axis: integer, or a list of integers: the axis or axes along which the squares sum to 1.
             Default: `-1`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 

@@ -86,10 +86,8 @@ class MaxPooling1D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -124,10 +122,8 @@ class MaxPooling2D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -162,10 +158,8 @@ class MaxPooling3D(_MaxPooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -198,10 +192,8 @@ class AveragePooling1D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -238,10 +230,8 @@ class AveragePooling2D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -276,10 +266,8 @@ class AveragePooling3D(_Pooling):
             `tfkit.config.image_data_format()`.
         name: name of the layer, a string without `/`; `None` for one that is made from the class's
             name.
-        **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
-            changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
-            policy); `autocast`, whether float inputs are cast to the compute dtype (`True`);
-            `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `trainable`, `dtype`, `autocast`,
+            `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -343,10 +331,8 @@ class GlobalMaxPooling1D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -355,7 +341,7 @@ class GlobalMaxPooling1D(_GlobalMax):
     `(batch, channels, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalMaxPooling1D()(tf.constant([[[1.0, 5.0], [3.0, 2.0]]])).numpy().tolist()
@@ -372,10 +358,8 @@ class GlobalMaxPooling2D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -384,7 +368,7 @@ class GlobalMaxPooling2D(_GlobalMax):
     `(batch, channels, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> images = tf.reshape(tf.range(8.0), (1, 2, 2, 2))
@@ -402,10 +386,8 @@ class GlobalMaxPooling3D(_GlobalMax):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -414,7 +396,7 @@ class GlobalMaxPooling3D(_GlobalMax):
     `(batch, channels, 1, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalMaxPooling3D()(tf.ones((2, 3, 4, 5, 6))).shape
@@ -431,10 +413,8 @@ class GlobalAveragePooling1D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the time axis is kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: the sequences.
@@ -448,7 +428,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
     `(batch, channels, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> sequences = tf.constant([[[1.0], [3.0], [100.0]]])
@@ -487,10 +467,8 @@ class GlobalAveragePooling2D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -499,7 +477,7 @@ class GlobalAveragePooling2D(_GlobalAverage):
     `(batch, channels, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Reference:
         Lin et al., "Network in network", 2013.
@@ -520,10 +498,8 @@ class GlobalAveragePooling3D(_GlobalAverage):
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         keepdims: whether the pooled axes are kept, with size 1. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -532,7 +508,7 @@ class GlobalAveragePooling3D(_GlobalAverage):
     `(batch, channels, 1, 1, 1)`.
 
     Raises:
-        ValueError: if `data_format` is unknown, or if the inputs have another number of axes.
+        ValueError: if `data_format` is unknown, or if the inputs have a different number of axes.
 
     Example:
         >>> GlobalAveragePooling3D()(tf.ones((2, 3, 4, 5, 6))).shape

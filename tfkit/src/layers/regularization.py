@@ -27,10 +27,8 @@ class Dropout(Layer):
             it means the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor of floats.
@@ -243,10 +241,8 @@ class GaussianNoise(Layer):
     Args:
         stddev: standard deviation of the noise, from 0 to 1.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor of floats.
@@ -296,10 +292,8 @@ class GaussianDropout(Layer):
     Args:
         rate: the rate of a `Dropout` whose noise has the same variance, from 0 to below 1.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor of floats.
@@ -360,10 +354,8 @@ class AlphaDropout(Layer):
             it means the size of the inputs there, 1 for an axis along which all entries share
             their fate. `None` for the inputs' shape.
         seed: integer; `None` for a seed that is drawn when the layer is made.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: a tensor of floats.
@@ -433,10 +425,8 @@ class ActivityRegularization(Layer):
     Args:
         l1: factor of the sum of absolute values. Default: `0.0`.
         l2: factor of the sum of squares. Default: `0.0`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: Any.
 

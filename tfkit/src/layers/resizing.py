@@ -57,10 +57,8 @@ class Cropping1D(Layer):
     Args:
         cropping: number of steps removed at the start and at the end, a tuple of two integers, or
             one integer for both. Default: `(1, 1)`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, steps, features)`.
 
@@ -92,10 +90,8 @@ class Cropping2D(Layer):
             at both edges; or one integer for all. Default: `((0, 0), (0, 0))`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -136,10 +132,8 @@ class ZeroPadding1D(Layer):
             integer for both. Default: `1`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, steps, features)`, or `(batch, features, steps)` with
     `data_format="channels_first"`.
@@ -175,10 +169,8 @@ class ZeroPadding2D(Layer):
             both edges; or one integer for all. Default: `(1, 1)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -212,10 +204,8 @@ class UpSampling1D(Layer):
 
     Args:
         size: positive integer, the number of repetitions. Default: `2`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, steps, features)`.
 
@@ -256,10 +246,8 @@ class UpSampling2D(Layer):
             `tfkit.config.image_data_format()`.
         interpolation: `"nearest"`, which repeats rows and columns, as does `"area"`; `"bilinear"`,
             `"bicubic"`, `"lanczos3"` or `"lanczos5"`. Default: `"nearest"`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.

@@ -36,10 +36,8 @@ class ReversibleEmbedding(Embedding):
             precision; `None` for the compute dtype.
         logit_soft_cap: positive number that keeps logits between its negative and itself, by
             `cap * tanh(logits / cap)`; `None` for no limit.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: ids, or with `reverse` vectors.

@@ -31,10 +31,8 @@ class SpectralNormalization(Wrapper):
     Args:
         layer: the layer inside, which has a weight `kernel` or `embeddings`.
         power_iterations: positive integer, the number of steps in each call. Default: `1`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: the inputs of the wrapped layer.

@@ -51,7 +51,7 @@ class MelSpectrogram(Layer):
     Output shape: `(num_mel_bins, stretches)` or `(batch, num_mel_bins, stretches)`.
 
     Raises:
-        ValueError: for sizes that are no positive integers, and a transform shorter than a stretch.
+        ValueError: for sizes that are not positive integers, and a transform shorter than a stretch.
 
     Example:
         >>> layer = MelSpectrogram(fft_length=64, sequence_stride=32, num_mel_bins=8)
@@ -169,7 +169,7 @@ class STFTSpectrogram(Layer):
 
     Raises:
         ValueError: for an argument that is none of these.
-        TypeError: for signals that are no floats.
+        TypeError: for signals that are not floats.
 
     Example:
         >>> layer = STFTSpectrogram(mode="psd", frame_length=16, frame_step=8)

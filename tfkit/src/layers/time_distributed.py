@@ -19,10 +19,8 @@ class TimeDistributed(Wrapper):
 
     Args:
         layer: the layer that is applied.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: the sequences.

@@ -143,10 +143,8 @@ class Conv1DTranspose(_TransposedConvolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, steps, channels)`, or `(batch, channels, steps)` with
     `data_format="channels_first"`.
@@ -211,10 +209,8 @@ class Conv2DTranspose(_TransposedConvolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
@@ -279,10 +275,8 @@ class Conv3DTranspose(_TransposedConvolution):
         kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
             `None` for no constraint.
         bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.

@@ -23,10 +23,8 @@ class Cropping3D(Layer):
             `((1, 1), (1, 1), (1, 1))`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -68,10 +66,8 @@ class ZeroPadding3D(Layer):
             `((1, 1), (1, 1), (1, 1))`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
@@ -111,10 +107,8 @@ class UpSampling3D(Layer):
             for all. Default: `(2, 2, 2)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.

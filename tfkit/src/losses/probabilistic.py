@@ -69,7 +69,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         Losses of shape `(batch,)`.
 
     Raises:
-        ValueError: if targets or predictions have another number of axes.
+        ValueError: if targets or predictions have a different number of axes.
 
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.

@@ -198,7 +198,7 @@ class Metric(watching.Watched, tf.Module):
             **kwargs: arguments of `update_state()`.
 
         Raises:
-            ValueError: for another number of values than there are variables.
+            ValueError: for a different number of values than there are variables.
         """
         with self._tfkit_state(metric_variables):
             self.update_state(*args, **kwargs)
@@ -208,7 +208,7 @@ class Metric(watching.Watched, tf.Module):
         """Returns the result for the state `metric_variables`.
 
         Raises:
-            ValueError: for another number of values than there are variables.
+            ValueError: for a different number of values than there are variables.
         """
         with self._tfkit_state(metric_variables):
             return tf.nest.map_structure(tf.identity, self.result())

@@ -346,7 +346,7 @@ class FalseNegatives(_DecisionCount):
 
 
 class _PrecisionOrRecall(Metric):
-    """The ratio of true positives to their sum with another kind of decision."""
+    """The ratio of true positives to their sum with a different kind of decision."""
 
     _direction = "up"
     _other: str

@@ -17,7 +17,7 @@ def get(identifier: Any) -> Any:
             metric, or `None`.
 
     Raises:
-        ValueError: for a name that is not known, and for anything that is no metric.
+        ValueError: for a name that is not known, and for anything that is not a metric.
 
     Example:
         >>> get("mse")

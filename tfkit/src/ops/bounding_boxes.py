@@ -132,7 +132,7 @@ def clip_to_image_size(
         A dictionary with the same keys.
 
     Raises:
-        NotImplementedError: for another format.
+        NotImplementedError: for any other format.
         ValueError: for `"xyxy"` without a height and a width.
 
     Example:
@@ -176,7 +176,7 @@ def crop(
         A tensor of the shape of `boxes`, clipped to the part.
 
     Raises:
-        NotImplementedError: for another format.
+        NotImplementedError: for any other format.
 
     Example:
         >>> crop([[1.0, 2.0, 5.0, 8.0]], top=1, left=2, height=6, width=7).numpy().tolist()
@@ -210,7 +210,7 @@ def pad(
         A tensor of the shape of `boxes`.
 
     Raises:
-        NotImplementedError: for another format.
+        NotImplementedError: for any other format.
 
     Example:
         >>> pad([[1.0, 2.0, 5.0, 8.0]], top=1, left=2).numpy().tolist()
@@ -255,7 +255,7 @@ def affine_transform(
         A tensor of the shape of `boxes`; boxes may be outside of the image.
 
     Raises:
-        NotImplementedError: for another format.
+        NotImplementedError: for any other format.
 
     Example:
         >>> zero, one = tf.zeros(1), tf.ones(1)

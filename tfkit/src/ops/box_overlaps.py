@@ -57,7 +57,7 @@ def compute_iou(
         0 to 1.
 
     Raises:
-        ValueError: for boxes of another rank, and for a missing `image_shape`.
+        ValueError: for boxes of a different rank, and for a missing `image_shape`.
 
     Example:
         >>> compute_iou([[0, 0, 2, 2]], [[0, 0, 2, 2], [1, 0, 3, 2]], "xyxy").numpy().round(
@@ -189,7 +189,7 @@ def encode_box_to_deltas(
         A tensor of the shape of `boxes`.
 
     Raises:
-        ValueError: for another encoding format, or a `variance` of another length.
+        ValueError: for any other encoding format, or a `variance` of a different length.
 
     Example:
         >>> deltas = encode_box_to_deltas(
@@ -235,7 +235,7 @@ def decode_deltas_to_boxes(
         A tensor of the shape of `boxes_delta`, or a dictionary of them.
 
     Raises:
-        ValueError: for another encoding format, or a `variance` of another length.
+        ValueError: for any other encoding format, or a `variance` of a different length.
 
     Example:
         >>> boxes = decode_deltas_to_boxes(

@@ -32,7 +32,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
         The result of the chosen function.
 
     Raises:
-        TypeError: when a branch is no function.
+        TypeError: when a branch is not a function.
         ValueError: when `pred` is symbolic and the branches differ in structure, shape or dtype.
 
     Example:

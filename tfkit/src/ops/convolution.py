@@ -38,7 +38,7 @@ def per_axis(name: str, value: Any, num_axes: int) -> list[int]:
     """Returns one number for each of the spatial axes.
 
     Raises:
-        ValueError: for another number of numbers.
+        ValueError: for a different number of numbers.
     """
     if isinstance(value, int) or np.ndim(value) == 0:
         return [value] * num_axes
@@ -327,7 +327,7 @@ def depthwise_conv(
         of the dtype of `inputs`.
 
     Raises:
-        ValueError: for inputs of another rank, with other channels than the kernel, or smaller
+        ValueError: for inputs of a different rank, with other channels than the kernel, or smaller
             than the window.
 
     Example:
@@ -392,7 +392,7 @@ def separable_conv(
         `inputs`.
 
     Raises:
-        ValueError: for inputs of another rank, with other channels than the kernel, or smaller
+        ValueError: for inputs of a different rank, with other channels than the kernel, or smaller
             than the window.
 
     Reference:

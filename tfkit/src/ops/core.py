@@ -101,7 +101,7 @@ def dtype(x: Any) -> str:
 
 @symbolic_op
 def cast(x: Any, dtype: Any) -> Any:
-    """Returns a tensor in another dtype.
+    """Returns a tensor in a different dtype.
 
     Floats are truncated when they become integers; any number but 0 becomes true.
 
@@ -124,7 +124,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
 @symbolic_op
 def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
-    """Returns a tensor in another dtype, limited to the range of that dtype.
+    """Returns a tensor in a different dtype, limited to the range of that dtype.
 
     Args:
         x: a tensor of any shape.

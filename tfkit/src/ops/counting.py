@@ -78,7 +78,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
         if an element is NaN or infinite and there is no `range`; then all counts are 0.
 
     Raises:
-        ValueError: when `bins` is no whole number above 0, or `range` is no ascending pair.
+        ValueError: when `bins` is not a whole number above 0, or `range` is not an ascending pair.
 
     Example:
         >>> counts, edges = ops.histogram([1.0, 2.0, 2.5, 5.0], bins=2)

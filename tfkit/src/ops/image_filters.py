@@ -29,7 +29,7 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
         A tensor of the dtype of `images` with 1 channel; integers are rounded towards zero.
 
     Raises:
-        ValueError: for another rank or number of channels.
+        ValueError: for any other rank or number of channels.
 
     Example:
         >>> ops.image.rgb_to_grayscale(tf.ones((2, 2, 3)))[..., 0].numpy().round(2).tolist()
@@ -84,7 +84,7 @@ def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
         1/3 green, 2/3 blue.
 
     Raises:
-        ValueError: for another rank, number of channels or dtype.
+        ValueError: for any other rank, number of channels or dtype.
 
     Example:
         >>> ops.image.rgb_to_hsv([[[1.0, 0.0, 0.0], [0.0, 0.5, 0.0]]]).numpy().round(3)
@@ -109,7 +109,7 @@ def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
         A tensor of the shape and dtype of `images`, with values from 0 to 1.
 
     Raises:
-        ValueError: for another rank, number of channels or dtype.
+        ValueError: for any other rank, number of channels or dtype.
 
     Example:
         >>> ops.image.hsv_to_rgb([[[0.0, 1.0, 1.0], [0.5, 0.0, 0.25]]]).numpy().tolist()
@@ -230,7 +230,7 @@ def ssim(
         A float32 scalar, or a vector with a number for each image of a batch.
 
     Raises:
-        ValueError: for another rank.
+        ValueError: for any other rank.
 
     Reference:
         Wang et al., "Image quality assessment: from error visibility to structural similarity",
@@ -298,7 +298,7 @@ def extract_patches(
 
     Raises:
         TypeError: for a `size` that is not a number and no tuple.
-        ValueError: for a `size` of another length.
+        ValueError: for a `size` of a different length.
 
     Example:
         >>> image = tf.reshape(tf.range(16.0), (4, 4, 1))
@@ -348,7 +348,7 @@ def extract_patches_3d(
         `volumes`.
 
     Raises:
-        TypeError: for a `size` of another length.
+        TypeError: for a `size` of a different length.
 
     Example:
         >>> ops.image.extract_patches_3d(tf.ones((2, 4, 4, 4, 3)), 2).shape

@@ -64,7 +64,7 @@ def resize(
     fill_value: float = 0.0,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Returns images in another size.
+    """Returns images in a different size.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -87,7 +87,7 @@ def resize(
         width.
 
     Raises:
-        ValueError: for another rank or option, and for both ways to keep the ratio at once.
+        ValueError: for any other rank or option, and for both ways to keep the ratio at once.
 
     Example:
         >>> image = tf.reshape(tf.range(16.0), (4, 4, 1))

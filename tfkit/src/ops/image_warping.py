@@ -74,7 +74,7 @@ def affine_transform(
         A tensor of the shape and dtype of `images`.
 
     Raises:
-        ValueError: for another option or rank.
+        ValueError: for any other option or rank.
 
     Example:
         >>> image = tf.reshape(tf.range(4.0), (1, 4, 1))
@@ -126,7 +126,7 @@ def perspective_transform(
         A tensor of the shape and dtype of `images`.
 
     Raises:
-        ValueError: for points of another shape.
+        ValueError: for points of a different shape.
 
     Example:
         >>> image = tf.reshape(tf.range(4.0), (2, 2, 1))
@@ -172,7 +172,7 @@ def map_coordinates(
         integers are rounded.
 
     Raises:
-        ValueError: for another option, or coordinates that do not fit.
+        ValueError: for any other option, or coordinates that do not fit.
 
     Example:
         >>> ops.image.map_coordinates(

@@ -190,7 +190,7 @@ def qr(x: Any, mode: str = "reduced") -> tuple[tf.Tensor, tf.Tensor]:
         `(..., k, n)`, of the dtype of `x`. The signs of columns are not defined.
 
     Raises:
-        ValueError: for another mode, and for fewer than 2 axes.
+        ValueError: for any other mode, and for fewer than 2 axes.
 
     Example:
         >>> x = tf.constant([[3.0, 1.0], [4.0, 2.0]])
@@ -364,7 +364,7 @@ def solve(a: Any, b: Any) -> tf.Tensor:
         A tensor of the shape and dtype of `b`.
 
     Raises:
-        ValueError: when `a` is not square, or `b` has another number of rows.
+        ValueError: when `a` is not square, or `b` has a different number of rows.
         InvalidArgumentError: when a matrix has no inverse.
 
     Example:
@@ -390,7 +390,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
         A tensor of the shape and dtype of `b`.
 
     Raises:
-        ValueError: when `a` is not square, or `b` has another number of rows.
+        ValueError: when `a` is not square, or `b` has a different number of rows.
 
     Example:
         >>> ops.solve_triangular([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]).numpy().tolist()
@@ -417,7 +417,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
         A tensor of shape `(n, k)`, or `(n,)` for a vector, of the dtype of `a`.
 
     Raises:
-        ValueError: when `a` is no matrix, or `b` has not as many rows.
+        ValueError: when `a` is not a matrix, or `b` does not have as many rows.
 
     Example:
         >>> a = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]

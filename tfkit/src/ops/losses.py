@@ -292,7 +292,7 @@ def ctc_loss(
         time steps for the labels.
 
     Raises:
-        ValueError: for another number of axes, and for batches of different sizes.
+        ValueError: for a different number of axes, and for batches of different sizes.
 
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.

@@ -95,7 +95,7 @@ def batch_normalization(
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for a vector of another size than `axis` of `x`.
+        ValueError: for a vector of a different size than `axis` of `x`.
 
     Reference:
         Ioffe & Szegedy, "Batch normalization", 2015.

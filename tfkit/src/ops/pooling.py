@@ -95,7 +95,7 @@ def max_pool(
         of `inputs`.
 
     Raises:
-        ValueError: for another rank, or a window larger than the inputs.
+        ValueError: for any other rank, or a window larger than the inputs.
 
     Example:
         >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))
@@ -133,7 +133,7 @@ def average_pool(
         of `inputs`.
 
     Raises:
-        ValueError: for another rank, or a window larger than the inputs.
+        ValueError: for any other rank, or a window larger than the inputs.
 
     Example:
         >>> signal = tf.reshape(tf.constant([1.0, 3.0, 2.0, 0.0, 5.0]), (1, 5, 1))

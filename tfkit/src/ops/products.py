@@ -291,7 +291,7 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
         integers.
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for any other mode.
 
     Example:
         >>> ops.correlate([1, 2, 3], [0, 1, 0.5]).numpy().tolist()

@@ -99,7 +99,7 @@ def as_tensor(x: Any) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """Returns `x` in another dtype; a sparse tensor keeps its static shape, which `tf.cast` loses."""
+    """Returns `x` in a different dtype; a sparse tensor keeps its static shape, which `tf.cast` loses."""
     result = tf.cast(x, dtype)
     if isinstance(x, tf.SparseTensor):
         result.set_shape(x.shape)

@@ -55,7 +55,7 @@ def segment_sum(
         segment without rows.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector
             with one number for each row.
 
     Example:
@@ -94,7 +94,7 @@ def segment_prod(
         segment without rows.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector
             with one number for each row.
 
     Example:
@@ -131,7 +131,7 @@ def segment_max(
         without rows has the least number of the dtype, or 0 with `sorted=True`.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector
             with one number for each row.
 
     Example:
@@ -168,7 +168,7 @@ def segment_min(
         without rows has the greatest number of the dtype, or 0 with `sorted=True`.
 
     Raises:
-        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is no vector
+        ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector
             with one number for each row.
 
     Example:

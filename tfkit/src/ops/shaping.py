@@ -28,7 +28,7 @@ def static_or_dynamic_shape(x: Any) -> tuple[Any, ...]:
 
 @symbolic_op
 def reshape(x: Any, newshape: Any) -> tf.Tensor:
-    """Returns the elements of a tensor, in order, in another shape.
+    """Returns the elements of a tensor, in order, in a different shape.
 
     Args:
         x: a tensor of any shape, sparse ones included.
@@ -109,7 +109,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
 
 
 def _check_squeezed(x: Any, axis: int | Sequence[int] | None = None) -> None:
-    """Raises an error for an axis of a symbolic tensor that may have another size than 1."""
+    """Raises an error for an axis of a symbolic tensor that may have a different size than 1."""
     if axis is None or not isinstance(x, KerasTensor):
         return
     for a in positive_axes(as_axes(axis), x.ndim):
@@ -131,7 +131,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
         A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: when an axis in `axis` has another size than 1, or does not exist.
+        ValueError: when an axis in `axis` has a size other than 1, or does not exist.
 
     Example:
         >>> ops.squeeze(tf.ones((1, 3, 1))).shape
@@ -159,7 +159,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
 
 @symbolic_op
 def transpose(x: Any, axes: Sequence[int] | None = None) -> tf.Tensor:
-    """Returns a tensor with its axes in another order.
+    """Returns a tensor with its axes in a different order.
 
     Args:
         x: a tensor of any shape, sparse ones included.
@@ -669,7 +669,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         A tensor of the dtype of `x`; each size grows by the two numbers of its axis.
 
     Raises:
-        ValueError: for `constant_values` with another mode.
+        ValueError: for `constant_values` with a different mode.
 
     Example:
         >>> ops.pad([1, 2, 3], (1, 2)).numpy().tolist()

@@ -72,7 +72,7 @@ def fft(x: Any) -> Pair:
         A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
 
     Raises:
-        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+        ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
 
     Example:
         >>> real, imaginary = ops.fft(([1.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]))
@@ -96,7 +96,7 @@ def fft2(x: Any) -> Pair:
         A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
 
     Raises:
-        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+        ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
 
     Example:
         >>> real, imaginary = ops.fft2((tf.ones((2, 2)), tf.zeros((2, 2))))
@@ -118,7 +118,7 @@ def ifft2(x: Any) -> Pair:
         A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
 
     Raises:
-        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+        ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
 
     Example:
         >>> image = tf.constant([[1.0, 2.0], [3.0, 4.0]])
@@ -178,7 +178,7 @@ def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
         A tensor of shape `(..., fft_length)` and of the dtype of the parts.
 
     Raises:
-        ValueError: when `x` is no pair of float tensors of equal shapes with enough axes.
+        ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
 
     Example:
         >>> ops.irfft(ops.rfft([1.0, 2.0, 3.0, 4.0])).numpy().round(4).tolist()
@@ -243,7 +243,7 @@ def stft(
         `(..., stretches, fft_length // 2 + 1)` and of the dtype of `x`.
 
     Raises:
-        TypeError: for another dtype.
+        TypeError: for any other dtype.
         ValueError: for a window or length that does not fit.
 
     Example:

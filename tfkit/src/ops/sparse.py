@@ -220,7 +220,7 @@ def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
 
 
 def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.SparseTensor:
-    """Returns the elements in order in another shape, of which `static_shape` is known."""
+    """Returns the elements in order in a different shape, of which `static_shape` is known."""
     if static_shape is None and isinstance(shape, (tuple, list)):
         known = [size if isinstance(size, int) and size >= 0 else None for size in shape]
         others = [size for size in known if size is not None]
@@ -238,7 +238,7 @@ def expanded(x: tf.SparseTensor, axis: int) -> tf.SparseTensor:
 
 
 def transposed(x: tf.SparseTensor, axes: Sequence[int] | None) -> tf.SparseTensor:
-    """Returns `x` with its axes in another order, reversed unless given."""
+    """Returns `x` with its axes in a different order, reversed unless given."""
     order = range(x.shape.rank)[::-1] if axes is None else axes
     return with_shape(tf.sparse.transpose(x, order), [x.shape[a] for a in order])
 

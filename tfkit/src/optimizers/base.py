@@ -568,7 +568,7 @@ class Optimizer(SlotOwner):
             New values of the trainable variables, and new values of the optimizer's variables.
 
         Raises:
-            ValueError: before `build`, and when a list has another length.
+            ValueError: before `build`, and when a list has a different length.
         """
         return stateless.apply(self, optimizer_variables, grads, trainable_variables)
 

@@ -27,9 +27,9 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
         optimizer_map: dict from paths and expressions to optimizers; `None` for an empty one.
 
     Raises:
-        TypeError: for a default that is no optimizer.
-        ValueError: for a key that is no string or is there already, and for a value that is no optimizer, or
-            one that holds others.
+        TypeError: for a default that is not an optimizer.
+        ValueError: for a key that is not a string or is there already, and for a value that is not an
+            optimizer, or one that holds others.
 
     Example:
         >>> optimizers = OptimizerMap(

@@ -46,7 +46,7 @@ class Values:
         """Returns the next value; `None` if there are no more.
 
         Raises:
-            ValueError: for a variable of another shape or dtype.
+            ValueError: for a variable of a different shape or dtype.
         """
         if not self._values:
             return None
@@ -151,7 +151,7 @@ class SlotOwner(tf.Module):
         """Assigns what `save_own_variables` has put into `store`, all of it or nothing.
 
         Raises:
-            ValueError: before `build`, for another number of values, and for one of another shape.
+            ValueError: before `build`, for a different number of values, and for one of a different shape.
         """
         expected = [str(index) for index in range(len(self.variables))]
         if sorted(store, key=str) != sorted(expected):

@@ -49,7 +49,8 @@ class CallSignature:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:
             bound = self.signature.bind(*args, **kwargs).arguments
-            if "training" in bound and "training" not in kwargs:  # A second input, by mistake.
+            # A second positional argument, such as a second input, by mistake.
+            if "training" in bound and "training" not in kwargs:
                 raise TypeError("`training` is passed by keyword only")
         except TypeError as error:
             raise TypeError(
@@ -68,7 +69,7 @@ class CallArguments:
     signature: CallSignature
     by_name: dict[str, Any]  # As tensors, by parameter name, without defaults.
     training: Any  # The mode that the caller passed, or `None`.
-    num_positional: int  # As how many the caller passed them.
+    num_positional: int  # How many of them the caller passed by position.
 
     @property
     def first(self) -> Any:
@@ -81,7 +82,7 @@ class CallArguments:
         return bool(self.signature.mask_names)
 
     def tensors(self) -> dict[str, Any]:
-        """Returns the arguments that are tensors or nests of nothing but tensors, by parameter name."""
+        """Returns the arguments that are tensors or nests of tensors alone, by parameter name."""
         return {name: value for name, value in self.by_name.items() if is_tensors(value)}
 
     def shapes(self) -> dict[str, Any]:
@@ -96,7 +97,7 @@ class CallArguments:
         """Returns the specs of the tensor arguments, with any batch, by parameter name.
 
         Args:
-            as_given: whether they describe the caller's arguments: dtypes before casts, and masks, too.
+            as_given: whether they describe the caller's arguments: with dtypes before casts, and with masks.
         """
         left_out = () if as_given else self.signature.mask_names
         return {
@@ -108,8 +109,8 @@ class CallArguments:
     def mode(self, inherited: Any) -> Any:
         """Returns the training mode of the call: the one passed, else the caller's, else the layer's default.
 
-        `None` if none of them is given: each layer inside takes its own default, so that a model of
-        random image layers changes images when it is called like one of them.
+        `None` if none of them is given. Each layer inside then uses its own default, so that a model of
+        random image layers changes images as such a layer does.
         """
         for mode in (self.training, inherited, self.signature.training_default):
             if mode is not None and mode is not inspect.Parameter.empty:
@@ -125,13 +126,14 @@ class CallArguments:
             by_name["training"] = False if training is None and required else training
         tensors = self.tensors() if self.signature.mask_names else {}
         for name, value in tensors.items():
+            # With several tensor arguments, `mask` would not say which of them it is for.
             mask_name = "mask" if len(tensors) == 1 else f"{name}_mask"
             if mask_name in self.signature.mask_names and by_name.get(mask_name) is None:
                 by_name[mask_name] = masking.masks_of(value)
         bound = inspect.BoundArguments(self.signature.signature, by_name)
         mask = by_name.get("mask")
-        # What is not passed by position goes by keyword: `call` may be wrapped in a function with the
-        # parameters `(inputs, **kwargs)`.
+        # `BoundArguments` would pass all that it can by position. What the caller passed by keyword remains a
+        # keyword: `call` may be wrapped in a function with the parameters `(inputs, **kwargs)`.
         later = self.signature.names[self.num_positional : len(bound.args)]
         kwargs = bound.kwargs | {name: by_name[name] for name in later}
         args = bound.args[: self.num_positional]

@@ -19,17 +19,19 @@ _TENSORS = (tf.Tensor, tf.Variable, tf.SparseTensor, tf.RaggedTensor, KerasTenso
 def as_tensors(value: Any, compute_dtype: str | None) -> Any:
     """Returns `value` with arrays as tensors, and float tensors in `compute_dtype`; masks are kept.
 
-    Symbolic tensors are not changed: a cast would be a step of its own in a functional model. The
-    layer casts in the trace, and whenever the model calls it.
+    Symbolic tensors are not changed: a cast would be recorded as a call in a functional model. The layer
+    casts in the trace, and whenever the model calls it.
     """
     if isinstance(value, tf.Tensor):
         dtype = value.dtype
-        # By name first, as every call of a layer comes here: comparing a dtype with a name takes longer.
+        # Names are compared first, since every call of a layer runs this: comparing a dtype with a name takes
+        # longer.
         if compute_dtype is None or dtype.name == compute_dtype:
             return value
         if not dtype.is_floating or dtype == compute_dtype:
             return value
         cast = tf.cast(value, compute_dtype)
+        # Attributes of a tensor, such as its mask, do not pass through an operation.
         masking.set_mask(cast, masking.get_mask(value))
         cast._tfkit_given = value.dtype
         return cast
@@ -45,21 +47,22 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         if isinstance(value, tf.SparseTensor):
             cast.set_shape(value.shape)  # In a trace, the cast loses the attribute.
         return cast
+    # A class has the method too, which then belongs to its instances.
     if hasattr(value, "__array__") and not isinstance(value, type):
         if type(value).__name__ == "KerasTensor":
             raise ValueError(
-                f"{value!r} is no symbolic tensor of tfkit's.{other_keras.advice(value)}"
+                f"{value!r} is not a symbolic tensor of tfkit.{other_keras.advice(value)}"
             )
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
-            # NumPy's default for Python's floats, which is not a choice of the user.
+            # NumPy's default for Python's floats, and so not a choice of the user.
             tensor._tfkit_given = tf.as_dtype(settings.floatx())
         return tensor
     return value
 
 
 def symbolic_in_dtype(value: Any, dtype: str) -> Any:
-    """Returns a nest with its symbolic floats in a dtype, with their masks."""
+    """Returns a nest whose symbolic floats have a dtype; masks are kept."""
     if nests.is_nested(value):
         return nests.mapped(lambda item: symbolic_in_dtype(item, dtype), value)
     is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
@@ -71,10 +74,11 @@ def symbolic_in_dtype(value: Any, dtype: str) -> Any:
 
 
 def is_tensors(value: Any) -> bool:
-    """Whether `value` is a tensor, or a nest of nothing but tensors."""
+    """Whether `value` is a tensor, or a nest that contains only tensors."""
     if isinstance(value, _TENSORS) or not nests.is_nested(value):
         return isinstance(value, _TENSORS)
     items = nests.children(value)
+    # An optional input may be missing. An empty nest is an argument like any other.
     return bool(items) and all(item is None or is_tensors(item) for item in items)
 
 

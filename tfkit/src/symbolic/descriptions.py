@@ -21,6 +21,8 @@ class NotDescribed(Exception):
 
 def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
     """Returns a hashable description of a nest, and appends its tensors and their masks to `tensors`."""
+    # Of a tensor the rank alone: a trace fits many sizes, and `specs_of` adds those that it is made for. A
+    # mask comes right after its tensor, here and in `rebuild`.
     if isinstance(value, tf.Tensor):
         tensors.append(value)
         mask = get_mask(value)
@@ -31,14 +33,15 @@ def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
             mask is not None and describe(mask, tensors),
         )
     if isinstance(value, float):
-        return (float, repr(value))  # This distinguishes 0.0 from -0.0, and treats NaNs as equal.
+        return (float, repr(value))  # 0.0 differs from -0.0 here, and NaN is equal to NaN.
+    # With its type, as 1 == True, but not for a branch in `call`.
     if isinstance(value, _PRIMITIVES):
         return (type(value), value)
     if nests.is_nested(value):
         form, items = nests.opened(value)
         if form.is_described():
             return (nests.Form, form, *[describe(item, tensors) for item in items])
-    raise NotDescribed(f"it takes or gives a {type(value).__name__}")
+    raise NotDescribed(f"its arguments or results contain a {type(value).__name__}")
 
 
 def describe_call(args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[tf.Tensor]) -> Any:
@@ -54,7 +57,7 @@ def describe_call(args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[t
 
 
 def rebuild(description: Any, tensors: Iterator[tf.Tensor]) -> Any:
-    """Returns the nest that was described, with `tensors` in their places."""
+    """Returns the nest that was described, with the given tensors in it."""
     kind = description[0]
     if kind is tf.Tensor:
         tensor = next(tensors)

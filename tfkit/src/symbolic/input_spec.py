@@ -1,4 +1,4 @@
-"""The specification of a layer's inputs, and the check before each call."""
+"""The specification of a layer's inputs, and the check that precedes each call."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class InputSpec:
         max_ndim: largest number of axes; `None` for no limit.
         min_ndim: smallest number of axes; `None` for no limit.
         axes: dict from an axis to its expected size; `None` for no expectation.
-        allow_last_axis_squeeze: whether a last axis of size 1 may be missing or too many. Default:
+        allow_last_axis_squeeze: whether a last axis of size 1 may be missing or added. Default:
             `False`.
         name: key of the input if the inputs are a dict; `None` for inputs by position.
         optional: whether `None` may be passed. Default: `False`.
@@ -94,7 +94,7 @@ class InputSpec:
         return cls(**config)
 
     def violation(self, value: Any) -> str | None:
-        """Returns what is wrong with `value`, as `expected ..., found ...`; `None` if nothing is."""
+        """Returns what is wrong with `value`, as `expected ..., found ...`, or `None`."""
         shape = tuple(value.shape) if value.shape is not None else ()
         found = len(shape)
         if self.ndim is not None and not self.allow_last_axis_squeeze and found != self.ndim:
@@ -115,7 +115,7 @@ class InputSpec:
         return None
 
     def lacks_axis(self, value: Any) -> bool:
-        """Whether `value` has one axis less than it needs, as a sample without the axis of the batch has."""
+        """Whether `value` has one axis less than it needs, as a sample without the batch axis has."""
         return len(value.shape or ()) + 1 == (self.min_ndim if self.ndim is None else self.ndim)
 
     def _same_sizes(self, shape: tuple[int | None, ...]) -> bool:
@@ -139,6 +139,7 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
     if layer.input_spec is None:
         return
     specs = tf.nest.flatten(layer.input_spec)
+    # A dict may contain more than the layer needs: what belongs to it is found by name.
     if isinstance(inputs, Mapping) and all(spec.name for spec in specs):
         names = [spec.name for spec in specs]
         missing = [name for name in names if name not in inputs]
@@ -148,6 +149,7 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
                 f"keys {list(inputs)}. Expected the keys: {names}"
             )
         inputs = [inputs[name] for name in names]
+    # A ragged or sparse tensor is one input, not the tensors that it is made of.
     values = tf.nest.flatten(inputs, expand_composites=False)
     if len(values) != len(specs):
         names = [spec.name for spec in specs if spec is not None and spec.name]

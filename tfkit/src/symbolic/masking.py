@@ -1,7 +1,7 @@
 """Masks of tensors, stored on the tensors as the attribute `_keras_mask`.
 
-Layers attach it (`Embedding(mask_zero=True)`, `Masking`), the next layer reads it, losses and metrics
-leave masked entries out. The name of the attribute is the one that programs written for Keras read.
+Layers attach it (`Embedding(mask_zero=True)`, `Masking`), the next layer reads it, and losses and metrics
+leave masked entries out. Programs written for Keras read the attribute under this name.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from tfkit.src.base.protocols import HasPath, Tracked
 
 def get_mask(tensor: Any) -> Any:
     """Returns the mask of `tensor`, or `None`."""
-    # TensorFlow's `__getattr__` takes most of a microsecond to say that there is none.
+    # Where there is none, TensorFlow's `__getattr__` would take most of a microsecond to raise its error.
     if isinstance(tensor, tf.Tensor):
         return vars(tensor).get("_keras_mask")
     return getattr(tensor, "_keras_mask", None)
 
 
 def carried_mask(tensor: Any) -> Any:
-    """Returns the mask of `tensor`: the call that a functional model records as the origin of a mask.
+    """Returns the mask of `tensor`. A functional model records a call of this as the origin of a mask.
 
     Raises:
-        ValueError: for a tensor without a mask, which an input of the model replaces.
+        ValueError: for a tensor without a mask, as when an input of the model replaces the masked one.
     """
     mask = get_mask(tensor)
     if mask is None:
@@ -40,7 +40,8 @@ def carried_mask(tensor: Any) -> Any:
 
 
 def set_mask(tensor: Any, mask: Any) -> None:
-    """Sets the mask of `tensor`; objects that accept no attributes have none."""
+    """Sets the mask of `tensor`, unless it is an object that accepts no attributes."""
+    # A mask of `None` is stored only to replace a mask: most tensors have none, and need no attribute.
     if mask is not None or get_mask(tensor) is not None:
         try:
             tensor._keras_mask = mask
@@ -59,6 +60,7 @@ def _masks(value: Any) -> Any:
         return get_mask(value)
     if isinstance(value, Mapping):
         return {key: _masks(item) for key, item in value.items()}
+    # Nests of other classes become lists: of masks, only the order counts.
     masks = [_masks(item) for item in nests.children(value)]
     return tuple(masks) if isinstance(value, tuple) else masks
 
@@ -75,7 +77,7 @@ class Masking(HasPath, Tracked, Protocol):
 def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: Any) -> None:
     """Sets the mask of `outputs` to the result of `layer.compute_mask`.
 
-    A layer that neither supports masks nor takes one as an argument would lose it: it warns, once.
+    A layer that neither supports masks nor accepts one as an argument would lose it: it warns, once.
 
     Args:
         layer: the layer.
@@ -94,6 +96,7 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
                 "define `compute_mask()`."
             )
         return
+    # `call` may have set masks itself; those are kept.
     tensors = tf.nest.flatten(outputs)
     if all(get_mask(tensor) is not None for tensor in tensors):
         return

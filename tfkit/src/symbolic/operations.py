@@ -17,15 +17,15 @@ from tfkit.src.symbolic.tensors import Node
 class Operation(metaclass=abc.ABCMeta):
     """A computation without state, which can be used between the layers of a functional model.
 
-    A subclass computes in `call`. Called on symbolic tensors, an operation is recorded. The arguments of the
-    constructor are recorded, too, so that `get_config` needs no override. A layer is an operation: for
-    `isinstance(layer, Operation)`, that is; what has weights must be a `Layer`.
+    A subclass computes in `call`. A call on symbolic tensors is recorded. So are the arguments of the
+    constructor, so that `get_config` needs no override. `isinstance(layer, Operation)` is true for layers,
+    and what has weights must be a `Layer`.
 
     Args:
-        name: name of the operation, a string without `/`; `None` for one that is made from the class's name.
+        name: name of the operation, a string without `/`; `None` to make one from the class's name.
 
     Raises:
-        ValueError: for a name that is no string, or has a `/`.
+        ValueError: if the name is not a string, or contains a `/`.
 
     Example:
         >>> class Scaled(Operation):
@@ -93,13 +93,13 @@ class Operation(metaclass=abc.ABCMeta):
         )
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns symbolic outputs for symbolic tensors: those of a trace of `call`, unless overridden."""
+        """Returns symbolic outputs for symbolic tensors: a trace of `call` gives them, unless overridden."""
         return tensors.trace(self.call, args, kwargs)
 
     def rematerialized_call(
         self, fn: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that requires it."""
+        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that includes it."""
         if self._remat is None:
             return fn
         return self._remat.applied(fn, self, lambda: self.compute_output_spec(*args, **kwargs))
@@ -132,6 +132,7 @@ class Operation(metaclass=abc.ABCMeta):
         Raises:
             NoConfigurationError: that names the argument that cannot be saved.
         """
+        # For an override, which adds the arguments of its constructor itself.
         recorded = self._arguments
         if type(self).get_config is not Operation.get_config:
             return {"name": self.name}

@@ -41,9 +41,12 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
         frame, recomputation = calls.frame, Recomputation()
+        # The frame of the call is kept: it has the mode, and the dtype in which weights are read.
         given = tf.nest.flatten((args, kwargs))
         forms: list[Any] = []  # The results of the first computation.
 
+        # TensorFlow passes other tensors the second time, with the same values; their masks are passed on
+        # here.
         def call(tensors: Sequence[Any]) -> Any:
             copies = iter(tensors)
             leaves = [next(copies) if _has_gradient(leaf) else leaf for leaf in given]
@@ -65,10 +68,11 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
                 with recomputation.first():
                     results = call(tensors)
                 forms.append(results)
+            # Losses of layers inside are results as well: their gradients go through here.
             losses = [loss for _, loss in recomputation.losses]
             return [*filter(_has_gradient, tf.nest.flatten(results)), *losses]
 
-        # Every such tensor is an argument: no gradient would reach one that the function holds otherwise.
+        # Every tensor with a gradient is an argument: a tensor in a closure would get none.
         flat = iter(tf.recompute_grad(compute)(*filter(_has_gradient, given)))
         outputs = []
         for result in tf.nest.flatten(forms[0]):
@@ -91,18 +95,19 @@ _MODES = (None, "full", "activations", "larger_than", "list_of_layers")
 class RematScope:
     """A scope for layers that keep no intermediate results for the gradient, as with `remat`.
 
-    A layer whose sublayers are not built yet computes its first call unchanged: `remat` makes no variables.
+    The first call of a layer whose sublayers are not built is computed as usual, since `remat` makes no
+    variables.
 
     Args:
-        mode: which layers. `"full"`: all of them. `"activations"`: the activation functions of all of them.
-            `"larger_than"`: those whose output has more elements than a threshold, counting unknown sizes
-            as 1. `"list_of_layers"`: those with the names of a list. `None`: none, inside of another scope.
-            Default: `"full"`.
+        mode: which layers. `"full"`: all layers. `"activations"`: the activation functions of all layers.
+            `"larger_than"`: layers whose output has more elements than a threshold, counting unknown sizes
+            as 1. `"list_of_layers"`: layers whose names are in a list. `None`: none, which switches an outer
+            scope off. Default: `"full"`.
         output_size_threshold: number of elements, for `"larger_than"`. Default: `1024`.
         layer_names: list of names, for `"list_of_layers"`.
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for any other mode.
 
     Example:
         >>> with RematScope(mode="larger_than", output_size_threshold=100):
@@ -170,7 +175,7 @@ def _with_activation_again(call: Callable[..., Any], owner: Any) -> Callable[...
         return call
 
     def with_activation_again(*args: Any, **kwargs: Any) -> Any:
-        # Not by `setattr`, because nothing changes for watchers of the layer.
+        # Not by `setattr`, which would make traces of the layer stale: to its watchers nothing changes.
         own = vars(owner)
         own["activation"] = remat(activation)
         try:

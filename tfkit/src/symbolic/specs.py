@@ -25,7 +25,7 @@ def is_shape(value: Any) -> bool:
 
 
 def shapes_of(value: Any) -> Any:
-    """Returns the shape of a tensor as a tuple, of a nest of tensors as a nest of tuples, for files."""
+    """Returns the shape of a tensor as a tuple, or the shapes of a nest as a nest of tuples, for files."""
     if isinstance(value, Mapping):
         return {key: shapes_of(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -63,14 +63,14 @@ def given_dtype(tensor: Any) -> tf.DType:
 
 
 def mark_as_given(tensors: Any, dtype: str, given: str) -> None:
-    """Marks the tensors of a dtype in a nest as if a layer had cast them from another."""
+    """Marks the tensors of one dtype in a nest as if a layer had cast them from `given`."""
     for tensor in tf.nest.flatten(tensors):
         if isinstance(tensor, tf.Tensor) and tensor.dtype == dtype:
             tensor._tfkit_given = tf.as_dtype(given)
 
 
 def spec_of(tensor: Any, as_given: bool = False) -> Any:
-    """Returns the spec of a tensor with any batch size, of its dtype or, `as_given`, that before a cast."""
+    """Returns the spec of a tensor with any batch size; `as_given`, with its dtype before a cast."""
     if tensor is None:
         return None
     if not isinstance(tensor, (tf.Tensor, tf.Variable, KerasTensor)):
@@ -81,7 +81,7 @@ def spec_of(tensor: Any, as_given: bool = False) -> Any:
 
 
 def merged(old: dict[str, Any] | None, new: dict[str, Any]) -> dict[str, Any]:
-    """Returns specs for old and new tensors: sizes that differ are free; the new ones if all differs."""
+    """Returns specs that fit old and new tensors; the new specs if structure, dtype or rank differ."""
     if old is None or not _alike(old, new):
         return new
     return {name: tf.nest.map_structure(_for_both, old[name], spec) for name, spec in new.items()}
@@ -140,7 +140,7 @@ def symbolic_call(
     """Returns the symbolic arguments of a call, by position and by name, for specs by parameter name.
 
     Raises:
-        TypeError: for a name that is no parameter.
+        TypeError: for a name that is not a parameter.
     """
     unknown = set(data) - set(signature.parameters)
     if unknown:
@@ -151,7 +151,7 @@ def symbolic_call(
 
 
 def symbolic_from_shapes(shapes: Any, dtype: str) -> Any:
-    """Returns symbolic tensors in the form of a nest of shapes."""
+    """Returns symbolic tensors for a nest of shapes, in the same nest."""
     if shapes is None:  # An optional argument that is not passed.
         return None
     if is_shape(shapes):

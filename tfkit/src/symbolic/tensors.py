@@ -1,8 +1,8 @@
 """Symbolic tensors: the shape and dtype of a value that does not exist yet, and its origin.
 
-A function marked `@symbolic_op` computes when it is given values. Given a `KerasTensor` among its
-arguments it computes nothing: the call is recorded in a `Node`, and the result is again a
-`KerasTensor`. The nodes between inputs and outputs are a functional model.
+A function marked `@symbolic_op` computes results from values. If a `KerasTensor` is among its
+arguments it computes nothing: the call is recorded in a `Node`, and the result is a `KerasTensor`
+as well. The nodes between inputs and outputs are a functional model.
 
 Shapes and dtypes of results are not written down anywhere: the function runs once on placeholders in
 a scratch graph, and TensorFlow's own shape inference gives the result.
@@ -23,16 +23,16 @@ from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SCRATCH = "symbolic"  # the name of graphs that are made only for shapes
+_SCRATCH = "symbolic"  # The name of graphs that are made only for shapes.
 
 
 def _immutable(name: str, text: str) -> Any:
-    """Returns a property, with its docstring, that is set once, when its object is made."""
+    """Returns a read-only property, with its docstring: it is set once, when its object is made."""
 
     def refuse(self: Any, value: Any) -> None:
         raise AttributeError(
-            f"The `{name}` attribute of KerasTensor is immutable. Make another tensor, such as "
-            f"`ops.reshape`, `ops.cast` or `KerasTensor(...)` gives. Received: {name}={value!r}"
+            f"The `{name}` attribute of KerasTensor is immutable. Make a new tensor, by "
+            f"`ops.reshape`, `ops.cast` or `KerasTensor(...)`. Received: {name}={value!r}"
         )
 
     return property(lambda self: getattr(self, f"_{name}"), refuse, doc=text)
@@ -43,8 +43,8 @@ class History(NamedTuple):
 
     Attributes:
         operation: the layer or function that was called.
-        node_index: the number of the call among those of the operation.
-        tensor_index: the number of the tensor among the outputs of the call.
+        node_index: the index of the call among the calls of the operation.
+        tensor_index: the index of the tensor among the outputs of the call.
     """
 
     operation: Any
@@ -60,11 +60,11 @@ class KerasTensor:
         dtype: name of the dtype. Default: `"float32"`.
         sparse: whether it represents a `tf.SparseTensor`. Default: `False`.
         ragged: whether it represents a `tf.RaggedTensor`. Default: `False`.
-        record_history: whether functional models may be made that lead to it; accepted as in Keras, and
-            always so. Default: `True`.
+        record_history: accepted as in Keras, and without effect: the origin of the tensor is always recorded.
+            Default: `True`.
         name: name of the tensor.
         **kwargs: `ragged_rank`, the number of ragged axes, and `row_splits_dtype`, the dtype of their
-            bounds, of a ragged tensor; kept as attributes. `None` for what is not said.
+            bounds, of a ragged tensor; kept as attributes, `None` if they are not given.
 
     Example:
         >>> KerasTensor((None, 3))
@@ -114,11 +114,11 @@ class KerasTensor:
     def _keras_history(self) -> History:
         """The call that computes the tensor; programs for Keras ask whether there is one, and read it."""
         if self.node is None:
-            raise AttributeError(f"{self!r} is computed by no call.")
+            raise AttributeError(f"{self!r} is not the result of a call.")
         operation, outputs = self.node.operation, self.node.output_tensors
-        calls = getattr(
-            operation, "_inbound_nodes", [self.node]
-        )  # A function has one for each call.
+        # A function has a new node for each call, and does not keep them.
+        calls = getattr(operation, "_inbound_nodes", [self.node])
+        # By identity: `==` of symbolic tensors is recorded as an operation.
         index = next(index for index, node in enumerate(calls) if node is self.node)
         return History(operation, index, [id(each) for each in outputs].index(id(self)))
 
@@ -171,8 +171,8 @@ class Node:
         operation: the layer or the function that was called.
         args: its positional arguments, symbolic tensors among them.
         kwargs: its keyword arguments.
-        outputs: the nest of `KerasTensor`s that it returned; each gets this node as its origin. One that
-            has another origin, such as an input that is returned unchanged, is replaced by a new one.
+        outputs: the nest of `KerasTensor`s that it returned; each gets this node as its origin. A tensor that
+            already has an origin, such as an input that is returned unchanged, is replaced by a new one.
     """
 
     def __init__(
@@ -187,6 +187,7 @@ class Node:
             output.node = self
             mask = masking.get_mask(output)
             if isinstance(mask, KerasTensor) and mask.node is None:
+                # A later layer may use the mask as an argument: then the model must compute it, by this call.
                 Node(masking.carried_mask, (output,), {}, mask)
 
     @property
@@ -208,7 +209,7 @@ class Node:
 
 
 def _own(leaf: Any, given: set[int]) -> Any:
-    """Returns `leaf` as an output of a call: a new tensor if it is an input or belongs to another call."""
+    """Returns `leaf` as an output of a call: a copy if it is an input, or the output of an earlier call."""
     if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
         return leaf
     copy = KerasTensor(
@@ -260,6 +261,7 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
 
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
+    # While a file is loaded, the graph counts operations: a small file could describe a huge model.
     kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
     with kind(_SCRATCH).as_default():
         args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
@@ -280,21 +282,22 @@ def is_described() -> bool:
 
 
 def described(shape: Any, dtype: Any) -> tf.Tensor:
-    """Returns a tensor in the scratch graph of `trace`, in place of operations whose result has this form.
+    """Returns a placeholder in the scratch graph of `trace`, instead of operations with such a result.
 
-    A layer of several operations, of which models have many, is described in a tenth of the time.
+    Layers of several operations, which models have many of, are described in a tenth of the time by this.
     """
     return tf.compat.v1.placeholder(dtype, shape)
 
 
 class _CountedGraph(tf.__internal__.FuncGraph):
-    """A scratch graph for the contents of a file, which limits its size by that of the file."""
+    """A scratch graph for the contents of a file; the size of the file limits its size."""
 
     def _create_op_internal(
         self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
     ) -> Any:
         # Private, seen in TensorFlow 2.15 to 2.20: every operation of a graph is made here.
         budget.take_operations()
+        # These are the numbers of outputs of `Unpack` and `Split`: one operation may have millions.
         attributes = kwargs.get("attrs") or {}
         for name in ("num", "num_split"):
             if name in attributes:
@@ -320,6 +323,8 @@ def placeholder(leaf: Any) -> Any:
 
 def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
     """Returns a placeholder with a ragged axis for each unknown size, except for the batch size."""
+    # From the innermost axis outwards, as a ragged tensor is made of its values. There is one bound more than
+    # there are rows.
     ragged_rank = leaf.ragged_rank or sum(size is None for size in leaf.shape[1:]) or 1
     splits_dtype = tf.as_dtype(leaf.row_splits_dtype or tf.int64)
     sizes = leaf.shape[1 + ragged_rank :]
@@ -364,7 +369,8 @@ def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Func
     """Returns a decorator like `symbolic_op`.
 
     Args:
-        check: is called with the arguments where a symbolic tensor is among them, and may refuse them.
+        check: a function that is called with the arguments if a symbolic tensor is among them, and may refuse
+            them.
     """
 
     def decorate(function: Function) -> Function:

@@ -1,7 +1,7 @@
-"""Inputs that are `None`, for models with optional ones, on their way through data to the step.
+"""Passes inputs that are `None`, for models with optional inputs, through data to the step.
 
-Datasets and programs hold tensors only, and `None` is a leaf of a nest like a tensor. It is replaced by an
-empty tuple, which has no leaves.
+Datasets and programs contain tensors only, and `None` is a leaf of a nest, as a tensor is. It is replaced by
+an empty tuple, which has no leaves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Programs over arrays that are in memory: each step slices its rows out of them."""
+"""Programs over arrays in memory: each step slices its rows out of them."""
 
 from __future__ import annotations
 
@@ -72,6 +72,7 @@ class ArrayProgram(LoopProgram):
 
     def _num_accepted(self, rows: Pass, first_step: int, num_steps: int) -> int:
         """Returns how many of the steps can be given to a program that does not check values itself."""
+        # All rows are checked once for an array. The reference to it is weak, as programs outlive data.
         guarded, data = self.trace.guarded, rows.data
         if self.plan.kind != XLA_LOOP or not guarded.asks_rows:
             return num_steps
@@ -94,9 +95,11 @@ class ArrayProgram(LoopProgram):
         if form not in self._loops:
             number = tf.TensorSpec([], "int64")
             order = tf.TensorSpec([None], "int64")
+            # An array has the spec of the first tensor of a batch that is read from it.
             array_specs = [self.trace.specs[places.index(i)] for i in range(len(arrays))]
             specs = [array_specs, order, number, number, number]
             self._loops[form] = self._traced_for(form, specs)
+        # A program has the same arguments with an order and without one.
         order = rows.order if rows.order is not None else tf.zeros([0], "int64")
         numbers = [tf.constant(number, "int64") for number in (size, start, num_steps)]
         return self._loops[form](arrays, order, *numbers)
@@ -125,8 +128,8 @@ class ArrayProgram(LoopProgram):
         in_xla = form.kind == XLA_LOOP
         take = _Rows(arrays, form.places, order if form.shuffled else None, size, form.size)
 
-        # The first row is carried from step to step: computed from `start`, it would be a constant for XLA
-        # (the begin of a slice), and each call with another `start` would compile again.
+        # The first row is passed from step to step. If it were computed from `start`, XLA would take it for a
+        # constant (the begin of a slice), and compile again for each value of `start`.
         def body(index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
             batch = take.from_row(first)
             with contextlib.nullcontext() if in_xla else self._at(first):
@@ -136,6 +139,8 @@ class ArrayProgram(LoopProgram):
         def goes_on(
             index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any
         ) -> tf.Tensor:
+            # After a step that is not accepted, the loop ends: it has changed nothing, and TensorFlow's
+            # kernels run it next.
             going = accepted & (index < num_steps)
             if in_xla and guarded.asks_ahead and not guarded.asks_rows:
                 going &= guarded.ahead(take.from_row(first))
@@ -162,8 +167,8 @@ class _Form(NamedTuple):
     Attributes:
         kind: the kind of program.
         size: rows of every batch, `None` for any number of rows.
-        shuffled: whether rows are taken in an order.
-        places: for each tensor of a batch, the number of its array.
+        shuffled: whether rows are read in an order of their own.
+        places: for each tensor of a batch, the index of its array.
         compiles_updates: as in `Plan`.
     """
 
@@ -179,10 +184,10 @@ class _Rows(NamedTuple):
 
     Attributes:
         arrays: the arrays.
-        places: for each tensor of a batch, the number of its array.
-        order: the numbers of the rows in the order in which they are taken, `None` for that of the arrays.
+        places: for each tensor of a batch, the index of its array.
+        order: the indices of the rows in the order of reading, `None` for the order of the arrays.
         size: rows of a batch.
-        known_size: the same as a number, where it is known.
+        known_size: the same as an integer, if it is known.
     """
 
     arrays: list[tf.Tensor]
@@ -199,6 +204,7 @@ class _Rows(NamedTuple):
     def _taken(self, first: tf.Tensor) -> list[tf.Tensor]:
         """Returns the rows of each array."""
         arrays, _, order, size, known_size = self
+        # With a size that is known, the result has a static shape, which XLA needs.
         if known_size is None:
             last = tf.minimum(first + size, tf.shape(arrays[0], out_type="int64")[0])
             return [take_rows(array, order, first, last) for array in arrays]

@@ -1,4 +1,4 @@
-"""Keeps a model's traced steps, and the programs that run them, from one `fit` to the next."""
+"""Keeps a model's traced steps and the programs that run them, from one `fit` to the next."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Programs:
         settings: the arguments of the model's `compile`.
 
     Attributes:
-        steps_run: number of steps that were run in each mode, also before a state that was restored. Under
+        steps_run: number of steps that were run in each mode, including those before a restored state. Under
             `"before"`: training steps before the model was loaded or copied; no plan depends on them.
     """
 
@@ -55,7 +55,7 @@ class Programs:
         self._traces: dict[Any, StepTrace] = {}
         self._latest: dict[str, Program] = {}
         self.steps_run: Counter[str] = Counter()
-        # Those of a strategy, or `None`, once that is known.
+        # The devices of a strategy, or `None`, in a tuple once that is known.
         self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
@@ -85,8 +85,8 @@ class Programs:
             mode: `"train"`, `"test"` or `"predict"`.
             kind: the class of the program.
             data: the data to run on, of which only the form matters.
-            before: the program found for the same arguments, to be used again unless an attribute was set
-                that it has read. This is checked between any two programs, and nothing else is.
+            before: the program found for the same arguments, to be used again unless an attribute that it has
+                read was set. Nothing else is checked between two programs.
         """
         trace = before.trace if before is not None and self._latest.get(mode) is before else None
         if trace is not None and self._is_fresh(mode, trace):
@@ -103,6 +103,7 @@ class Programs:
                     found = step.program(kind, trace)
                 program = found or kind.made(trace, model.jit_compile)
                 trace.programs[kind] = program
+        # For `plans`, and for `before` in the next call.
         self._latest[mode] = program
         return program
 
@@ -128,7 +129,7 @@ class Programs:
         return trace
 
     def _is_fresh(self, mode: str, trace: StepTrace) -> bool:
-        """Whether nothing that a trace has read was set since. Only training reads the optimizer."""
+        """Whether nothing that a trace has read was set since then. Only training reads the optimizer."""
         version = trace.version if mode == "train" else self._settings.version
         return version == self._settings.version and trace.watch.unchanged()
 

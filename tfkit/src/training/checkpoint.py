@@ -1,7 +1,7 @@
 """Saves the whole state of a training, and restores it so that the training continues.
 
-It is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch, the step,
-and the position in the data; the states of the callbacks; and the states of the random generators.
+The state is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch,
+the step, and the position in the data; the states of the callbacks; and of the random generators.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Training(Protocol):
         """Returns the progress of the training."""
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restores the progress of another training."""
+        """Restores the progress of a saved training."""
 
 
 def save(path: Path, training: Training) -> None:
@@ -69,7 +69,7 @@ class SavedTraining:
         training: the training to continue; its variables are made, but no values are set yet.
 
     Raises:
-        LoadError: for a damaged file, and one that another training wrote.
+        LoadError: for a damaged file, and for the file of a different training.
     """
 
     def __init__(self, path: Path, training: Training) -> None:
@@ -80,6 +80,7 @@ class SavedTraining:
             self.epoch: int = self._document["training"]["epoch"]
             self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
             self._check_description()
+        # After the description, so that a file of a different training makes no variables.
         training.build()
         self._values = saving.checkpoint_file.match(path, _variables(training.model), values)
 
@@ -93,15 +94,18 @@ class SavedTraining:
         ]
         if lines:
             raise LoadError(
-                f"File {self._path} was saved by another training; nothing was loaded:\n"
+                f"File {self._path} was saved by a different training; nothing was loaded:\n"
                 + "\n".join(lines)
-                + "\nPass the same, or remove the file to start anew."
+                + "\nPass the same ones, or remove the file to start again."
             )
 
     def restore(self) -> None:
         """Restores the state of the training: all of it, or nothing."""
         training, document = self._training, self._document
         with self._errors(), contextlib.ExitStack() as undo:
+            # Each part is restored after the function that undoes it is noted. If one fails, they run in
+            # reverse order; `pop_all` forgets them. Variables come last: assigning checked values does not
+            # fail.
             undo.callback(random_states.set, random_states.get())
             undo.callback(random.set_global_seeds, random.get_global_seeds())
             random.set_global_seeds(document["seeds"])
@@ -133,7 +137,7 @@ class SavedTraining:
 
 
 def _callbacks(training: Training) -> dict[str, Any]:
-    """Returns the callbacks that have a state, by class and number."""
+    """Returns the callbacks that have a state, by class and index within the class."""
     found: dict[str, Any] = {}
     for callback in training.callbacks.callbacks:
         # Callbacks written for Keras may have none.
@@ -145,7 +149,7 @@ def _callbacks(training: Training) -> dict[str, Any]:
 
 
 def _beside_variables(model: Trainer) -> list[tuple[str, Any]]:
-    """Returns the layers of which files store more than variables, such as vocabularies, by path."""
+    """Returns, by path, the layers for which files store more than variables, such as vocabularies."""
     return [
         (path, layer) for path, layer in tracking.named_layers(model) if layer._tfkit_set_by_files
     ]

@@ -24,7 +24,7 @@ from tfkit.src.training.planner import Plans
 if TYPE_CHECKING:
     from tfkit.src.training.model_steps import ModelSteps
 
-# What stands for an optimizer: itself, a name, a configuration.
+# What `compile` accepts as an optimizer: an object, a name, a configuration.
 OptimizerLike = Optimizer | str | dict[str, Any] | None
 
 
@@ -32,7 +32,7 @@ class Compiled(Layer):
     """A layer with the settings of its training.
 
     A setting may be changed by its attribute as well (`model.jit_compile = False`): it is checked as in
-    `compile`, and programs of before are not used any more.
+    `compile`, and earlier programs are not used any more.
     """
 
     # The settings that `compile` makes of its arguments.
@@ -80,8 +80,8 @@ class Compiled(Layer):
         Args:
             optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
             loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
-                outputs, a list or dict of these. `None` for losses of `add_loss` and regularizers
-                alone.
+                outputs, a list or dict of these. `None` if the only losses are
+                those of `add_loss` and regularizers.
             loss_weights: list or dict of a factor for each output's loss; `None` for 1.
             metrics: list of names, functions or `Metric`s, which are computed without sample
                 weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
@@ -129,6 +129,7 @@ class Compiled(Layer):
         **settings: Any,
     ) -> None:
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
+        # Everything is made and checked first, and assigned at the end.
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         if checked.jit_compile == "auto" and is_op_determinism_enabled():
             checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
@@ -164,7 +165,7 @@ class Compiled(Layer):
     # --- Single settings ----------------------------------------------------------------------------
 
     def _tfkit_change(self, **changes: Any) -> None:
-        """Changes settings, and drops programs that were made under the old ones."""
+        """Changes settings, and drops the programs that were made with the old ones."""
         self._tfkit_settings.take(self._tfkit_settings.changed(**changes))
         self._tfkit_programs = Programs(self._tfkit_settings)
 

@@ -15,7 +15,7 @@ Measured in seconds of CPU time on two cores, compared with the result of the fo
 | LSTM, 50 steps                          |        438 |      0.9  |         2.5 ms  |       370 |      410 |
 | transformer of two blocks               |      1,628 |      2.1  |          10 ms  |       210 |      260 |
 
-The estimate depends on the step alone, never on measured time: the same program gives the same numbers
+The estimate depends on the step alone, never on measured time: the same program computes the same values
 each time it is run.
 """
 
@@ -28,12 +28,12 @@ import tensorflow as tf
 from tfkit.src.engine import xla
 from tfkit.src.training.step import StepTrace
 
-_COMPILING = 2.0e-3  # seconds for an operation
+_COMPILING = 2.0e-3  # Seconds for an operation.
 # Seconds that XLA saves in a step:
-_OPERATION = 0.4e-6  # to start a kernel,
-_ELEMENT = 0.15e-9  # to store an element of a result and read it again,
-_LOOP = 0.4e-3  # to go through the steps of a recurrent layer.
-_USUAL_ROWS = 32  # of a batch
+_OPERATION = 0.4e-6  # To start a kernel.
+_ELEMENT = 0.15e-9  # To store an element of a result and read it again.
+_LOOP = 0.4e-3  # To run the steps of a recurrent layer.
+_USUAL_ROWS = 32  # Rows of a batch.
 
 
 def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
@@ -57,8 +57,8 @@ def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
 def steps_that_pay_for_parts(trace: StepTrace) -> int | None:
     """Returns the same for the parts that XLA can compile within a step; `None` if there are none.
 
-    The parts are updates of variables, in which each operation stores as many numbers as a variable has.
-    Adam over 811,000 numbers in 10 variables: 0.3 to 0.5 s to compile, 2.7 ms saved by a step.
+    The parts are updates of variables, in which each operation stores as many values as a variable has.
+    Adam over 811,000 values in 10 variables: 0.3 to 0.5 s to compile, 2.7 ms saved by a step.
     """
     if not xla.has_part(trace.definition):
         return None

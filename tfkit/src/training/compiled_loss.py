@@ -23,9 +23,9 @@ _CROSSENTROPY = ("crossentropy", "ce")
 
 
 class LossEntry(NamedTuple):
-    """One loss, its weight in the sum, and its mean where there are several losses.
+    """One loss, its weight in the sum, and its mean if there are several losses.
 
-    `output` is the number of the output that it is for, or a nest of the numbers of several.
+    `output` is the index of the output that it is for, or a nest of indices for several outputs.
     """
 
     output: Any
@@ -58,7 +58,7 @@ class CompiledLoss:
         loss: a name, function or `Loss` for all outputs, or a nest of these like the outputs; an output
             may have a list of them.
         loss_weights: a number for each output, as a list or dict.
-        output_names: names of the model's outputs, where it has them.
+        output_names: names of the model's outputs, if it has them.
     """
 
     def __init__(self, loss: Any, loss_weights: Any, output_names: list[str] | None) -> None:
@@ -138,7 +138,7 @@ class CompiledLoss:
         return entries
 
     def terms(self, y: Any, y_pred: Any, sample_weight: Any = None) -> list[LossTerm]:
-        """Returns the losses with their arguments; outputs without targets have none."""
+        """Returns the losses with their arguments; an output without targets has no losses."""
         if self._entries is None:
             self.build(y, y_pred)
         outputs = self._outputs
@@ -157,21 +157,21 @@ class CompiledLoss:
         return terms
 
 
-def _packed(place: Any, values: list[Any]) -> Any:
+def _packed(output: Any, values: list[Any]) -> Any:
     """Returns the values of one output, or of a nest of outputs."""
-    if isinstance(place, int):
-        return values[place]
-    return tf.nest.map_structure(lambda number: values[number], place)
+    if isinstance(output, int):
+        return values[output]
+    return tf.nest.map_structure(lambda number: values[number], output)
 
 
-def _common(place: Any, sample_weights: list[Any]) -> Any:
+def _common(output: Any, sample_weights: list[Any]) -> Any:
     """Returns the sample weights of one output, or those shared by several."""
-    if isinstance(place, int):
-        return sample_weights[place]
-    first, *rest = (sample_weights[number] for number in tf.nest.flatten(place))
+    if isinstance(output, int):
+        return sample_weights[output]
+    first, *rest = (sample_weights[number] for number in tf.nest.flatten(output))
     if any(other is not first for other in rest):
         raise ValueError(
-            "A loss of several outputs takes one `sample_weight` for all of them. Pass one array instead of "
+            "A loss of several outputs needs one `sample_weight` for all of them. Pass one array instead of "
             f"a nest. Received: {[first, *rest]}"
         )
     return first

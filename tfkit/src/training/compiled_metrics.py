@@ -32,8 +32,8 @@ class CompiledMetrics(Metric):
     Args:
         metrics: names, functions or `Metric`s, in a list; with several outputs, a list of lists or a
             dict of lists.
-        weighted_metrics: the same, for metrics that sample weights reach.
-        output_names: names of the model's outputs, where it has them.
+        weighted_metrics: the same, for metrics that use sample weights.
+        output_names: names of the model's outputs, if it has them.
     """
 
     def __init__(self, metrics: Any, weighted_metrics: Any, output_names: list[str] | None) -> None:
@@ -93,9 +93,9 @@ class CompiledMetrics(Metric):
         return {entry.name: entry.metric.result() for entry in self._entries or []}
 
     def reset_state(self) -> None:
-        """Resets the metrics to their initial state, also those that no batch has matched to outputs yet.
+        """Resets the metrics to their initial state, also if no batch has matched them to outputs yet.
 
-        Before the first batch they may have counts of another model, of a former `compile`, or of calls.
+        Before the first batch they may have counts of a different model, of a former `compile`, or of calls.
         """
         given = [
             one for one in tf.nest.flatten(list(self._given.values())) if isinstance(one, Metric)
@@ -117,7 +117,7 @@ class CompiledMetrics(Metric):
         return self._outputs.split(given, what)
 
     def _free_name(self, name: str, outputs: Outputs, index: int, weighted: bool) -> str:
-        """Returns a metric's name with its output's name as prefix, and a number if that name is taken."""
+        """Returns a metric's name with its output's name in front, and a number if that name is taken."""
         output = None if outputs.single else outputs.names[index]
         prefix = "" if output is None else f"{output}_"
         taken = {entry.name for entry in self._entries or []}

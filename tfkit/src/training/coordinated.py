@@ -1,10 +1,10 @@
 """The steps of a model under `ParameterServerStrategy`: each is run by one worker of a cluster.
 
-The process with the script is the coordinator. It holds the data, and sends the rows of a few steps at a
-time to whichever worker is free. Variables are on parameter servers, for all workers. With one worker, steps
-run one after the other, as on one device. Several workers do not wait for each other: a step computes with
-weights that other steps may change meanwhile. Each step is run once. Those that a worker was running when it
-ended are run again by another.
+The process with the script is the coordinator. It has the data, and sends the rows of a few steps at a time
+to any worker that is free. Variables are on parameter servers, for all workers. With one worker, steps run
+one after the other, as on one device. Several workers do not wait for each other: a step computes with
+weights that other steps may change meanwhile. Each step is run once. If a worker ends, another one runs again
+the steps that it had not finished.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tfkit.src.training.step import Step, StepTrace
 if TYPE_CHECKING:
     from tfkit.src.training.model_steps import ModelSteps
 
-_PATIENCE = 10.0  # seconds for the steps in progress after Ctrl-C
+_PATIENCE = 10.0  # Seconds for the steps in progress after Ctrl-C.
 
 
 class Coordinated:
@@ -39,7 +39,7 @@ class Coordinated:
         strategy: the strategy.
 
     Attributes:
-        is_chief: whether this process writes files: there is one that runs the script.
+        is_chief: whether this process writes files: the only one that runs the script does.
         num_processes: number of processes that run the script.
         num_workers: number of workers.
     """
@@ -60,7 +60,7 @@ class Coordinated:
         return f"ParameterServerStrategy with {self.num_workers} workers"
 
     def step(self, model: ModelSteps, step: Step) -> Step:
-        """Returns a step of one device as one that a worker runs.
+        """Returns a step of one device in the form that a worker runs.
 
         Results of metrics are computed after the last step of a program, when all workers have finished.
 
@@ -80,7 +80,7 @@ class Coordinated:
         return Step(run, finish, program=self._program)
 
     def prediction(self, step: Step) -> Step:
-        """Returns a step of one device that predicts as one that a worker runs."""
+        """Returns a predicting step of one device in the form that a worker runs."""
 
         def run(batch: Any) -> Any:
             with replicas.on_servers(self.strategy):
@@ -120,11 +120,11 @@ class Coordinated:
             time.sleep(0.01)
 
     def shared(self, number: int, *flags: bool) -> tuple[Any, ...]:
-        """Returns the number and the flags on which all processes that run the script agree: there is one."""
+        """Returns the arguments: only one process runs the script, so that all agree."""
         return number, *flags
 
     def agreed(self, values: Any) -> Any:
-        """Returns values on which all processes that run the script agree: those of the only one."""
+        """Returns the values of the only process that runs the script."""
         return values
 
     def check_data(self, data: Any) -> None:
@@ -135,7 +135,7 @@ class Coordinated:
         """Context manager of a training, in which this process writes files.
 
         Raises:
-            tf.errors.UnavailableError: if a parameter server is gone, in place of the error that it caused.
+            tf.errors.UnavailableError: if a parameter server is gone, instead of the error that this caused.
         """
         lost: list[int] = []
         try:
@@ -149,7 +149,7 @@ class Coordinated:
             raise tf.errors.UnavailableError(None, None, _LOST.format(lost[0])) from cause
 
     def _lost_servers(self) -> list[int]:
-        """Returns the numbers of the parameter servers that do not answer, or have lost their values."""
+        """Returns the indices of the parameter servers that do not answer, or have lost their values."""
         lost = []
         for index, host in enumerate(self._servers):
             try:
@@ -160,13 +160,15 @@ class Coordinated:
         return lost
 
 
-# TensorFlow's coordinators, for as long as the process lives: their destructor waits until workers that have
-# ended come back, and the process would not end before (seen in 2.21).
+# TensorFlow's coordinators are kept as long as the process lives: their destructor waits until workers that
+# have ended come back, and the process would not end before that (seen in 2.21).
 _kept: set[Any] = set()
 
 
 @atexit.register
 def _never_destroy() -> None:
+    # At its end, Python frees even what a module refers to: one more reference keeps the destructor from
+    # running.
     for coordinator in _kept:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(coordinator))
 

@@ -16,7 +16,7 @@ from tfkit.src.base.errors.frames import warn
 
 
 def check_outside(method: str) -> None:
-    """Raises an error where the programs of a model cannot run.
+    """Raises an error if the programs of a model cannot run here.
 
     Args:
         method: the name of the method that was called.
@@ -100,12 +100,12 @@ def warn_if_ran_out(done: int, num_steps: int | None) -> None:
     if done < (num_steps or 0):
         warn(
             f"Your input ran out of data. Expected {num_steps} steps, and there were batches for {done}: the "
-            "results are theirs. Pass fewer steps, or more data."
+            "results are for these. Pass fewer steps, or more data."
         )
 
 
 def limited_epochs(epochs: int) -> int:
-    """Returns the number of epochs, at most that of `config.set_max_epochs`; warns if it is reduced."""
+    """Returns the number of epochs, limited by `config.set_max_epochs`; warns if it is reduced."""
     limit = settings.max_epochs()
     if limit is None or epochs <= limit:
         return epochs
@@ -116,7 +116,7 @@ def limited_epochs(epochs: int) -> int:
 
 
 def limited_steps(steps: int | None, num_batches: int | None) -> int | None:
-    """Returns the steps of a run, at most those of `config.set_max_steps_per_epoch`; warns if reduced.
+    """Returns the steps of a run, limited by `config.set_max_steps_per_epoch`; warns if they are reduced.
 
     Args:
         steps: what was asked for; `None` for all batches.

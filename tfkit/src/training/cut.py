@@ -14,16 +14,17 @@ from tfkit.src.engine.guards.table import HARMLESS, is_listed
 from tfkit.src.layers.preprocessing.tables import is_constant_table
 from tfkit.src.training.step import StepTrace, trace_once
 
-# Operations that TensorFlow counts as stateful, and that give the same for the same inputs.
+# Operations that TensorFlow counts as stateful, though equal inputs give equal results.
 _REPEATABLE = ("LookupTableFindV2", "LookupTableSizeV2", "Assert")
-# And calls, which TensorFlow counts as stateful if they may call one that is.
+# Calls count as stateful too, if the function may contain a stateful operation.
 _CALLS = ("StatefulPartitionedCall", "If", "Case", "While")
-# Numbers of rows for which shapes are inferred. Where the sizes of an axis differ and are not these numbers,
-# as in `x[1:]`, in `concat([x, x], 0)`, or in `x[:4]` of one row, the size is not known.
+# Numbers of rows for which shapes are inferred: two primes, which no other axis has, and 1. If the sizes of
+# an axis differ and are not these numbers, as in `x[1:]`, in `concat([x, x], 0)`, or in `x[:4]` of one row,
+# the size is not known.
 _TRIED = (7919, 7907, 1)
 # The size of an axis that has an entry for each row.
 _ROWS = "rows"
-# The sizes of a tensor: numbers, `_ROWS`, and `None` for what is not known; `None` if even the rank is not.
+# The sizes of a tensor: integers, `_ROWS`, and `None` for an unknown size; `None` alone for an unknown rank.
 _Sizes = list[int | str | None] | None
 # Operations that XLA cannot compile, or that have a guard, and whose kernel refuses no values here.
 _ACCEPTING = """
@@ -44,8 +45,8 @@ class Cut:
         inputs: the components of a batch, in the graph.
         moved: the operations of the preparation.
         left: the operations of the rest.
-        crossing: the tensors that the rest takes from the preparation, or of the batch.
-        is_even: whether each of them has a row for each of the batch, or a static size.
+        crossing: the tensors of the preparation, or of the batch, that the rest reads.
+        is_even: whether each of them has as many rows as the batch, or a static size.
     """
 
     def __init__(self, trace: StepTrace) -> None:
@@ -55,7 +56,7 @@ class Cut:
         self._library = {it.signature.name: it.node_def for it in trace.definition.library.function}
         count = len(function.inputs) - len(function.captured_inputs)
         self.inputs = function.inputs[:count]
-        # The parts of ragged and sparse tensors have other numbers of entries than the batch has rows.
+        # The components of ragged and sparse tensors do not have as many entries as the batch has rows.
         parts = [tf.nest.flatten(spec, expand_composites=True) for spec in trace.specs]
         have_rows = [
             part is spec for spec, own in zip(trace.specs, parts, strict=True) for part in own
@@ -98,12 +99,13 @@ class Cut:
 
     def _find_movable(self) -> dict[str, Any]:
         """Returns the operations that depend on the batch and on constants alone, by name."""
+        # A graph lists an operation after its inputs, so one pass is enough.
         given = {tensor.op.name for tensor in self.inputs}
         found: dict[str, Any] = {}
         for op in self._operations:
             if op.type == "Placeholder":
-                held = self._captured.get(op.name)
-                if op.name in given or (held is not None and _is_constant(held)):
+                captured = self._captured.get(op.name)
+                if op.name in given or (captured is not None and _is_constant(captured)):
                     found[op.name] = op
                 continue
             needed = (*(tensor.op for tensor in op.inputs), *op.control_inputs)
@@ -127,7 +129,7 @@ class Cut:
         return None if node is None else node.op
 
     def _kinds(self, op: Any) -> set[str]:
-        """Returns the types of an operation and of those in the functions that it calls."""
+        """Returns the types of an operation and of the operations in functions that it calls."""
         kinds, left, seen = {op.type}, [self._definitions[op.name]], set()
         while left:
             node = left.pop()
@@ -143,7 +145,7 @@ class Cut:
         return kinds - self._library.keys()
 
     def _with_inputs(self, operations: Iterable[Any]) -> dict[str, Any]:
-        """Returns operations and all that they depend on, but for placeholders."""
+        """Returns operations and all operations that they depend on, except placeholders."""
         found: dict[str, Any] = {}
         left = list(operations)
         while left:
@@ -154,7 +156,7 @@ class Cut:
         return found
 
     def _settle(self, known_size: int | None) -> None:
-        """Moves also what follows a tensor of unknown size, as far as possible."""
+        """Moves the operations behind tensors of unknown size as well, as far as possible."""
         self._sizes_of = self._inferred_sizes(known_size)
         # Whether the rest of the step can see the number of rows in one of the other tensors.
         self._has_rows = any(
@@ -213,7 +215,7 @@ class Cut:
     def sizes(self, tensors: Iterable[Any]) -> dict[str, Any]:
         """Returns the shapes that the rest of the step reads, for values of the crossing tensors.
 
-        They are made of the shape of another tensor: XLA has to know them when it compiles.
+        They are made from the shape of a different tensor, since XLA must know them when it compiles.
         """
         rows = next(
             (
@@ -241,7 +243,7 @@ class Cut:
         tried = _TRIED if known_size is None else (known_size,)
         try:
             shapes = [self._inferred_shapes(operations, tensors, rows) for rows in tried]
-        except ValueError:  # The step is for another number of rows.
+        except ValueError:  # The step cannot have this number of rows.
             return {tensor.name: _as_list(tensor.shape) for tensor in tensors}
         found: dict[str, _Sizes] = {}
         for tensor, *tried_shapes in zip(tensors, *shapes, strict=True):
@@ -285,7 +287,7 @@ class Cut:
         return tensor.shape.merge_with(free)
 
     def by_name(self, tensors: Iterable[Any], values: Iterable[Any]) -> dict[str, Any]:
-        """Returns values in the place of tensors of the step, by name, without those that are not read."""
+        """Returns values by the names of the tensors of the step that they replace."""
         return {tensor.name: value for tensor, value in zip(tensors, values, strict=True)}
 
     def run(self, operations: list[Any], given: dict[str, Any], wanted: Iterable[Any]) -> list[Any]:
@@ -293,7 +295,7 @@ class Cut:
 
         Args:
             operations: of the step's graph.
-            given: tensors of the current trace in the place of others, by name.
+            given: tensors of the current trace that replace tensors of the step, by name.
             wanted: tensors of the step's graph.
 
         Returns:
@@ -309,7 +311,10 @@ class Cut:
         for op in operations:
             node = definition.node.add()
             node.CopyFrom(self._definitions[op.name])
+            # It names operations that this one must share a device with, which may not be copied.
             node.attr.pop("_class", None)
+            # A control input from the other side of the cut is dropped: what is moved has no effects to
+            # wait for.
             kept = [it for it in node.input if not it.startswith("^") or it[1:] in names]
             node.input[:] = kept
             read.update(tensor.name for tensor in op.inputs)
@@ -331,14 +336,14 @@ def _as_list(shape: tf.TensorShape) -> _Sizes:
 
 
 def _as_size(sizes: tuple[int | None, ...], rows: tuple[int, ...]) -> int | str | None:
-    """Returns what the sizes of an axis for numbers of rows have in common."""
+    """Returns the size of an axis for any number of rows, from its sizes for some numbers of rows."""
     if sizes == rows:
         return _ROWS
     return sizes[0] if len(set(sizes)) == 1 else None
 
 
 def _is_repeatable(kind: str) -> bool:
-    """Whether operations of a type give the same for the same inputs, and change nothing."""
+    """Whether equal inputs give equal results for a type of operation, and nothing is changed."""
     definition = op_def_registry.get(kind)
     if definition is None:
         return False
@@ -349,6 +354,6 @@ def _has_strings(op: Any) -> bool:
     return any(tensor.dtype == tf.string for tensor in (*op.inputs, *op.outputs))
 
 
-def _is_constant(held: Any) -> bool:
-    """Whether a tensor that a step holds never changes."""
-    return held.dtype not in (tf.resource, tf.variant) or is_constant_table(held)
+def _is_constant(captured: Any) -> bool:
+    """Whether a tensor that a step has captured never changes."""
+    return captured.dtype not in (tf.resource, tf.variant) or is_constant_table(captured)

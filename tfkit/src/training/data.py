@@ -31,7 +31,7 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
         A tuple `(x, y, sample_weight)`, with `None` for missing parts.
 
     Raises:
-        ValueError: for a tuple of another length.
+        ValueError: for a tuple of any other length.
 
     Example:
         >>> unpack_x_y_sample_weight((1, 2))
@@ -50,7 +50,7 @@ def unpack_x_y_sample_weight(data: Any) -> tuple[Any, Any, Any]:
 
 
 def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> Any:
-    """Returns a batch of inputs, targets and sample weights as a step takes it.
+    """Returns a batch of inputs, targets and sample weights in the form that a step accepts.
 
     It is the inverse of `unpack_x_y_sample_weight`.
 
@@ -86,12 +86,12 @@ class ArrayData:
 
     Args:
         data: `(x,)`, `(x, y)` or `(x, y, sample_weight)`, nests of arrays.
-        batch_size: rows a step; `None` for those of `rows_a_step`.
-        shuffle: whether each epoch takes the rows in a new order; `"batch"` shuffles whole batches.
-        num_steps: steps that divide the rows among them, without a `batch_size`.
+        batch_size: rows of a step; `None` if `rows_a_step` chooses.
+        shuffle: whether each epoch reads the rows in a new order; `"batch"` shuffles whole batches.
+        num_steps: number of steps for all rows, if there is no `batch_size`.
 
     Attributes:
-        known_size: rows of every batch, where a trace may rely on it; `None` if it may not.
+        known_size: rows of every batch, if a trace may rely on it; `None` if it may not.
     """
 
     known_size: int | None = None
@@ -119,14 +119,14 @@ class ArrayData:
 
     @functools.cached_property
     def distinct(self) -> tuple[list[tf.Tensor], tuple[int, ...]]:
-        """The tensors without repetitions, and the place of each in them.
+        """The tensors without repetitions, and the index in them of each tensor of a batch.
 
-        `fit(x, x)` of an autoencoder takes its rows once: a tenth of a step in XLA.
+        For `fit(x, x)` of an autoencoder rows are read once, which saves a tenth of a step in XLA.
         """
         tensors = tf.nest.flatten(self.tensors)
-        places: dict[int, int] = {}
-        numbers = tuple(places.setdefault(id(tensor), len(places)) for tensor in tensors)
-        return [tensors[numbers.index(number)] for number in range(len(places))], numbers
+        known: dict[int, int] = {}
+        indices = tuple(known.setdefault(id(tensor), len(known)) for tensor in tensors)
+        return [tensors[indices.index(index)] for index in range(len(known))], indices
 
     @property
     def num_batches(self) -> int:
@@ -229,7 +229,7 @@ class DatasetData:
         return getattr(self._source, "drawn_from", None)
 
     def restart(self, drawn_from: Any) -> None:
-        """Lets the next pass over batches from Python be a new one, from the given random states, if any."""
+        """Makes the next pass over batches from Python a new one, from the given random states, if any."""
         if self._source is not None:
             self._source.restart()
             if drawn_from is not None:
@@ -264,7 +264,7 @@ class DatasetData:
         try:
             with self.errors_of_user():
                 yield from self.dataset
-        finally:  # Also where the caller does not read all of them.
+        finally:  # Also if the caller does not read all of them.
             self.end()
 
 
@@ -309,7 +309,7 @@ def check_lengths(data: Any) -> None:
     """Raises an error if arrays have different numbers of rows.
 
     Raises:
-        ValueError: that names the number of rows of `x`, `y` and `sample_weight`; for Python numbers.
+        ValueError: with the numbers of rows of `x`, `y` and `sample_weight`; and for Python numbers.
     """
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):
@@ -388,11 +388,12 @@ def with_class_weight(batch: Any, class_weight: dict[int, float]) -> Any:
         classes = tf.cast(tf.round(tf.squeeze(y, -1) if column else y), "int64")
     last = int(max(class_weight, default=0))
     table = tf.constant([float(class_weight.get(index, 1.0)) for index in range(last + 1)])
+    # A class without an entry has the weight 1.
     known = (classes >= 0) & (classes <= last)
     weights = tf.where(known, tf.gather(table, tf.where(known, classes, 0)), 1.0)
     if sample_weight is not None:
         given = tf.cast(sample_weight, weights.dtype)
-        # The axes of both are the first ones of the losses: samples, or samples and steps.
+        # Both have the first axes of the losses: samples, or samples and steps.
         if (given.shape.rank or 0) > (weights.shape.rank or 0):
             weights = weights_along(weights, given, "class_weight")
         weights = weights * weights_along(given, weights)

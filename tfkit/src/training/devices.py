@@ -1,8 +1,8 @@
 """The steps of a model under a strategy of `tf.distribute`: all replicas together make one step of one batch.
 
-A step takes the whole batch, on each process. Each replica computes on its rows of it, so that a step of a
-strategy has the form of any other step, and programs run it in their loops. Without a strategy nothing of
-this is on the path: `devices_for` returns `None`.
+A step gets the whole batch, in each process. Each replica computes on its rows, so that a step of a strategy
+has the form of any other step, and programs run it in their loops. Without a strategy nothing of this is
+used: `devices_for` returns `None`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Devices:
         return f"{type(self.strategy).__name__} with {self.strategy.num_replicas_in_sync} replicas"
 
     def step(self, model: ModelSteps, step: Step) -> Step:
-        """Returns a step of one device as one of all replicas, which takes the whole batch.
+        """Returns a step of one device in the form that all replicas run together on a batch.
 
         Args:
             model: the model.
@@ -70,7 +70,7 @@ class Devices:
         return Step(run, finish, self.strategy.scope)
 
     def prediction(self, step: Step) -> Step:
-        """Returns a step of one device that predicts as one of all replicas, each for its rows of a batch."""
+        """Returns a predicting step of one device as a step of all replicas, each for its rows of a batch."""
 
         def run(batch: Any) -> Any:
             available = tf.cast(batch_size_of(batch), "int32")
@@ -110,6 +110,7 @@ class Devices:
 
     def _of_all(self, number: int) -> list[int]:
         """Returns the numbers that the processes pass; each calls it at the same point."""
+        # Each process puts its number at its own index of a vector of zeros, and these are added up.
         numbers = [0] * self.num_processes
         numbers[self._process] = number
         found: list[int] = self._sum(tf.constant(numbers, "int64")).numpy().tolist()
@@ -120,7 +121,7 @@ class Devices:
         """Context manager of a training, in which only the chief's files are written.
 
         Raises:
-            tf.errors.UnavailableError: if another process is gone, in place of the error that it caused.
+            tf.errors.UnavailableError: if another process is gone, instead of the error that this caused.
         """
         with contextlib.nullcontext() if self.is_chief else discarded():
             try:
@@ -161,11 +162,12 @@ class Devices:
             batch: the batch of this process.
             available: its number of rows.
             is_part: whether other processes have other rows.
-            finished: function of the results of a replica, still on the replica.
+            finished: function of the results of a replica, which it calls itself.
         """
         watches = calls.watches
         names: set[str] = set()
-        # The threads of replicas have none of the settings of this one.
+        # Replicas run in threads, which have none of the settings of this thread. Each thread needs a copy,
+        # since a context cannot be entered twice.
         contexts = [
             contextvars.copy_context() for _ in range(len(self.strategy.extended.worker_devices))
         ]
@@ -205,6 +207,7 @@ class Devices:
         if is_part:
             number = num_replicas // self.num_processes
             index = replica - self._process * number
+        # Rows that cannot be divided evenly: no replica has more than one row more than another.
         first = available * index // number
         count = available * (index + 1) // number - first
         if not is_part:
@@ -222,10 +225,11 @@ class Devices:
         parts = list(self.strategy.experimental_local_results(value))
         if isinstance(parts[0], tf.SparseTensor):
             return tf.sparse.concat(0, parts)
+        # A scalar output belongs to no row.
         return tf.concat(parts, 0) if parts[0].shape.rank != 0 else parts[0]
 
     def _local(self, value: Any) -> tf.Tensor:
-        """Returns a value that all replicas have, as that of one device."""
+        """Returns the value that all replicas have as a single tensor."""
         return tf.identity(self.strategy.experimental_local_results(value)[0])
 
 
@@ -250,7 +254,7 @@ def devices_for(model: ModelSteps) -> Devices | Coordinated | None:
 def predicting_devices(model: ModelSteps) -> Devices | Coordinated | None:
     """Returns the devices that predict the rows of a batch together; `None` if one device does.
 
-    Each of several processes predicts all rows for itself: it need not wait for others, which may predict
+    Each of several processes predicts all rows alone: it need not wait for others, which may predict
     something else, or nothing.
     """
     strategy = placement.strategy_of(model)
@@ -306,8 +310,8 @@ def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor
 
 
 _LOST = (
-    "The training cannot go on, because a process of it has ended or does not answer: {}. Start all of them "
-    "again: with `fit(resume=folder)` or `BackupAndRestore` they continue from the last saved state. "
+    "The training cannot continue, because one of its processes has ended or does not answer: {}. Start all "
+    "of them again: with `fit(resume=folder)` or `BackupAndRestore` they continue from the last saved state. "
     "`tfkit launch --restarts` does it by itself. The cause is in the output of that process."
 )
 
@@ -323,19 +327,21 @@ def lost_processes(resolver: Any, message: str) -> list[str]:
     tasks = [(job, str(number)) for job in cluster for number in range(len(cluster[job]))]
     others = [task for task in tasks if task != (resolver.task_type, str(resolver.task_id))]
     named = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
+    # With one other process, it can only be that one, whatever the message says.
     lost = others if len(others) == 1 else [task for task in others if task in named]
     return [" ".join(task) for task in lost]
 
 
 def _checked_outputs(outputs: Any) -> Any:
-    """Returns the predictions of a replica for its rows, after checking that they depend on no others."""
+    """Returns the predictions of a replica, after checking that they depend on its own rows alone."""
     for output in tf.nest.flatten(outputs, expand_composites=True):
         replicas.check_rows(output)
     return outputs
 
 
 def _note(kinds: RowKinds, rows: replicas.Rows, batch: Any, part: Any) -> None:
-    """Notes the tensors of a replica from which all that depends on its rows is computed."""
+    """Notes the tensors of a replica that all values that depend on its rows are computed from."""
+    # A count is `n` to the power of 1, and degrees count divisions.
     kinds.note(rows.count, Kind("count", -1))
     kinds.note(rows.first, Kind("unknown", op=rows.first.op))
     for value, taken in zip(tf.nest.flatten(batch), tf.nest.flatten(part), strict=True):
@@ -348,7 +354,7 @@ def _note(kinds: RowKinds, rows: replicas.Rows, batch: Any, part: Any) -> None:
 
 
 def _taken(value: Any, first: tf.Tensor, count: tf.Tensor) -> Any:
-    """Returns the rows of a replica of a tensor of the batch."""
+    """Returns the rows of a batch's tensor that belong to a replica."""
     if isinstance(value, tf.SparseTensor):
         start = tf.concat([[first], tf.zeros_like(value.dense_shape[1:], "int32")], 0)
         size = tf.concat([[count], tf.cast(value.dense_shape[1:], "int32")], 0)

@@ -29,7 +29,7 @@ class ArrayFeed:
         goes_on: whether an epoch continues where the one before ended, until the rows are used up.
 
     Attributes:
-        is_spent: whether there is no other pass once the data is used up.
+        is_spent: whether no further pass is possible once the data is used up.
     """
 
     is_spent = False
@@ -40,7 +40,7 @@ class ArrayFeed:
         self.agreed: Callable[[Any], Any] | None = None  # For an order that processes share.
         self._program: Any = None
         self._rows = Pass(data)
-        self._seeds: list[int] = []  # Of the order of the rows.
+        self._seeds: list[int] = []  # The seeds of the order of the rows.
         self._batches: Batches | None = None
         self._order: tf.Variable | None = None
         self._stages: Stages | None = None
@@ -50,7 +50,7 @@ class ArrayFeed:
     @property
     def left(self) -> int:
         """The number of batches that the pass has left."""
-        # Written out: it is asked for in each program.
+        # Written out, as each program asks for it.
         return -(-self.data.num_rows // self.data.batch_size) - self._taken
 
     def reset(self) -> None:
@@ -91,8 +91,8 @@ class ArrayFeed:
         programs, before = model._tfkit_programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         expected = out_of, min(self.data.batch_size, self.data.num_rows)
-        # Seldom, because to choose a plan takes time. Not only once for a feed, because another feed may
-        # have run the same program in between, in an `evaluate` of a callback.
+        # Rarely, because choosing a plan takes time. Not just once for a feed, because a different feed may
+        # have run the same program meanwhile, in an `evaluate` of a callback.
         if self._program is not before or self._program.expected != expected:
             self._program.expect(*expected)
         if not isinstance(self._program, IteratorProgram | ScheduledBatches):
@@ -103,13 +103,13 @@ class ArrayFeed:
         return self._program.run(self._batches, num_steps)
 
     def _new_batches(self, first: int) -> Batches:
-        """Returns the batches of the pass from number `first` on."""
+        """Returns the batches of the pass from index `first` on."""
         order = self._rows.order
         if order is not None and self._order is not None:
             self._order.assign(order)
         elif order is not None:
             self._order = tf.Variable(order, trainable=False)
-        if self._stages is None:  # To make a dataset takes 20 ms, more than many epochs.
+        if self._stages is None:  # Making a dataset takes 20 ms, more than many epochs.
             self._stages = Stages(self.data.dataset(self._order), self.data.num_batches)
         return Batches(self._stages, first)
 
@@ -138,7 +138,7 @@ class ArrayFeed:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Moves to the position of another feed, with the same order of rows.
+        """Moves to the saved position of a feed, with the same order of rows.
 
         Args:
             state: the result of `get_state()`.
@@ -163,7 +163,7 @@ class SlicesFeed(ArrayFeed):
         self._passes += 1
 
     def end(self) -> None:
-        """Ends an epoch; skips an order where `DatasetFeed` does."""
+        """Ends an epoch; skips an order in the cases in which `DatasetFeed` does."""
         super().end()
         if not self.left and self.goes_on:
             self._open([])
@@ -176,7 +176,7 @@ class SlicesFeed(ArrayFeed):
         return {"is_open": self._is_open, "taken": self._taken, "passes": self._passes}
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Moves to the position of another feed.
+        """Moves to the saved position of a feed.
 
         Args:
             state: the result of `get_state()`.
@@ -203,13 +203,14 @@ class DatasetFeed:
         self._iterator: Batches | None = None
         self._passes = 0  # The number of iterators so far,
         self._taken = 0  # and the number of batches taken from the open one.
-        # Keras begins another pass where one has ended, and drops it.
-        # If the epochs are passes, it is not the next one either, so that an order is skipped.
+        # Keras begins a new pass at the end of one, and drops it. If epochs are passes, the next epoch does
+        # not use it either, so that an order is skipped.
         self._skips_order = data.num_batches is not None and is_shuffled(data.dataset)
         self._to_skip = 0
         self._ran_out = False
         self._program: Any = None
-        # XLA compiles for the size of the first batch; another program would round differently.
+        # XLA compiles for the size of the first batch; a program for a different size would round
+        # differently.
         self._size = -1
 
     @property
@@ -235,11 +236,13 @@ class DatasetFeed:
 
     def _open(self) -> None:
         self._iterator = Batches(self._stages, self._to_skip)
+        # Without strings the iterator begins to read now, and not with the first program.
         if not has_strings(self.data.structure):
             self._iterator.iterator(None)
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
+        # The position in data that can be read only once goes on from epoch to epoch.
         if not self.data.is_one_shot:
             self._taken = 0
 
@@ -267,8 +270,8 @@ class DatasetFeed:
     def end(self) -> None:
         """Ends an epoch; releases the iterator in another thread, unless the next epoch continues with it.
 
-        It waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass took:
-        0.43 s after one of 0.84 s.
+        Releasing it waits for the thread that tunes the pipeline, which sleeps up to half as long as the pass
+        took: 0.43 s after a pass of 0.84 s.
         """
         self.data.end()
         if (self.goes_on and not self._ran_out) or self._iterator is None:
@@ -303,7 +306,7 @@ class DatasetFeed:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Moves to the position of another feed: batches that it has read are read again or skipped.
+        """Moves to the saved position of a feed: batches that it had read are read again or skipped.
 
         Args:
             state: the result of `get_state()`.
@@ -315,7 +318,7 @@ class DatasetFeed:
             replay(self.data.dataset, self._passes, self._skips_order and not self.goes_on)
             if is_open:
                 self.data.begin()
-            # Of a pass that was read to its end nothing is read again: its draws are not repeated.
+            # A pass that was read to its end is not read again, so its draws are not repeated.
             is_read_again = is_open and not state.get("ran_out", False)
             self.data.restart(state["drawn_from"] if is_read_again else None)
         if is_open or is_one_shot:
@@ -323,7 +326,7 @@ class DatasetFeed:
         if is_open:
             self._open()
         self._taken = state["taken"]
-        # A state from inside an epoch may be that of a pass which is read to its end, and still open.
+        # Inside an epoch, a pass may have been read to its end and still be open.
         self._ran_out = state.get("ran_out", self.left == 0)
 
 
@@ -340,10 +343,10 @@ def replay(dataset: tf.data.Dataset, num_passes: int, skips: bool) -> None:
     Args:
         dataset: the dataset.
         num_passes: number of iterators that were made.
-        skips: whether each second of them was not read.
+        skips: whether every second one was not read.
 
-    A shuffle takes a new order for each iterator. A cache, or a repetition, of what is shuffled makes
-    iterators of its own while it is read, so it has to be read.
+    A shuffle has a new order for each iterator. A cache or a repetition of shuffled data makes iterators
+    itself while it is read, so it must be read.
     """
     keeps_order = _keeps_order(dataset)
     for number in range(num_passes):

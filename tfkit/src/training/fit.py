@@ -52,7 +52,7 @@ class Fit:
         ]
         for callback in self._backups:
             callback.follow(self)
-        # Several processes stop together, even where nothing saves: else some would wait for the others.
+        # Several processes stop together, even if nothing is saved: otherwise some would wait for the others.
         if self._backups or (steps.devices is not None and steps.devices.num_processes > 1):
             steps.termination = Termination(self._save)
 
@@ -85,6 +85,7 @@ class Fit:
             callbacks.on_epoch_end(finished, logs)
             self._is_over = ran_out or self._is_stopped()
         if model.optimizer is not None and self._epochs:
+            # Moving averages, if the optimizer has them, replace the weights at the end.
             model.optimizer.finalize_variable_values(model.trainable_weights)
         callbacks.on_train_end(self._logs)
         return model.history
@@ -139,7 +140,7 @@ class Fit:
         self._steps.feed.build(self.model, "train")
 
     def description(self) -> dict[str, Any]:
-        """Returns a description of the trainings that can continue from a saved state: optimizer and data."""
+        """Returns the optimizer and the data, which must be the same in a training that continues it."""
         optimizer = self.model.optimizer
         return {
             "optimizer": None if optimizer is None else type(optimizer).__name__,
@@ -160,7 +161,7 @@ class Fit:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restores the progress of another training."""
+        """Restores the progress of a saved training."""
         self.epoch, self._logs = state["epoch"], state["logs"]
         self._is_over = self.model.stop_training = state["is_over"]
         self._steps.set_state(state["steps"])

@@ -1,8 +1,8 @@
 """Losses of several outputs at once: losses passed to `compile` for a nest inside the outputs.
 
-A loss in the place of a nest of outputs receives the whole nest, of targets and of predictions. A
-list in the place of a dict, or of a tuple, and a tuple in the place of a list, holds several losses for the
-same place: `[whole, (first, second)]` for a tuple of two outputs.
+If there is one loss where the outputs have a nest, it receives the whole nest, of targets and of predictions.
+A list where the outputs have a dict or a tuple, or a tuple where they have a list, contains several losses
+for the same nest: `[whole, (first, second)]` for a tuple of two outputs.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ class Assignment(NamedTuple):
 
     Attributes:
         path: keys that lead to the outputs.
-        outputs: the outputs by number, in order.
-        structure: a nest of the numbers of the outputs, or the number of one output.
+        outputs: the indices of the outputs, in order.
+        structure: a nest of the indices of the outputs, or the index of one output.
         loss: a name, function or `Loss`.
         weight: its weight in the sum, or `None`.
     """
@@ -43,12 +43,12 @@ def assigned(loss: Any, weights: Any, structure: Any) -> list[Assignment]:
 
     Args:
         loss: the nest of losses.
-        weights: a nest of numbers in the form of `loss`, a number for all below its place, or `None`.
-        structure: a nest of numbers, in the form of the outputs.
+        weights: a nest of numbers in the form of `loss`; a number may be for all losses of a nest, or `None`.
+        structure: a nest of indices, in the form of the outputs.
 
     Raises:
         KeyError: for a key that the outputs do not have.
-        ValueError: for a list of another length.
+        ValueError: for a list of a wrong length.
     """
     return list(_assigned(loss, weights, structure, (), strict=True))
 
@@ -66,10 +66,10 @@ def _assigned(
     is_nest = nests.is_nested(structure)
     is_list = isinstance(loss, (list, tuple))
     plain = is_list and not any(nests.is_nested(item) for _, item in entries)
-    for place, (key, item) in enumerate(entries):
+    for index, (key, item) in enumerate(entries):
         weight = _weight(weights, key, len(entries), strict)
         if plain and is_nest and len(entries) == len(outputs):
-            number = outputs[place]
+            number = outputs[index]
             yield from _assigned(
                 item, weight, number, (*path, *_path_to(structure, number)), strict
             )
@@ -114,7 +114,7 @@ def _leaves(structure: Any) -> Iterator[int]:
 
 
 def _path_to(structure: Any, number: int) -> tuple[Any, ...]:
-    """Returns the keys that lead to one output in a nest of numbers."""
+    """Returns the keys that lead to one output in a nest of indices."""
     if not nests.is_nested(structure):
         return ()
     for key, item in nests.items(structure):

@@ -39,21 +39,21 @@ class IteratorProgram(LoopProgram):
             XLA_STEP: self._run_either,
             XLA_LOOP: self._run_block,
         }
-        # By form: the loop, and an `Optional` without a batch, if it takes one; else `None`.
+        # By form: the loop, and an empty `Optional` if it needs one, or else `None`.
         self._loops: dict[tuple[str, bool, bool, bool], tuple[Any, Any]] = {}
         self._first: Any = None  # The batch that was read for a program which XLA may refuse.
         self._preparation = trace.preparation
         # Whether the iterator, in the trace in progress, yields prepared batches.
         self._is_ready = False
-        # Batches of a block that were read, but have not run: for errors in the data.
+        # Batches of a block that were read but have not run, for errors in the data.
         with tf.init_scope():
             self._ahead = tf.Variable(0, trainable=False, dtype="int64")
-            # Batches without rows that the program in progress has read, and not run.
+            # Batches without rows that the program in progress has read but not run.
             self._left_out = tf.Variable(0, trainable=False, dtype="int64")
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
-        """Returns the program for a step; for the rest of it, if batches are prepared ahead of the step."""
+        """Returns the program for a step, or for the rest of a step whose batches are prepared ahead."""
         return cls(without_strings(trace, strict=jit_compile is True), jit_compile)
 
     @staticmethod
@@ -73,7 +73,7 @@ class IteratorProgram(LoopProgram):
         return done + further, latest if further else logs
 
     def _try(self, batches: Batches) -> tuple[int, Logs]:
-        """Runs one step that XLA may refuse; another kind of program runs it then, of the same batch."""
+        """Runs one step that XLA may refuse; then a different kind of program runs it on the same batch."""
 
         def run() -> tuple[int, Logs]:
             if self._first is None:
@@ -105,6 +105,8 @@ class IteratorProgram(LoopProgram):
         # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
+        # A batch that was read cannot be put back into an iterator: it is passed to the program instead, so
+        # that none is lost if XLA refuses.
         first = [no_batch if self._first is None else self._first] if takes_first else []
         with self._counting(batches):
             done, size, logs = loop(iterator, *numbers, *first)
@@ -113,7 +115,7 @@ class IteratorProgram(LoopProgram):
 
     @contextlib.contextmanager
     def _counting(self, batches: Batches) -> Iterator[None]:
-        """Context manager that adds the batches without rows that are read inside to those left out."""
+        """Context manager that counts the batches without rows that are read inside as left out."""
         if not self.trace.relies_on_rows:
             yield
             return
@@ -141,12 +143,13 @@ class IteratorProgram(LoopProgram):
 
         If `given` has a batch, it is the first.
 
-        Batches are read as `Optional`s: the end of the data is a value then, and no error, which would end
+        Batches are read as `Optional`s. So the end of the data is a value, and not an error, which would end
         the program without the results of its last steps. One batch is read ahead, as the loop must know
-        whether there is another; but none beyond `num_steps`, which belongs to the next program.
+        whether there is one; but none after `num_steps`, which belongs to the next program.
         """
 
         def body(index: tf.Tensor, size: tf.Tensor, batch: Any, logs: Any) -> tuple[Any, ...]:
+            # -1 before the first batch of all.
             size = tf.where(size < 0, _num_rows(batch), size)
             index, batch, logs = advance(iterator, num_steps, index, size, batch)
             return index, size, batch, logs
@@ -192,7 +195,7 @@ class IteratorProgram(LoopProgram):
         """Returns the batch of step `index`, read after the step before it.
 
         A batch that cannot be read ends the program at once: at the same time as a step, it would leave
-        some of the weights as they were before that step, and others as they are after it.
+        some weights as they were before that step, and others as they are after it.
         """
         # A step may have no logs, or may have them before its last update.
         whole = [*effects.operations, *tf.nest.flatten(logs)]
@@ -200,7 +203,7 @@ class IteratorProgram(LoopProgram):
             return self._next(iterator, index < num_steps)
 
     def _run_block(self, *state: Any) -> tuple[Any, ...]:
-        """Runs a block of batches of one size as one XLA program; a batch of another size separately."""
+        """Runs a block of batches of one size as one XLA program; a batch of a different size separately."""
         _, _, _, size, batch = state
         return tf.cond(
             _num_rows(batch) == size,
@@ -213,8 +216,8 @@ class IteratorProgram(LoopProgram):
     ) -> tuple[Any, ...]:
         """Reads batches as long as they have the same shapes, and runs them.
 
-        XLA cannot read from an iterator: batches are stacked first, so that one XLA program runs them all.
-        If one cannot be read, none of its block has run: the error says so.
+        XLA cannot read from an iterator, so batches are stacked first, and one XLA program runs them all. If
+        a batch cannot be read, none of its block has run, as the error says.
         """
         blocks = tuple(
             tf.TensorArray(spec.dtype, self._block, element_shape=spec.shape)
@@ -236,6 +239,7 @@ class IteratorProgram(LoopProgram):
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
             tensors = self._tensors(batch)
+            # How many batches were read ahead is noted for an error in reading the next one.
             at = tf.cast(count, "int32")
             ahead = self._ahead.assign(count + 1)
             blocks = tuple(
@@ -247,12 +251,14 @@ class IteratorProgram(LoopProgram):
 
         zero = tf.constant(0, "int64")
         count, batch, blocks = self._loop(fits, read, (zero, batch, blocks))
+        # From here on the batches of the block run, and an error is in a step.
         with tf.control_dependencies([self._ahead.assign(zero)]), self._at(index):
             stacks = [block.stack() for block in blocks]
 
         guarded = self.trace.guarded
         if not guarded.is_needed:
             logs = self._xla_steps(stacks, zero, count)[1]
+        # One check for all rows of the block, as most have none that is refused.
         elif guarded.asks_rows:
             logs = tf.cond(
                 guarded.ahead(stacks),
@@ -295,9 +301,9 @@ class IteratorProgram(LoopProgram):
         return self._loop_over(count, run)
 
     def _next(self, iterator: Any, wanted: tf.Tensor, given: Any = None) -> Any:
-        """Returns the next batch as an `Optional`, or a given one; empty if there is none or none is wanted.
+        """Returns the next batch, or a given one, as an `Optional`: empty if there is none or none is wanted.
 
-        A batch without rows is left out, if the step cannot run it.
+        A batch without rows is left out if the step cannot run it.
         """
 
         def read() -> Any:
@@ -321,6 +327,8 @@ class IteratorProgram(LoopProgram):
             )
 
         def read(batch: Any) -> Any:
+            # `tf.data` may give a batch without rows, as after a `filter`, but not one in which only some
+            # tensors have none.
             message = "All tensors of a batch must have as many rows as the others. Some have none."
             check = tf.debugging.assert_equal(
                 tf.reduce_max(_sizes(batch)), tf.zeros([], "int64"), message
@@ -331,7 +339,7 @@ class IteratorProgram(LoopProgram):
         return tf.while_loop(is_empty, read, (batch,), parallel_iterations=1)[0]
 
     def _tensors(self, batch: Any) -> list[Any]:
-        """Returns the tensors that the step takes, of a batch as it was read."""
+        """Returns the tensors for the step, given a batch as it was read."""
         value = batch.get_value()
         if isinstance(value, Prepared) and self._is_ready:
             return list(value.tensors)
@@ -339,7 +347,7 @@ class IteratorProgram(LoopProgram):
         return tf.nest.flatten(value) if self._preparation is None else self._preparation(value)
 
     def _inner_sizes(self, batch: Any) -> list[tf.Tensor]:
-        """Returns the shapes of those tensors of a batch that may differ in more than the number of rows."""
+        """Returns the shapes of the tensors of a batch whose other axes may differ between batches too."""
         varies = [None in spec.shape[1:] for spec in self.trace.specs]
         if not any(varies):
             return []
@@ -393,6 +401,7 @@ class _Effects:
 
     def __enter__(self) -> _Effects:
         self._graph = tf.compat.v1.get_default_graph()
+        # Operations are only added to a graph, at its end: those after this index are new.
         self._start = len(self._graph.get_operations())
         return self
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Logs = dict[str, Any]
 
-# Where the length of a run is not known, the plan may change after each so many steps of the model.
+# If the length of a run is not known, the plan may change each time the model has run so many steps.
 _STRIDE = 512
 
 
@@ -34,7 +34,7 @@ class Steps:
         model: the model.
         mode: `"train"` or `"test"`.
         data: the data to iterate over.
-        num_steps: steps of one run; all batches unless given.
+        num_steps: steps of one run; `None` for all batches.
 
     Attributes:
         num_steps: steps of one run, `None` if that is not known yet.
@@ -66,7 +66,7 @@ class Steps:
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:
-        """Runs all remaining steps, or until a callback stops them; returns the results."""
+        """Runs the remaining steps, until a callback stops them; returns the results."""
         if not self.done:
             programs = self.model._tfkit_programs
             self.feed.begin(programs.trained_steps(self.model.optimizer))
@@ -79,6 +79,7 @@ class Steps:
             alone = self.devices is None or self.devices.num_processes == 1
             if alone and getattr(self.model, self._stopped_by):
                 break
+        # Here and not in each program: converting a tensor waits until it is computed.
         self.logs = to_floats(self.logs)
         self.feed.end()
         return self.logs
@@ -104,13 +105,13 @@ class Steps:
         else:
             horizon = steps_run // _STRIDE * _STRIDE
             if not dense:
-                # These programs are as long as measured time makes them, but for this limit.
+                # The length of these programs follows from measured time, up to this limit.
                 most = horizon + _STRIDE - steps_run
                 limit = most if limit is None else min(limit, most)
         ends = self.termination is not None and self.termination.is_asked
         wanted = self._pace.steps(None if self.num_steps is None else self.num_steps - first, limit)
         if self.devices is not None:
-            # Each process measures other times, and all have to run the same programs.
+            # Each process measures different times, and all must run the same programs.
             stops = bool(getattr(self.model, self._stopped_by))
             wanted, stops, ends = self.devices.shared(wanted, stops, ends)
             if stops:
@@ -140,7 +141,7 @@ class Steps:
         return steps == wanted
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:
-        """Returns the error with the step's place in the epoch added to it."""
+        """Returns the error with the index of the step in the epoch added to it."""
         step = kernel_errors.step_of(error)
         return kernel_errors.located(
             error,
@@ -163,7 +164,7 @@ class Steps:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Restores the progress of another run."""
+        """Restores the progress of a saved run."""
         self.done, self.num_steps, self.logs = state["done"], state["num_steps"], state["logs"]
         self.feed.set_state(state["feed"])
 

@@ -115,7 +115,7 @@ class ModelSteps(Compiled):
         if self._tfkit_compiled_loss is not None:
             raise ValueError(
                 f"There are no targets for the loss of `compile()`. Received: x={brief(x)}, y=None. Pass "
-                "targets, too: `fit(x, y)`, `validation_data=(x, y)`; generators, datasets and loaders "
+                "targets as well: `fit(x, y)`, `validation_data=(x, y)`; generators, datasets and loaders "
                 "give batches of `(x, y)`."
             )
         raise ValueError(
@@ -161,7 +161,7 @@ class ModelSteps(Compiled):
 
     @property
     def _compute_loss(self) -> Callable[..., tf.Tensor]:
-        """`compute_loss` as a step calls it: an override from before Keras 3.5 does not accept `training`."""
+        """`compute_loss` as a step calls it: an override for Keras before 3.5 does not accept `training`."""
         compute_loss = self.compute_loss
         if _takes_argument(compute_loss, "training"):
             return compute_loss

@@ -39,7 +39,7 @@ def scope_of(model: ModelSteps) -> contextlib.AbstractContextManager[Any]:
 
 
 def check_compiled(model: ModelSteps, optimizer: Optimizer | None, metrics: Iterable[Any]) -> None:
-    """Refuses an optimizer and metrics that were made under another strategy than the model.
+    """Refuses an optimizer or metrics that were made under a different strategy than the model.
 
     Args:
         model: the model.
@@ -49,8 +49,8 @@ def check_compiled(model: ModelSteps, optimizer: Optimizer | None, metrics: Iter
     Raises:
         ValueError: with what to make where.
     """
-    has_places = model._tfkit_settings.strategy is not None or bool(model.variables)
-    expected = strategy_of(model) if has_places else _in_force()
+    is_placed = model._tfkit_settings.strategy is not None or bool(model.variables)
+    expected = strategy_of(model) if is_placed else _in_force()
     if _has_servers(expected):
         return  # Its variables may be anywhere.
     parts = [("a part of it", model.variables)]
@@ -73,10 +73,10 @@ def check_trained(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
         ValueError: with what to make where.
     """
     if _has_servers(strategy):
-        # Its variables may be anywhere, but not all of them elsewhere.
-        places = [_strategy_of_variable(variable) for variable in model.variables]
-        if places and strategy not in places:
-            raise ValueError(_difference(model, strategy, "all of it", places[0]))
+        # Some of its variables may be elsewhere, but not all of them.
+        found_in = [_strategy_of_variable(variable) for variable in model.variables]
+        if found_in and strategy not in found_in:
+            raise ValueError(_difference(model, strategy, "all of it", found_in[0]))
         return
     if _unless_one_device(strategy) is None:
         return

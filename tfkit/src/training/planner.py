@@ -9,8 +9,8 @@ No kind is the best everywhere, and the wrong one can be 30 times slower. Micros
 | a cell in a `tf.while_loop`: LSTM, 64 units, 50 steps | 24,300 |   11,900 |   14,500 |
 | `tfkit.layers.LSTM`, 64 units, 50 steps               | 16,500 |   11,600 |  10,500 |
 
-XLA compiles convolutions for CPUs to slow code, and to slower code still inside a loop; a loop inside an
-XLA loop loses XLA's threads, which the small operations of our own recurrent loops can do without.
+XLA compiles convolutions for CPUs to slow code, and to even slower code inside a loop. A loop inside an XLA
+loop does not use XLA's threads, which the small operations of tfkit's own recurrent loops do not need.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
     convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
-    # Before XLA is loaded, which takes 30 MB.
+    # Asked before XLA is loaded, which takes 30 MB.
     if jit_compile == "auto" and convolution is not None:
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
     # XLA's replacement for a kernel that it lacks is slower, so it is used only on explicit request.
@@ -117,9 +117,11 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
             return Plan(GRAPH_LOOP, f"XLA {difference.described(trace.watch.path_of)}")
         difference.warn(trace.watch.path_of)
     if trace.preparation is not None and not trace.preparation.is_even:
-        return Plan(GRAPH_LOOP, "XLA would compile anew for each size that strings of a batch give")
+        return Plan(
+            GRAPH_LOOP, "XLA would compile again for each size that strings of a batch give"
+        )
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
-        return Plan(GRAPH_LOOP, "XLA would compile anew for each size that the batches have")
+        return Plan(GRAPH_LOOP, "XLA would compile again for each size that the batches have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
         loop = _describe(*trace.loop_gradient)
         return Plan(GRAPH_LOOP, f"XLA compiles the gradient of {loop} for one number of rows only")
@@ -127,7 +129,7 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
     if trace.preparation is not None and trace.preparation.may_refuse:
-        return Plan(XLA_STEP, "the steps before a batch that a kernel refuses have to be done")
+        return Plan(XLA_STEP, "the steps before a batch that a kernel refuses must be done")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
 
 
@@ -139,7 +141,7 @@ def _obstacle(specs: Sequence[Any], operations: Sequence[tuple[str, str]]) -> st
         if spec.dtype in (tf.string, tf.variant, tf.resource):
             return f"batches with a tensor of dtype {spec.dtype.name}"
     for kind, name in operations:
-        # Asking TensorFlow takes 2 ms for each type of operation.
+        # The guards' table lists what XLA compiles for a CPU: asking TensorFlow takes 2 ms for each type.
         if not (xla.device() == "CPU" and is_listed(kind)) and xla.not_compilable(kind):
             return _describe(kind, name)
     return None

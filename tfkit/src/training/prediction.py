@@ -1,4 +1,4 @@
-"""Prediction: `predict_step` over all batches, its outputs gathered into one result."""
+"""Prediction: runs `predict_step` over all batches, and gathers the outputs into one result."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan, without_program
 from tfkit.src.training.step import Step, StepTrace, traced
 
-# From so many operations on, TensorFlow takes half a second and more to prepare a loop over the step. What a
-# loop saves, a third of a millisecond a step, is then little beside the step itself.
+# With so many operations, TensorFlow takes half a second and more to prepare a loop over the step. What a
+# loop saves, a third of a millisecond in each step, is then little compared with the step itself.
 _MIN_OPERATIONS_OF_LARGE = 1000
 
 
@@ -40,7 +40,7 @@ class PredictProgram:
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
-            self.plan = Plan(GRAPH_LOOP, "XLA would compile anew for each number of rows")
+            self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> PredictProgram:
@@ -55,6 +55,7 @@ class PredictProgram:
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
         tensors = tf.nest.flatten(batch)
+        # The trace has no workarounds for batches without rows; the eager step has them.
         if self.trace.relies_on_rows and any(0 in it.shape[:1] for it in tensors):
             return self._located(self.trace.run_eagerly, tensors)
         return self._located(self._run_batch, *tensors)
@@ -95,6 +96,7 @@ class PredictProgram:
     ) -> list[tf.Tensor]:
         count = tf.cast(num_steps, "int32")
         outputs = [
+            # Outputs of the smaller last batch have a different shape.
             tf.TensorArray(spec.dtype, count, infer_shape=False)
             for spec in tf.nest.flatten(self.trace.outputs)
         ]
@@ -105,7 +107,7 @@ class PredictProgram:
             results = self._step(*(take_rows(array, None, first, last) for array in arrays))
             leaves = tf.nest.flatten(results)
             return index + 1, [
-                # A number for a batch is joined to a vector of them.
+                # A scalar for each batch: they become a vector.
                 output.write(index, leaf if leaf.shape.rank != 0 else tf.expand_dims(leaf, 0))
                 for output, leaf in zip(outputs, leaves, strict=True)
             ]
@@ -142,7 +144,7 @@ class Gathered:
     """Collects the outputs of programs into one result: an array that is filled step by step.
 
     Args:
-        num_rows: rows of the whole, `None` if that is not known.
+        num_rows: rows of the result, `None` if that is not known.
     """
 
     def __init__(self, num_rows: int | None) -> None:
@@ -163,11 +165,12 @@ class Gathered:
             self._parts.append(leaves)
             return
         for array, leaf in zip(self._arrays, leaves, strict=True):
+            # Outputs are written where they belong, so that they are never in memory twice.
             part = array[self._filled : self._filled + num_rows]
             if leaf.shape != part.shape:  # NumPy would repeat a size of 1.
                 raise ValueError(
                     "The outputs for all batches must have one shape, apart from the number of rows. "
-                    f"Received for {num_rows} rows: {leaf.shape}, where those before give: {part.shape}. "
+                    f"Received for {num_rows} rows: {leaf.shape}, and for earlier batches: {part.shape}. "
                     "Pad the outputs to one size, or predict with `stream=True`."
                 )
             part[...] = leaf
@@ -217,7 +220,7 @@ def _join(parts: Sequence[Any]) -> Any:
         return tf.sparse.concat(0, list(parts))  # TensorFlow 2.21 makes a generator of a tuple.
     ranks = {np.ndim(part) for part in parts}
     shapes = [np.shape(part)[1:] for part in parts]
-    if len(ranks) == 1 and len(set(shapes)) > 1:  # Sequences of other lengths in other batches.
+    if len(ranks) == 1 and len(set(shapes)) > 1:  # Batches with sequences of different lengths.
         uneven = [axis for axis, sizes in enumerate(zip(*shapes, strict=True)) if len({*sizes}) > 1]
         return tf.concat(
             [tf.RaggedTensor.from_tensor(part, ragged_rank=uneven[-1] + 1) for part in parts], 0
@@ -226,9 +229,9 @@ def _join(parts: Sequence[Any]) -> Any:
 
 
 def to_numpy(leaf: Any) -> Any:
-    """Returns an output as a writable array of its own; ragged and sparse outputs are not converted.
+    """Returns an output as a writable array; ragged and sparse outputs are not converted.
 
-    The memory of a tensor is not given away: it may be that of the input, or of a weight.
+    The array does not share the tensor's memory, which may be the memory of the input, or of a weight.
     """
     value = _viewed(leaf)
     return value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value

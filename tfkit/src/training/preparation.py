@@ -1,8 +1,8 @@
 """Takes the work on strings out of a step: a stage of `tf.data` does it ahead, during earlier steps.
 
-XLA has no strings, so all of a step that looks up words would run in TensorFlow's kernels, after the lookup.
-Most of the work on strings depends on the batch alone. Here the graph of a traced step is cut in two: the
-preparation, which reads no variable and draws nothing, and the rest of the step, which takes what the
+XLA has no strings, so a step that looks up words would run in TensorFlow's kernels as a whole, after the
+lookup. Most of the work on strings depends on the batch alone. Here the graph of a traced step is cut in two:
+the preparation, which reads no variable and draws nothing, and the rest of the step, which reads what the
 preparation returns. The rest is planned like any other step (`planner.py`).
 
     indices = table.lookup(split(lower(texts)))     preparation: a parallel `map`, in the order of the batches
@@ -22,10 +22,10 @@ from tfkit.src.base.errors import kernel_errors
 from tfkit.src.training.cut import Cut
 from tfkit.src.training.step import StepTrace, trace_once
 
-# Batches that are prepared at the same time, and those that are kept ready.
+# How many batches are prepared at the same time, and how many are kept ready.
 _PARALLEL = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)
 _READY = 4
-# A stage takes about 20 ms to begin, and saves 0.5 in a step: passes of fewer batches are read without.
+# A stage needs about 20 ms to begin, and saves 0.5 ms in a step: shorter passes are read without one.
 _FEWEST = 32
 
 
@@ -67,10 +67,10 @@ class Stages:
 
 
 class Batches:
-    """An iterator over batches, which the first program that reads it lets prepare ahead.
+    """An iterator over batches, which are prepared ahead for the first program that reads it.
 
-    It yields the batches as well: a program that was made later, after the vocabulary of a layer was replaced
-    say, prepares them itself.
+    It yields the batches as well: a program that was made later, for example after the vocabulary of a layer
+    was replaced, prepares them itself.
 
     Args:
         stages: the batches.
@@ -78,7 +78,7 @@ class Batches:
 
     Attributes:
         prepared_by: the preparation that its elements, `Prepared`, come from; `None` if they are batches.
-        left_out: number of batches that were read, and not run, as they have no rows.
+        left_out: number of batches that were read but not run, as they have no rows.
     """
 
     def __init__(self, stages: Stages, skipped: int = 0) -> None:
@@ -88,7 +88,7 @@ class Batches:
         self.left_out = 0
 
     def iterator(self, preparation: Preparation | None) -> Any:
-        """Returns the iterator, which begins when this is called first."""
+        """Returns the iterator, which begins with the first call."""
         if self._iterator is None:
             self.prepared_by = preparation if self._stages.pays else None
             self._iterator = iter(self._stages.after(self.prepared_by, self._skipped))
@@ -96,8 +96,9 @@ class Batches:
 
     def release(self) -> None:
         """Releases the iterator in another thread, as its own threads may need time to end."""
-        held, self._iterator = [self._iterator], None
-        threading.Thread(target=held.clear).start()
+        # The list has the only reference, which the thread drops.
+        released, self._iterator = [self._iterator], None
+        threading.Thread(target=released.clear).start()
 
 
 class Preparation:
@@ -107,8 +108,8 @@ class Preparation:
         cut: the operations that are moved out of a step.
 
     Attributes:
-        specs: of the tensors that it returns.
-        is_even: whether these have a row for each of the batch, or a static size, as XLA needs it.
+        specs: the specs of the tensors that it returns.
+        is_even: whether these have as many rows as the batch, or a static size, as XLA needs.
         first: type and name of its first operation that XLA cannot compile.
         may_refuse: whether one of its operations may refuse a value.
     """
@@ -135,7 +136,7 @@ class Preparation:
         return tensors
 
     def named(self, error: tf.errors.OpError) -> Any:
-        """Returns an error with the operation that raised it, if it is one of these."""
+        """Returns an error with the operation that raised it, if that is one of the preparation."""
         return kernel_errors.named_in(error, self._function.name.decode(), self._cut.type_of)
 
     def ahead(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
@@ -157,7 +158,7 @@ class Preparation:
 
 
 class RestOfStep(StepTrace):
-    """The step without its preparation: a step of the tensors that this returns.
+    """The step without its preparation: a step on the tensors that the preparation returns.
 
     Args:
         whole: the trace of the step.
@@ -201,5 +202,5 @@ def without_strings(trace: StepTrace, strict: bool) -> StepTrace:
 
 
 def has_strings(structure: Any) -> bool:
-    """Whether tensors, or specs, are of strings."""
+    """Whether there are strings among tensors or specs."""
     return any(leaf.dtype == tf.string for leaf in tf.nest.flatten(structure))

@@ -1,7 +1,7 @@
 """The data of a training in several processes: the same batches in each, or a part of each batch.
 
-By default each process reads all batches and takes its rows of them. A dataset with the auto-shard policy
-`OFF` has other rows in each process: then a batch consists of the processes' batches of the same number.
+By default each process reads all batches and uses its rows of them. A dataset with the auto-shard policy
+`OFF` has different rows in each process: a batch then consists of the processes' batches of the same index.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tfkit.src.training.data import ArrayData, DatasetData
 
 
 class Part(NamedTuple):
-    """A batch that consists of other rows in each process.
+    """A batch that consists of different rows in each process.
 
     Attributes:
         batch: the rows of this process.
@@ -25,7 +25,7 @@ class Part(NamedTuple):
 
 
 def is_own_part(dataset: Any) -> bool:
-    """Whether a dataset has other rows in each process, as the auto-shard policy `OFF` says."""
+    """Whether a dataset has different rows in each process, as the auto-shard policy `OFF` says."""
     policy = dataset.options().experimental_distribute.auto_shard_policy
     return policy == tf.data.experimental.AutoShardPolicy.OFF
 
@@ -33,7 +33,7 @@ def is_own_part(dataset: Any) -> bool:
 def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -> None:
     """Makes the data of this process ready for a training with the others, or refuses them.
 
-    All processes refuse together, so that none waits for the others.
+    All processes raise the error together, so that none waits for the others.
 
     Args:
         data: the data of this process.
@@ -48,7 +48,7 @@ def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -
     if data.is_distributed:
         raise ValueError(
             "A dataset of `tf.distribute` is not read in several processes. Pass the `tf.data.Dataset` "
-            "itself: each process takes its rows of each batch. One that has other rows in each process says "
+            "itself: each process uses its rows of each batch. If it has different rows in each process, say "
             f"so: {_OFF}"
         )
     count = int(data.dataset.cardinality()) if data.num_batches is None else data.num_batches
@@ -65,19 +65,19 @@ def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -
     _check_equal(counts, "batches")
     if len(set(of_all(_numbers(data.dataset, "Shard", "_index")))) > 1:
         raise ValueError(
-            "This dataset is divided by `shard()`, but each process takes its rows of each batch itself: "
+            "This dataset is divided by `shard()`, but each process uses its rows of each batch itself: "
             "some would never be seen. Leave `shard()` out, or say that each process has batches of its own: "
             + _OFF
         )
     seeds = _seeds(data.dataset)
     differs = int(any(not any(pair) for pair in seeds))
-    # Also where a process has no shuffle: each has to ask as often as the others.
+    # Also if this process has no shuffle: each must call `of_all` as often as the others.
     digest = 0
     for first, second in seeds:
         digest = (digest * 1_000_003 + first * 31 + second) % (1 << 40)
     if any(of_all(differs)) or len(set(of_all(digest))) > 1:
         raise ValueError(
-            "This dataset is shuffled in another order in each process: rows are seen twice or never. "
+            "This dataset is shuffled in a different order in each process: rows are seen twice or never. "
             "Call `tfkit.utils.set_random_seed(...)` with the same number in all of them, before the "
             "dataset is made, and pass a `seed` to `shuffle()`."
         )
@@ -93,14 +93,14 @@ def _check_equal(counts: list[int], what: str) -> None:
     if len(set(counts)) > 1:
         shown = ", ".join("unknown" if count < 0 else str(count) for count in counts)
         raise ValueError(
-            f"The processes have other numbers of {what}: {shown}. Each reads all data and takes its rows of "
-            "each batch: pass the same data in all of them. A `tf.data.Dataset` that has other rows in each "
-            f"process says so: {_OFF}"
+            f"The processes have different numbers of {what}: {shown}. Each reads all data and uses its rows "
+            "of each batch: pass the same data in all of them. If a `tf.data.Dataset` has different rows in "
+            f"each process, say so: {_OFF}"
         )
 
 
 def _divide(data: DatasetData, counts: list[int]) -> None:
-    """Makes a dataset of parts, as many in each process: empty ones after the last."""
+    """Makes a dataset of parts, equally many in each process: after the last one, empty parts."""
     dataset = data.dataset
     if tf.data.UNKNOWN_CARDINALITY in counts or len({count < 0 for count in counts}) > 1:
         raise ValueError(
@@ -140,7 +140,7 @@ def _no_rows(specs: Any) -> Any:
 
 
 def _numbers(dataset: Any, kind: str, attribute: str) -> int:
-    """Returns the sum of a number of all datasets of a kind, from 1, that a dataset is made of."""
+    """Returns the sum of an attribute, plus 1, over all datasets of a kind that a dataset is made of."""
     found = sum(_numbers(each, kind, attribute) for each in dataset._inputs())
     number = getattr(dataset, attribute, None)
     if kind in type(dataset).__name__ and number is not None:
@@ -149,7 +149,7 @@ def _numbers(dataset: Any, kind: str, attribute: str) -> int:
 
 
 def _seeds(dataset: Any) -> list[tuple[int, int]]:
-    """Returns the pair of seeds of each shuffle of a dataset, zeros for one that draws its own."""
+    """Returns the pair of seeds of each shuffle of a dataset; zeros if the shuffle draws its own."""
     found = [pair for each in dataset._inputs() for pair in _seeds(each)]
     seeds = getattr(dataset, "_seed", None), getattr(dataset, "_seed2", None)
     if "Shuffle" in type(dataset).__name__ and seeds[0] is not None and seeds[1] is not None:

@@ -5,8 +5,8 @@ TensorFlow: over rows of arrays that stay in memory (`array_program.py`), or ove
 iterator (`iterator_program.py`). The plan determines what XLA compiles: the whole loop, each step, or
 nothing.
 
-XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling once
-more costs more than it saves; under `jit_compile=True` it is compiled all the same.
+XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling again
+would cost more than it saves; under `jit_compile=True` it is compiled nevertheless.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _COMPILE_ERRORS = (
 
 
 class Program(Protocol):
-    """The interface of all programs, of predictions and eager ones too."""
+    """The interface of all programs, including predictions and eager programs."""
 
     @property
     def trace(self) -> StepTrace | None:
@@ -55,7 +55,7 @@ class TracedProgram(Program, Protocol):
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> Program:
-        """Returns the program for a step, or one of another class that suits it better."""
+        """Returns the program for a step, or a program of a different class that suits it better."""
 
     @staticmethod
     def eagerly(step: Step) -> Program:
@@ -63,7 +63,7 @@ class TracedProgram(Program, Protocol):
 
 
 def as_refusal(error: ValueError) -> Any:
-    """Returns the error of a trace with static row counts in the form in which XLA refuses a program."""
+    """Returns the error of a trace with static row counts in the form of an error of XLA's compiler."""
     refused = tf.errors.InvalidArgumentError(None, None, f"{kernel_errors.BY_XLA}{error}")
     # The kernel that refuses the values gives a clearer error than the guard.
     refused.is_of_shapes = ASSERTED not in str(error)
@@ -89,10 +89,8 @@ class LoopProgram:
         self.plan = choose(trace, jit_compile)
         self._batch_size: int | None = None
         self._in_xla: Plan | None = None  # The plan for a training of enough steps,
-        self._least: tuple[Any, int] = (
-            0,
-            0,
-        )  # and, for a batch size, the estimate of how many these are.
+        # and, for a batch size, the estimate of how many these are.
+        self._least: tuple[Any, int] = (0, 0)
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
             self._in_xla = self.plan
         # The index of the step in progress, for errors: a TensorFlow loop does not report it.
@@ -102,11 +100,12 @@ class LoopProgram:
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Lets XLA compile the program if that pays over a number of steps.
 
-        The plan depends on these arguments alone, not on those before: a training that continues from an
-        earlier state, in a process that has gone on from there, has to follow the plan of that state.
+        The plan depends on these arguments alone, not on earlier ones: a training that continues from an
+        earlier state must follow the plan of that state, even in a process that has trained further since
+        then.
 
         Args:
-            num_steps: the steps of the training, those that are done among them, as far as they are known.
+            num_steps: the steps of the training, including those that are done, as far as they are known.
             batch_size: rows of a batch; `None` if they are unknown.
         """
         self.expected = num_steps, batch_size
@@ -119,6 +118,7 @@ class LoopProgram:
             if num_steps < least:
                 reason = f"XLA would compile for longer than it saves in less than {least} steps"
                 plan = dataclasses.replace(plan, kind=GRAPH_LOOP, reason=reason)
+            # A new kind is compiled at its first run, which XLA may refuse.
             self._proven = self._proven and plan.kind == self.plan.kind
             self.plan = plan
         if self.plan.kind == GRAPH_LOOP and self._least_for_parts is not None:
@@ -131,6 +131,7 @@ class LoopProgram:
 
     def _traced(self, function: Callable[..., Any], specs: Any, jit_compile: bool = False) -> Any:
         """Returns a function of tensors as a program."""
+        # A new trace of the same loop is needed for it: the parts are chosen when a program is registered.
         compiles_parts = self._strict or self.plan.compiles_updates
         return traced(function, specs, jit_compile, compiles_parts)
 
@@ -151,17 +152,17 @@ class LoopProgram:
         if refused is not None:
             result = self._without_xla(run, step, refused)
         if not self._proven:
-            # It is compiled: an error that looks like a refusal is from now on an error in the user's data.
+            # It is compiled: from now on, an error that looks like a refusal is an error in the user's data.
             self._proven = True
             if self.plan.kind != GRAPH_LOOP:
                 xla.give_back_memory()
         return result
 
     def _explained(self, error: tf.errors.OpError, step: Callable[[], int]) -> Exception:
-        """Returns the error of a kernel; if shapes do not match in the first step, the one that says which.
+        """Returns the error of a kernel, or one that says which shapes do not match in the first step.
 
-        Of the kernels that cannot run, any may be the first to fail. A trace with the number of rows meets
-        them in order.
+        If several kernels cannot run, any of them may be the first to fail. A trace with the number of rows
+        meets them in order.
         """
         is_of_shapes = isinstance(error, tf.errors.InvalidArgumentError)
         if self._batch_size is None or not is_of_shapes or kernel_errors.step_of(error):
@@ -183,6 +184,8 @@ class LoopProgram:
 
     def _is_refused_by_xla(self, error: tf.errors.OpError) -> bool:
         """Whether the program can continue without XLA: it was not compiled, and no part of it has run."""
+        # XLA refuses a program when it compiles it, before the first operation has run. Afterwards nothing
+        # could be repeated, as weights have changed.
         may_go_on = not self._proven and not self._strict
         is_refused = isinstance(error, _COMPILE_ERRORS) and kernel_errors.is_of_compiler(error)
         return may_go_on and is_refused
@@ -190,8 +193,8 @@ class LoopProgram:
     def _without_xla(self, run: Callable[[], Any], step: Callable[[], int], refused: Any) -> Any:
         """Runs without XLA from now on, with a warning.
 
-        Where TensorFlow's kernels refuse the first step as well, and XLA did because of shapes, the error is
-        the one that says which shapes: kernels may meet another consequence of them first.
+        If TensorFlow's kernels refuse the first step too, and XLA refused it because of shapes, XLA's error
+        is raised, which says which shapes: kernels may meet a different consequence of them first.
         """
         reason = str(refused).replace("\n", " ")
         refusal = f"XLA refused the program: {reason}"
@@ -219,6 +222,8 @@ class LoopProgram:
     def _step_of(self, kind: str) -> Callable[..., tuple[tf.Tensor, Logs]]:
         """Returns the step of a kind of program, which returns whether it ran, and its logs."""
         guarded = self.trace.guarded
+        # The guards of an XLA loop are a result of the step, or are asked before it. Other kinds have a
+        # step that falls back itself.
         if kind == XLA_LOOP and not guarded.asks_ahead:
             return lambda *batch: guarded.run_guarded(list(batch))
         if kind == XLA_LOOP:
@@ -231,6 +236,7 @@ class LoopProgram:
         return tf.while_loop(cond, body, variables, parallel_iterations=1)
 
     def _with_finish(self, logs: Logs) -> Logs:
+        # The results of metrics are read after the last update of their variables.
         with tf.control_dependencies(tf.nest.flatten(logs)):
             return {**logs, **self.trace.finish()}
 
@@ -257,7 +263,7 @@ class EagerProgram:
         done, logs = 0, {}
         left, end = iter(batches), object()
         while True:
-            try:  # To read a batch may fail, too.
+            try:  # Reading a batch may fail as well.
                 batch = next(left, end)
                 if batch is end:
                     break

@@ -24,19 +24,20 @@ def set(states: States) -> None:
     """Sets both current generators to states that `get` returned.
 
     Raises:
-        ValueError, TypeError, KeyError: for values that `get` did not return; neither generator has changed
-        then.
+        ValueError, TypeError, KeyError: for values that `get` did not return; then neither generator has
+        changed.
     """
     generators = generators_in_force()
+    # Tried on a generator of its own first, as it may raise an error after the other one was set.
     np.random.RandomState().set_state(states["numpy"])
     generators.python.setstate(states["python"])
     generators.numpy.set_state(states["numpy"])
 
 
 def words(number: int) -> list[int]:
-    """Returns seeds that follow from the state of NumPy's generator, which does not move, and from a number.
+    """Returns seeds that follow from a number and from the state of NumPy's generator, which does not change.
 
-    `fit` shuffles with them: as in Keras, what a program draws after `fit` does not depend on it.
+    `fit` shuffles with them: as in Keras, what a program draws after `fit` does not depend on `fit`.
     """
     copy = np.random.RandomState(0)
     copy.set_state(generators_in_force().numpy.get_state(legacy=False))

@@ -11,7 +11,7 @@ from tfkit.src.core.layer import Layer
 
 
 def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
-    """Raises an error for a trainable variable that a model's call reads, and that is in no `weights`.
+    """Raises an error for a trainable variable that a model's call reads, and no `weights` contain.
 
     Args:
         model: the model that is trained.

@@ -1,4 +1,4 @@
-"""The logs of a step that several devices run: which of them are results of metrics."""
+"""Finds out which logs of a step that several devices run are results of metrics."""
 
 from __future__ import annotations
 
@@ -37,16 +37,19 @@ class RecordedLogs:
 
     def _recording(self, metric: Metric, result: Callable[[], Any]) -> Callable[[], Any]:
         def recording() -> Any:
+            # The step calls `metric.result()` itself and may return it under any name: the log is
+            # recognized by the tensor.
             value = result()
             parts = value.items() if isinstance(value, dict) else [(None, value)]
             for key, part in parts:
+                # The value is kept, so that no other object gets its id.
                 self._made[id(part)] = (part, metric, key)
             return value
 
         return recording
 
     def without_results(self, logs: Any) -> dict[str, Any]:
-        """Returns the logs of one replica without the results of metrics: those of the whole batch."""
+        """Returns the logs of one replica without the results of metrics, combined for the whole batch."""
         others = {}
         for name, value in logs.items():
             known = self._made.get(id(value))
@@ -66,7 +69,7 @@ class RecordedLogs:
 
 
 def _log_of_all(value: tf.Tensor) -> tf.Tensor:
-    """Returns the log that one device would have; one of unknown kind is taken for a mean over the rows."""
+    """Returns the log that one device would have; an unknown kind is taken for a mean over the rows."""
     kind = replicas.kind_of(value)
     if kind.form in ("count", "sum", "max", "min"):
         return replicas.whole(value, kind)

@@ -20,7 +20,7 @@ from tfkit.src.training.step import Step
 def step_for(model: ModelSteps, mode: str) -> Step:
     """Returns the step of a mode.
 
-    Where nothing is overridden, results of metrics are computed once a program, and not once a step.
+    If nothing is overridden, results of metrics are computed once in a program, and not in each step.
 
     Args:
         model: the model.
@@ -67,7 +67,7 @@ def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., 
 
 
 def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns `step` with a warning if nothing is trainable; a user's own step need not train weights."""
+    """Returns `step` with a warning if nothing is trainable."""
 
     def warning(data: Any) -> Any:
         results = step(data)
@@ -133,6 +133,6 @@ def _checked(logs: Any, step: str) -> Any:
         for leaf in tree.flatten(value):
             if isinstance(leaf, (str, bytes)) or getattr(leaf, "dtype", None) == tf.string:
                 raise ValueError(
-                    f"{step} returned a text for the log {name!r}. Expected a tensor of numbers, or a number."
+                    f"{step} returned a string for the log {name!r}. Expected a numeric tensor, or a number."
                 )
     return logs

@@ -21,7 +21,7 @@ from tfkit.src.training.preparation import Batches, Prepared
 from tfkit.src.training.programs import Logs
 from tfkit.src.training.step import StepTrace, trace_once, traced
 
-# While a worker runs one part, the rows of another are made.
+# While a worker runs one part, the rows of the next one are made.
 _PARTS_A_WORKER = 2
 _PLAN = Plan(GRAPH_LOOP, "workers and parameter servers exchange values")
 
@@ -142,13 +142,13 @@ class ScheduledBatches(_Scheduled):
     """Runs steps over the batches of a `tf.data` iterator, which the coordinator reads.
 
     Attributes:
-        size: not used; see `IteratorProgram.size`.
+        size: not used here; see `IteratorProgram.size`.
     """
 
     def __init__(self, trace: StepTrace, workers: Workers) -> None:
         super().__init__(trace, workers)
         self.size = -1
-        # Other batches may differ in more than the number of rows: each is a part.
+        # If batches may differ in more than the number of rows, each is a part.
         self._can_be_joined = trace.preparation is None and all(
             isinstance(spec, tf.TensorSpec)
             and spec.shape.rank
@@ -169,13 +169,14 @@ class ScheduledBatches(_Scheduled):
                 if value is None:
                     break
                 batch = self._tensors(value, is_ready)
-                if len(part) == limit or not part.takes(batch):
+                if len(part) == limit or not part.accepts(batch):
                     done, last, part = done + len(part), self._sent(part), _Part()
                 part.add(batch)
         except BaseException as error:
             # The steps before a batch that cannot be read are done, and none runs after the error.
             with contextlib.suppress(tf.errors.OpError):
                 self._sent(part)
+            # Steps that still run would change weights after the error has reached the user.
             self._workers.settle()
             if isinstance(error, tf.errors.OpError):
                 raise self._located(error) from None
@@ -185,7 +186,7 @@ class ScheduledBatches(_Scheduled):
         return done, self._ended(last)
 
     def _tensors(self, value: Any, is_ready: bool) -> list[Any]:
-        """Returns the tensors that the step takes, of a batch as it was read."""
+        """Returns the tensors for the step, given a batch as it was read."""
         if isinstance(value, Prepared) and is_ready:
             return list(value.tensors)
         value = value.batch if isinstance(value, Prepared) else value
@@ -204,7 +205,7 @@ class ScheduledBatches(_Scheduled):
 
 
 class ScheduledPrediction(PredictProgram):
-    """Predicts for rows of arrays, of which each worker takes some batches, or for one batch.
+    """Predicts for one batch, or for rows of arrays, some batches on each worker.
 
     Args:
         trace: the step.
@@ -249,7 +250,7 @@ class ScheduledPrediction(PredictProgram):
 
 
 class _Part:
-    """Batches that one call runs: all of one size, but for a smaller one at the end."""
+    """Batches that one call runs: all of one size, except for a smaller one at the end."""
 
     def __init__(self) -> None:
         self.batches: list[list[Any]] = []
@@ -258,7 +259,7 @@ class _Part:
     def __len__(self) -> int:
         return len(self.batches)
 
-    def takes(self, batch: list[Any]) -> bool:
+    def accepts(self, batch: list[Any]) -> bool:
         """Whether a batch can follow the others."""
         if not self.sizes:
             return True

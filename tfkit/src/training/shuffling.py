@@ -1,9 +1,9 @@
 """Shuffles row numbers in the same order as a `tf.data` pipeline, in a seventh of the time.
 
-`tf.data` moves one number at a time through its pipeline, half a microsecond each. A small model trains on a
-row in one. Its shuffle holds a window of rows, yields a random one of them, and moves the row at the
-beginning of the window to its place: a Fisher-Yates shuffle whose choices reach no further than the window.
-The choices are Philox's integers, one after the other, so they are known before a row is moved.
+`tf.data` moves one row number at a time through its pipeline, in half a microsecond. A small model trains on
+a row in one microsecond. The shuffle has a window of rows, yields a random one of them, and moves the row at
+the beginning of the window to where that was: a Fisher-Yates shuffle whose choices reach no further than the
+window. The choices are Philox's integers, one after the other, so they are known before a row is moved.
 
 References: Durstenfeld (1964), "Algorithm 235: Random permutation"; Salmon et al. (2011), "Parallel random
 numbers: as easy as 1, 2, 3".
@@ -16,7 +16,8 @@ import functools
 import numpy as np
 import tensorflow as tf
 
-# The number of choices at once. Positions fit into 16 bits, which sort fastest, with a smaller window.
+# How many choices are made at once. With a smaller window, positions fit into 16 bits, which are sorted
+# fastest.
 _CHOICES = 2**15
 
 
@@ -29,7 +30,7 @@ class Shuffle:
         reshuffle: whether passes differ.
 
     Attributes:
-        passes: how many orders it has given.
+        passes: how many orders it has returned.
     """
 
     def __init__(self, window: int, seeds: tuple[int, int], reshuffle: bool) -> None:
@@ -69,31 +70,34 @@ def shuffled(rows: np.ndarray, window: int, choices: np.ndarray) -> np.ndarray:
     for first in range(0, len(rows), step):
         part = rows[first : first + step + window - 1]
         left = np.arange(len(rows) - first, 0, -1)[:step]
-        places = np.arange(len(left)) + choices[first : first + step] % np.minimum(window, left)
-        part[:] = part[_swapped(places, len(part))]
+        positions = np.arange(len(left)) + choices[first : first + step] % np.minimum(window, left)
+        part[:] = part[_swapped(positions, len(part))]
     return rows
 
 
-def _swapped(places: np.ndarray, size: int) -> np.ndarray:
-    """Returns `0...size - 1` after swaps of elements 0 and `places[0]`, then 1 and `places[1]`, and so on."""
-    steps = np.arange(len(places))
-    # Steps by position: the latest that chose a position, and, for each step, the earlier one that chose the
-    # same.
-    by_place = np.argsort(places.astype("uint16") if size <= 2**16 else places, kind="stable")
-    sorted_places = places[by_place]
+def _swapped(positions: np.ndarray, size: int) -> np.ndarray:
+    """Returns `0...size - 1` after swaps of 0 and `positions[0]`, then 1 and `positions[1]`, and so on."""
+    steps = np.arange(len(positions))
+    # For each position the latest step that chose it, and for each step the one before it that chose the same
+    # position.
+    by_position = np.argsort(
+        positions.astype("uint16") if size <= 2**16 else positions, kind="stable"
+    )
+    sorted_positions = positions[by_position]
     latest = np.full(size, -1)
-    latest[sorted_places] = by_place
-    before = np.full(len(places), -1)
-    again = np.flatnonzero(sorted_places[1:] == sorted_places[:-1])
-    before[by_place[again + 1]] = by_place[again]
+    latest[sorted_positions] = by_position
+    before = np.full(len(positions), -1)
+    again = np.flatnonzero(sorted_positions[1:] == sorted_positions[:-1])
+    # Equal neighbours after a stable sort are consecutive steps with the same position.
+    before[by_position[again + 1]] = by_position[again]
     # The element at position `i` at step `i` came there from the position of an earlier step, and so on.
-    came = latest[: len(places)]
+    came = latest[: len(positions)]
     came = np.where(came == steps, before, came)
     origin = np.where(came < 0, steps, came)
     while not np.array_equal(origin, further := origin[origin]):
         origin = further
     result = np.where(latest < 0, np.arange(size), origin[latest])
-    result[: len(places)] = np.where(before < 0, places, origin[before])
+    result[: len(positions)] = np.where(before < 0, positions, origin[before])
     return result
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
 
-STATUS = 128 + signal.SIGTERM  # As shells report a process that SIGTERM has ended.
+STATUS = 128 + signal.SIGTERM  # The status that shells report for a process that SIGTERM has ended.
 
 
 class Termination:
     """The request to end that a machine sends before it takes a process away.
 
-    The process that receives it finishes the program of steps in progress. Then each process
-    saves and ends, those that received nothing too.
+    The process that receives it finishes the program of steps in progress. Then all processes save and
+    end, including those that received nothing.
 
     Args:
         save: saves the state of the training.

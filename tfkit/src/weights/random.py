@@ -304,7 +304,7 @@ def normal(
         A tensor of shape `shape`.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> normal((3,), mean=5.0, stddev=2.0, seed=1).numpy().round(3)
@@ -338,7 +338,7 @@ def truncated_normal(
         A tensor of shape `shape`. Compiled by XLA, equal seeds give other draws than elsewhere.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> draws = truncated_normal((1000,), stddev=3.0, seed=1)
@@ -443,7 +443,7 @@ def categorical(
         than elsewhere.
 
     Raises:
-        ValueError: when `logits` has not two axes, and for a seed of another type.
+        ValueError: when `logits` has not two axes, and for a seed of a different type.
 
     Example:
         >>> categorical([[0.0, 100.0], [100.0, 0.0]], 3, seed=1).numpy().tolist()
@@ -477,7 +477,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
         A tensor of the shape and dtype of `inputs`.
 
     Raises:
-        ValueError: for a seed of another type, and for another `rate`.
+        ValueError: for a seed of a different type, and for another `rate`.
 
     Example:
         >>> dropout(tf.ones((6,)), 0.5, seed=1).numpy().tolist()
@@ -514,7 +514,7 @@ def shuffle(x: Any, axis: int = 0, seed: Seed = None) -> tf.Tensor:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> shuffle(tf.range(5), seed=1).numpy().tolist()
@@ -548,7 +548,7 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
         A tensor of shape `shape`, with mean `alpha`.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> gamma((2,), alpha=3.0, seed=1).shape
@@ -576,7 +576,7 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
         A tensor of shape `shape` with values in [0, 1] and mean `alpha / (alpha + beta)`.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> draws = beta((1000,), alpha=2.0, beta=2.0, seed=1)
@@ -613,7 +613,7 @@ def binomial(
         A tensor of shape `shape` with whole numbers from 0 to `counts`.
 
     Raises:
-        ValueError: for a seed of another type, and for a `shape` that is a number.
+        ValueError: for a seed of a different type, and for a `shape` that is a number.
 
     Example:
         >>> binomial((2, 2), counts=10, probabilities=[0.0, 1.0], seed=1).numpy().tolist()

@@ -40,7 +40,7 @@ class DTypePolicy:
             unless given.
 
     Raises:
-        TypeError: for anything that is no string.
+        TypeError: for anything that is not a string.
         ValueError: for any other name.
 
     Example:

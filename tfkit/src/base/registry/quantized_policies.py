@@ -23,7 +23,7 @@ class QuantizedDTypePolicy(DTypePolicy):
         source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
 
     Raises:
-        ValueError: for another mode, and for computations in `float16`, which the sums of integers exceed.
+        ValueError: for any other mode, and for computations in `float16`, which the sums of integers exceed.
 
     Example:
         >>> policy = QuantizedDTypePolicy("int8", "mixed_bfloat16")
@@ -79,7 +79,7 @@ class Int4DTypePolicy(QuantizedDTypePolicy):
         source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for any other mode.
 
     Example:
         >>> Int4DTypePolicy("int4/64", "float32").block_size
@@ -120,7 +120,7 @@ class QuantizedFloat8DTypePolicy(QuantizedDTypePolicy):
         amax_history_length: number of steps whose largest values determine the scales. Default: `1024`.
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for any other mode.
 
     Example:
         >>> QuantizedFloat8DTypePolicy("float8", "float32").amax_history_length

@@ -136,7 +136,7 @@ def decode_predictions(preds: Any, top: int = 5) -> list[list[tuple[str, str, An
         A list for each image, of tuples `(identifier, name, score)`, the highest score first.
 
     Raises:
-        ValueError: for scores of another shape, and if `top` is not a positive integer.
+        ValueError: for scores of a different shape, and if `top` is not a positive integer.
         OSError: if the names cannot be fetched.
 
     Example:

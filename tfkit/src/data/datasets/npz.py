@@ -74,7 +74,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
         objects: whether arrays of lists of numbers are read too.
 
     Raises:
-        ValueError: if the file is none, lacks an array, or has one of another kind.
+        ValueError: if the file is none, lacks an array, or has one of a different kind.
     """
     try:
         with zipfile.ZipFile(path) as archive:

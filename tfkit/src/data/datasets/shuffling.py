@@ -23,5 +23,5 @@ def shuffle_in_place(items: np.ndarray, seed: int) -> None:
 
 
 def in_new_orders(dataset: tf.data.Dataset, batch_size: int | None, seed: int) -> tf.data.Dataset:
-    """Returns the dataset, still without batches, with another order in each pass."""
+    """Returns the dataset, still without batches, with a different order in each pass."""
     return dataset.shuffle(_BUFFER if batch_size is None else batch_size * _BATCHES, seed=seed)

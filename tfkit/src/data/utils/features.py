@@ -31,7 +31,7 @@ class Feature:
             are to become vectors.
 
     Raises:
-        ValueError: for another output mode, and for a preprocessor that is no layer.
+        ValueError: for any other output mode, and for a preprocessor that is not a layer.
     """
 
     def __init__(self, dtype: str, preprocessor: Any, output_mode: str) -> None:

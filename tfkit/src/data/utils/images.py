@@ -49,7 +49,7 @@ def array_to_img(
 
     Raises:
         ImportError: without Pillow.
-        ValueError: for another number of axes or channels.
+        ValueError: for a different number of axes or channels.
 
     Example:
         >>> array_to_img(np.zeros((2, 4, 3))).size
@@ -126,7 +126,7 @@ def save_img(
 
     Raises:
         ImportError: without Pillow.
-        ValueError: for another number of axes or channels.
+        ValueError: for a different number of axes or channels.
 
     Example:
         >>> file = io.BytesIO()
@@ -169,7 +169,7 @@ def load_img(
 
     Raises:
         ImportError: without Pillow.
-        TypeError: for a `path` of another type.
+        TypeError: for a `path` of a different type.
         ValueError: for a colour mode or an interpolation that is not one of the above.
 
     Example:

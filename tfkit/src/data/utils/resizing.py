@@ -18,7 +18,7 @@ def smart_resize(
     interpolation: str = "bilinear",
     data_format: str = "channels_last",
 ) -> Any:
-    """Returns images in another size without distortion, cropped where the aspect ratio differs.
+    """Returns images in a different size without distortion, cropped where the aspect ratio differs.
 
     Args:
         x: one image of shape `(height, width, channels)` or a batch of shape
@@ -32,7 +32,7 @@ def smart_resize(
         Images of the new size: an array for an array, a tensor for a tensor.
 
     Raises:
-        ValueError: for another number of axes, and a size that is not of two numbers.
+        ValueError: for a different number of axes, and a size that is not of two numbers.
 
     Example:
         >>> smart_resize(np.ones((20, 30, 3)), (8, 8)).shape

@@ -34,7 +34,7 @@ def pad_sequences(
         An array of shape `(len(sequences), maxlen, ...)`.
 
     Raises:
-        ValueError: when `sequences` holds something that is no sequence, items differ in shape,
+        ValueError: when `sequences` holds something that is not a sequence, items differ in shape,
             or an option is not one of the above.
 
     Example:

@@ -39,7 +39,7 @@ def split_dataset(
         A pair of `tf.data.Dataset`.
 
     Raises:
-        TypeError: for data or sizes of another type.
+        TypeError: for data or sizes of a different type.
         ValueError: for empty data, arrays of different lengths, and sizes that do not fit.
 
     Example:

@@ -1,7 +1,7 @@
 """The checks that TensorFlow's kernels make at run time and that XLA drops, as functions of tensors.
 
-`table` has for each operation that XLA compiles whether its kernel on the CPU refuses values, and how to ask
-before; `docs/design/0004-guards.md` describes how the table was made. The other files are its rows.
+`table` says for each operation that XLA compiles whether its kernel on the CPU refuses values, and how to
+find out before it runs. `docs/design/0004-guards.md` describes how the table was made.
 """
 
 from tfkit.src.engine.guards.check import Check as Check

@@ -21,9 +21,9 @@ class Operation(NamedTuple):
     """An operation for a check: XLA knows all shapes when it compiles, the trace knows some sizes.
 
     Args:
-        inputs: Tensors; constants where the graph has constants.
-        outputs: Tensors.
-        attr: The attributes.
+        inputs: tensors; constants where the graph has constants.
+        outputs: tensors.
+        attr: the attributes.
     """
 
     inputs: list[tf.Tensor]
@@ -44,13 +44,13 @@ class Check(NamedTuple):
 
     Args:
         says: a description of what the kernel refuses, for a message.
-        accepts: A scalar bool: the kernel certainly accepts these values. It may be False where the kernel
-            accepts, which costs time, and is never True where it refuses.
-        settled: Whether attributes and constant inputs alone show that `accepts` need not be computed: the
-            kernel accepts them, or XLA refuses them as well when it compiles.
-        settled_by_sizes: Whether the sizes that a trace knows show it, of a `tf.Operation`.
-        bound: If nothing else is checked: the values that must be in [0, size), and the size, `None` if
-            the trace does not know it.
+        accepts: a function that returns, as a scalar bool, whether the kernel certainly accepts these values.
+            It may be False where the kernel accepts, which costs time, and is never True where it refuses.
+        settled: a function of attributes and constant inputs: whether these alone show that `accepts` need
+            not be computed, as the kernel accepts them, or XLA refuses them too when it compiles.
+        settled_by_sizes: a function of a `tf.Operation`: whether the sizes that the trace knows show it.
+        bound: a function for checks of nothing else: it returns the values that must be in [0, size), and the
+            size, `None` if the trace does not know it.
     """
 
     says: str
@@ -61,19 +61,21 @@ class Check(NamedTuple):
 
 
 def size_of(x: tf.Tensor, axis: Any) -> Any:
-    """Returns the size of an axis: a number if the trace knows it, so that `x` is not part of the check."""
+    """Returns the size of an axis: an integer if the trace knows it, so that the check does not need `x`."""
     known = known_size(x, axis)
     return tf.shape(x)[axis] if known is None else known
 
 
 def known_size(x: tf.Tensor, axis: Any) -> int | None:
     """Returns the size of an axis if the trace knows it, else `None`."""
+    # The axis may be an input of the operation, as in `GatherV2`.
     known = tf.get_static_value(axis)
     return None if known is None or x.shape.rank is None else x.shape[int(known)]
 
 
 def known_variable_size(handle: tf.Tensor, axis: int) -> int | None:
     """Returns the size of an axis of a variable if the trace knows it, else `None`."""
+    # A handle is a scalar: the shape of its variable is data beside the tensor, which not all graphs keep.
     data = get_resource_handle_data(handle)
     if not data.is_set or len(data.shape_and_type) != 1:
         return None

@@ -1,4 +1,4 @@
-"""A traced step in the forms in which programs run it."""
+"""A traced step in the forms that programs run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfkit.src.engine.guards.survey import Difference, Survey
 
 
 class GuardedFunction:
-    """A traced function that changes all of its variables or, if a kernel refuses a value, none.
+    """A traced function that changes all its variables or, if a kernel refuses a value, none of them.
 
     Args:
         function: a `ConcreteFunction`.
@@ -41,7 +41,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def is_needed(self) -> bool:
-        """Whether the function has a check that XLA would drop, and that is computed at run time."""
+        """Whether the function has a check that XLA would drop, and that must be computed at run time."""
         return bool(self._survey.bounds) or self._has_predicates
 
     @functools.cached_property
@@ -50,6 +50,7 @@ class GuardedFunction:
 
     def run_accepted(self, tensors: list[tf.Tensor]) -> Any:
         """Adds the function to the XLA program being traced, for values that `ahead` has accepted."""
+        # Checks of shapes remain: XLA knows their results only when it compiles.
         if not self._survey.asserts_shapes(self._survey.name):
             return self._function(*tensors)
         return self._run_in_xla(tensors)[1]
@@ -69,8 +70,11 @@ class GuardedFunction:
         notes = self._survey.notes(self._survey.name)
         definition = function_pb2.FunctionDef()
         definition.CopyFrom(self._survey.definitions[self._survey.name])
+        # The outermost function is enough: a call counts as refusing or updating if something inside it
+        # does.
         if not hold_back(definition, notes.refusing, notes.updating):
             return None
+        # TensorFlow has the function under its old name already.
         definition.signature.name += "_held_back"
         return registered(definition)
 
@@ -91,7 +95,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def asks_ahead(self) -> bool:
-        """Whether programs should use `ahead`: `run_guarded` reads each updated variable once more."""
+        """Whether programs should use `ahead`, because `run_guarded` reads each updated variable twice."""
         return self.can_ask_ahead and bool(self._variables)
 
     @functools.cached_property
@@ -119,15 +123,19 @@ class GuardedFunction:
         """Adds the function with its guards to the XLA program being traced.
 
         Returns:
-            Whether TensorFlow's kernels surely accept all values, and the results. Where they might not,
+            Whether TensorFlow's kernels certainly accept all values, and the results. If they might not,
             no variable has changed.
         """
+        # XLA has no exceptions: the step runs to its end in any case, and then each variable gets its new
+        # value or the old one back.
         before = []
         if self.is_needed:
             before = [(handle, dtype, _read(handle, dtype)) for handle, dtype in self._variables]
         accepted, outputs = self._run_in_xla(tensors)
         accepted &= self._in_bounds(tensors)
         for handle, dtype, old in before:
+            # XLA keeps variables in memory that a program overwrites, so the old value is a copy: this is
+            # why `ahead` is preferred.
             new = tf.where(accepted, _read(handle, dtype), old)
             tf.raw_ops.AssignVariableOp(resource=handle, value=new)
         return accepted, outputs
@@ -156,12 +164,14 @@ class GuardedFunction:
             for each in [*functions, *self._function.graph._functions.values()]:
                 graph._add_function_recursive(each)
         tensors = tf.nest.flatten(tensors, expand_composites=True)
+        # A `FunctionDef` has no captures: these are its last arguments.
         inputs = [*tensors, *self._function.captured_inputs]
         results = tf.raw_ops.StatefulPartitionedCall(args=inputs, Tout=dtypes, f=function.name)
         return list(results) if dtypes else []
 
     def _pack(self, outputs: list[tf.Tensor]) -> Any:
         for output, traced in zip(outputs, self._function.outputs, strict=True):
+            # The call of a registered function has results of unknown shape.
             output.set_shape(traced.shape)
         structure = self._function.structured_outputs
         return tf.nest.pack_sequence_as(structure, outputs, expand_composites=True)
@@ -170,6 +180,7 @@ class GuardedFunction:
 def _written(function: Any) -> list[tuple[Any, tf.DType]]:
     """Returns handle and dtype of each variable that a function may change."""
     read_only = set(get_read_only_resource_input_indices_graph(function.graph))
+    # Indices are those of all inputs, captures last.
     first = len(function.inputs) - len(function.captured_inputs)
     found = []
     for index, handle in enumerate(function.captured_inputs, first):

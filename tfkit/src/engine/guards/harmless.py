@@ -1,8 +1,8 @@
-"""Lists operations that XLA compiles and whose kernel on the CPU refuses no values.
+"""Lists operations that XLA compiles and whose kernels on the CPU refuse no values.
 
-Not counted as values are shapes, where XLA finds them wrong too, and what XLA must know when it compiles
-(axes, sizes, paddings, algorithms of random numbers): it refuses the same then. Nor are the shapes of
-operations that only TensorFlow's own gradients use (`ReluGrad`), always equal ones: XLA would take others.
+Shapes are not counted as values where XLA refuses them too; nor are arguments that XLA must know when it
+compiles (axes, sizes, paddings, algorithms of random numbers), as it refuses the same ones then; nor the
+shapes of operations that only TensorFlow's own gradients use (`ReluGrad`), which are always equal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Checks of indices: gathers, scatters, segments, labels, counts, permutations and lists.
 
-XLA takes the nearest element where a gather's index is outside, and drops the values that a scatter writes
-there.
+For an index outside, a gather in XLA takes the nearest element, and a scatter drops the value.
 """
 
 from __future__ import annotations
@@ -50,18 +49,19 @@ def _resource_gather_bound(op: Operation) -> Bound:
 
 def _within_shape(indices: tf.Tensor, shape: tf.Tensor) -> tf.Tensor:
     """Whether each row of indices is the position of an element, or of a slice, of a tensor of a shape."""
+    # Indices may have fewer entries than there are axes: each row is then the position of a slice.
     return within(indices, shape[: tf.shape(indices)[-1]])
 
 
 def _rows_bound(op: Operation) -> Bound:
-    """Returns the bound if the indices are those of rows."""
+    """Returns the bound if the indices are indices of rows."""
     params, indices = op.inputs[:2]
     return indices, known_size(params, 0) if known_size(indices, -1) == 1 else None
 
 
 def _gather_nd(op: Operation) -> tf.Tensor:
     params, indices = op.inputs
-    # There are slices without elements, for which the kernel refuses any index.
+    # Slices may have no elements; the kernel then refuses any index.
     return _within_shape(indices, tf.shape(params)) & (tf.size(params) > 0)
 
 
@@ -76,12 +76,13 @@ def _resource_scatter(op: Operation) -> tf.Tensor:
 
 def _resource_scatter_div(op: Operation) -> tf.Tensor:
     accepted, updates = _resource_scatter(op), op.inputs[2]
+    # Floats may be divided by zero: the result is infinite in both.
     return accepted & tf.reduce_all(updates != 0) if updates.dtype.is_integer else accepted
 
 
 def _segments(op: Operation) -> tf.Tensor:
     _, ids, num_segments = op.inputs
-    # A row with a negative number belongs to no segment, both for the kernel and for XLA.
+    # A row with a negative id belongs to no segment, both for the kernel and for XLA.
     return tf.reduce_all(ids < tf.cast(num_segments, ids.dtype))
 
 
@@ -92,13 +93,14 @@ def _sparse_to_dense(op: Operation) -> tf.Tensor:
     accepted = within(indices, shape)
     if not op.attr["validate_indices"].b:
         return accepted
-    place = tf.reduce_sum(indices * tf.math.cumprod(shape, exclusive=True, reverse=True), 1)
-    return accepted & tf.reduce_all(place[1:] > place[:-1])
+    # Positions in memory, which must grow: this excludes repeated indices as well.
+    position = tf.reduce_sum(indices * tf.math.cumprod(shape, exclusive=True, reverse=True), 1)
+    return accepted & tf.reduce_all(position[1:] > position[:-1])
 
 
 def _permutation(op: Operation) -> tf.Tensor:
     (x,), (inverse,) = op.inputs, op.outputs
-    # If x is not a permutation, one number is not in it, and no inverse maps to that number.
+    # If x is not a permutation, some index does not occur in it, and no entry of `inverse` leads to it.
     return tf.reduce_all(tf.gather(x, inverse) == tf.range(tf.size(x, x.dtype)))
 
 
@@ -112,7 +114,8 @@ def _item(op: Operation) -> tf.Tensor:
 
 
 def _has_shape(shape: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
-    """Whether the shape of a list's elements is known from one of them, or from an argument."""
+    """Whether the shape of a list's elements is known from an element, or from an argument."""
+    # An empty list has no element to take the shape from.
     return (length > 0) | tf.reduce_all(shape >= 0)
 
 
@@ -123,6 +126,7 @@ def _items(op: Operation) -> tf.Tensor:
 def _stack(op: Operation) -> tf.Tensor:
     length = tf.raw_ops.TensorListLength(input_handle=op.inputs[0])
     expected, accepted = op.attr["num_elements"].i, _has_shape(op.inputs[1], length)
+    # -1 stands for any number of elements.
     return accepted if expected < 0 else accepted & tf.equal(length, expected)
 
 
@@ -160,8 +164,8 @@ _RESOURCE_SCATTER_ND = Check(
     lambda op: _within_shape(op.inputs[1], tf.raw_ops.VariableShape(input=op.inputs[0])),
     settled=_ignores,
 )
-_COUNT = Check("a negative number among those counted", lambda op: tf.reduce_all(op.inputs[0] >= 0))
-_SEGMENTS = Check("the number of a segment that is too large", _segments)
+_COUNT = Check("a negative value among those counted", lambda op: tf.reduce_all(op.inputs[0] >= 0))
+_SEGMENTS = Check("the id of a segment that is too large", _segments)
 _ITEM = Check("an index outside of a list", _item)
 
 INDICES = {
@@ -191,23 +195,25 @@ INDICES = {
     "Bincount": _COUNT,
     "DenseBincount": _COUNT,
     "DynamicPartition": Check(
-        "the number of a partition outside of [0, num_partitions)",
+        "the index of a partition outside of [0, num_partitions)",
         lambda op: within(op.inputs[1], op.attr["num_partitions"].i),
     ),
     "InvertPermutation": Check(
-        "numbers that are no permutation",
+        "values that are not a permutation",
         _permutation,
         settled=lambda attr, constants: 0 in constants,
     ),
     "ReverseSequence": Check("a length outside of [0, size]", _sequences),
     "TensorListGetItem": _ITEM,
     "TensorListSetItem": _ITEM,
-    "TensorListGather": Check("an index outside of a list, or no index and no shape", _items),
+    "TensorListGather": Check("an index outside of a list, or neither indices nor a shape", _items),
     "TensorListStack": Check(
-        "a list of another length, or of none and no shape", _stack, settled=_stacks_any
+        "a list of a different length, or an empty list without a shape",
+        _stack,
+        settled=_stacks_any,
     ),
     "TensorListFromTensor": Check(
-        "elements of another shape", _list_elements, settled=_of_unknown_shape
+        "elements of a different shape", _list_elements, settled=_of_unknown_shape
     ),
     "TensorListSplit": Check(
         "lengths that do not add up to the number of rows",

@@ -1,7 +1,7 @@
-"""Values in a trace that are known without running it: constants, and arithmetic on ranks and sizes.
+"""Finds values that are known without running a trace: constants, and arithmetic on ranks and sizes.
 
 TensorFlow's gradients compute shapes and axes with operations that can refuse values, a dozen in each
-reduction. These values are known when they are traced, so they need no check in the program.
+reduction. These values are known as soon as they are traced, so they need no check in the program.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "Reshape": np.reshape,
     "Sub": np.subtract,
 }
-_DEPTH = 20  # The number of operations that are followed back from a value.
+_DEPTH = 20  # How many operations are followed back from a value.
 # Operations whose results depend on shapes alone.
 SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
 
@@ -40,7 +40,7 @@ class KnownValues:
     """The known values of one graph.
 
     Args:
-        graph: a `FuncGraph`; `None` if there is none, and nothing is known.
+        graph: a `FuncGraph`; `None` if it is not available, so that nothing is known.
     """
 
     def __init__(self, graph: Any) -> None:
@@ -75,16 +75,17 @@ class KnownValues:
         return {index: value for index, value in values.items() if value is not None}
 
     def shapes_of(self, name: str) -> tuple[list[Any], list[Any]]:
-        """Returns static shapes of an operation's inputs and outputs; none if the graph is not available."""
+        """Returns the static shapes of an operation's inputs and outputs; none without its graph."""
         operation = self._operation(name)
         if operation is None:
             return [], []
         return [each.shape for each in operation.inputs], [each.shape for each in operation.outputs]
 
     def are_of_shapes(self, name: str, places: Iterable[int]) -> bool:
-        """Whether some inputs of an operation depend only on shapes, which XLA knows when it compiles."""
+        """Whether the inputs with these indices depend only on shapes, which XLA knows when it compiles."""
         operation = self._operation(name)
         inputs = () if operation is None else operation.inputs
+        # Outputs have indices after the inputs; they depend on what XLA computes.
         return operation is not None and all(
             place < len(inputs) and self._is_of_shapes(inputs[place].op) for place in places
         )
@@ -97,6 +98,8 @@ class KnownValues:
             return None
 
     def _is_of_shapes(self, operation: tf.Operation) -> bool:
+        # The operations in `seen` depend only on shapes if none of them has another source, which shows at
+        # the end. So the common list is extended only then.
         pending, seen = [operation], set()
         while pending:
             each = pending.pop()
@@ -115,6 +118,8 @@ class KnownValues:
         if tensor.dtype in (tf.resource, tf.variant, tf.string) or not depth:
             return None
         key = tensor.ref()
+        # Kept even where the depth ended the search: a value is asked for many times, and not knowing it
+        # costs only a check.
         if key not in self._known:
             self._known[key] = self._computed(tensor, depth)
         return self._known[key]
@@ -128,6 +133,7 @@ class KnownValues:
         if any(value is None for value in inputs):
             return None
         try:
+            # A division by zero is an error here: NumPy's value for it must not count as known.
             with np.errstate(all="raise"):
                 return np.asarray(_ARITHMETIC[operation.type](*inputs))
         except (ArithmeticError, IndexError, ValueError):

@@ -1,10 +1,10 @@
 """Checks of matrices that must be invertible, or finite.
 
 TensorFlow's kernel refuses a matrix when elimination meets a pivot of exactly zero. XLA computes by other
-steps and gives numbers there: a singular float32 matrix of two rows has an "inverse" of 1.5e7. What
+steps and returns finite values there: a singular float32 matrix of two rows has an "inverse" of 1.5e7. What
 elimination computes is exact for a matrix that differs from the given one by rounding. So it cannot meet a
-zero where there is an inverse, and the condition number is well below what rounding can bridge. Both are
-asked for. Matrices that are nearly singular are thus left to TensorFlow, which may accept them.
+zero if there is an inverse and the condition number is well below the inverse of the rounding unit. Both are
+checked. Matrices that are nearly singular are thus left to TensorFlow, which may accept them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _MARGIN = 10.0
 def _invertible(matrix: tf.Tensor, inverse: tf.Tensor, adjoint: bool = False) -> tf.Tensor:
     real = matrix.dtype.real_dtype
     rows = tf.shape(matrix)[-1]
-    # XLA's inverse of a matrix of very small numbers (1e-30) is wrong.
+    # XLA's inverse of a matrix of very small values (1e-30) is wrong, so the inverse itself is checked.
     unit = tf.matmul(matrix, inverse, adjoint_a=adjoint)
     difference = _sizes(unit - tf.eye(rows, dtype=matrix.dtype))
     margin = tf.cast(_MARGIN * np.finfo(real.as_numpy_dtype).eps, real) * tf.cast(rows, real)
-    # Column by column, because XLA's maximum of NaN and a number may be the number.
+    # Each pair of columns is compared, without a maximum: XLA's maximum of NaN and a value may be the value.
     condition = _sizes(matrix)[..., :, tf.newaxis] * _sizes(inverse)[..., tf.newaxis, :]
     return tf.reduce_all(difference < 0.5) & tf.reduce_all(condition * margin < 1)
 
@@ -41,6 +41,7 @@ def _inverse(op: Operation) -> tf.Tensor:
 
 def _solve(op: Operation) -> tf.Tensor:
     matrix, right = op.inputs
+    # The outputs do not contain the inverse, so it is computed for the check.
     same = tf.shape(matrix)[:-1] == tf.shape(right)[:-1]
     return _invertible(matrix, tf.linalg.inv(matrix)) & tf.reduce_all(same)
 

@@ -1,4 +1,4 @@
-"""Checks of numbers: integer arithmetic, assertions, bounds of random numbers, parameters."""
+"""Checks of values: integer arithmetic, assertions, bounds of random numbers, parameters."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tfkit.src.engine.guards.check import (
 
 
 def _never_zero(attr: Attributes, constants: Constants) -> bool:
+    # Floats have infinity and NaN for it, in XLA too.
     return not is_integer(attr) or (1 in constants and bool(constants[1].all()))
 
 
@@ -30,7 +31,7 @@ def _uniform(low: int) -> Check:
     """Returns a check of two consecutive inputs, for random integers between them."""
 
     def settled(attr: Attributes, constants: Constants) -> bool:
-        bounds = [constants.get(place) for place in (low, low + 1)]
+        bounds = [constants.get(index) for index in (low, low + 1)]
         return None not in bounds and bool((bounds[0] < bounds[1]).all())  # type: ignore[operator]
 
     return Check(
@@ -46,6 +47,7 @@ def _truncated_normal(first: int) -> Check:
     def accepts(op: Operation) -> tf.Tensor:
         mean, deviation, low, high = op.inputs[first : first + 4]
         finite = tf.math.is_finite
+        # One bound may be infinite; NaN is neither less nor finite.
         bounds = (low < high) & (finite(low) | finite(high))
         spread = (deviation > 0) & finite(deviation)
         return tf.reduce_all(bounds) & tf.reduce_all(spread) & tf.reduce_all(finite(mean))
@@ -71,12 +73,12 @@ def _shifts_within(attr: Attributes, constants: Constants) -> bool:
 
 # The kernels refuse none of these, but their results differ from those of XLA.
 _SHIFT = Check(
-    "a shift by less than 0, or by all bits of a number",
+    "a shift by less than 0, or by all bits of an integer",
     lambda op: within(op.inputs[1], 8 * op.inputs[1].dtype.size),
     settled=_shifts_within,
 )
 _UPPER_GAMMA = Check(
-    "arguments below 0, of which the integral is not defined",
+    "arguments below 0, for which the integral is not defined",
     lambda op: tf.reduce_all(op.inputs[0] > 0) & tf.reduce_all(op.inputs[1] >= 0),
 )
 

@@ -18,7 +18,7 @@ _ALL_ACCEPTED = "tfkit_all_accepted"
 def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str]) -> bool:
     """Makes updates wait for operations that can refuse values, unless these depend on the update.
 
-    An update that a refusal depends on is not moved, such as that of a seed with two draws.
+    An update that a refusal depends on is not moved, such as the update of a seed that is drawn from twice.
 
     Args:
         definition: a `FunctionDef`, which is changed.
@@ -38,12 +38,15 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
             if name in nodes and name not in before_refusals:
                 before_refusals.add(name)
                 left.append(name)
+    # To let an update wait for what depends on it would be a cycle.
     held = [name for name in updating if name not in before_refusals]
     if not refusals or not held:
         return False
     waited_for = []
+    # Sorted, so that equal steps become equal functions, which share their programs.
     for name in sorted(refusals):
         waited_for += [f"^{name}", *_results_of_call(definition, nodes[name])]
+    # One node between, or there would be an edge from each refusal to each update.
     definition.node_def.add(name=_ALL_ACCEPTED, op="NoOp", input=waited_for)
     for name in held:
         nodes[name].input.append(f"^{_ALL_ACCEPTED}")
@@ -53,8 +56,8 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
 def _results_of_call(definition: Any, node: Any) -> list[str]:
     """Returns control inputs that wait for the results of a call of a function.
 
-    TensorFlow puts the function's body in place of the call. What waited for the call then waits for the
-    updates in it, and for nothing else.
+    TensorFlow puts the function's body in place of the call. What waited for the call then waits only for the
+    updates in it, and not for its other operations.
     """
     if node.op not in CALLS:
         return []

@@ -1,4 +1,4 @@
-"""Rows of the table as TensorFlow functions, made for one operation and shared by equal ones."""
+"""Makes TensorFlow functions of the rows of the table, which equal operations share."""
 
 from __future__ import annotations
 
@@ -15,23 +15,26 @@ from tfkit.src.engine.guards.check import Operation
 from tfkit.src.engine.guards.known_values import SHAPES
 from tfkit.src.engine.guards.table import CHECKS
 
-_MAX_CONSTANT = 64  # The limit in numbers; larger constants are passed as arguments.
+# Elements of a constant that becomes a part of the predicate; larger ones are passed as arguments.
+_MAX_CONSTANT = 64
 
 
 class Predicate:
-    """Whether TensorFlow's kernel certainly accepts an operation's values, as a function of some of them.
+    """A function of some values of an operation: whether TensorFlow's kernel certainly accepts them.
 
     Args:
         function: a `ConcreteFunction` of all inputs and outputs of the operation that gives a scalar bool.
 
     Attributes:
-        places: which of the inputs and outputs, counted through, are arguments. Others are not needed: of
-            a tensor whose size is known the values may not be.
-        places_by_value: those of which more than the shape is needed.
-        function: the function of these.
+        places: the indices of the inputs and outputs, numbered together, that are arguments. The others are
+            not needed: for a tensor whose size is known, often not even its values.
+        places_by_value: the indices of the tensors of which more than the shape is needed.
+        function: the function of the arguments.
     """
 
     def __init__(self, function: Any, variable: Sequence[int]) -> None:
+        # Unused arguments are removed: an output of the operation as an argument would keep `ahead` from
+        # computing the predicate before the step.
         used = [bool(tensor.consumers()) for tensor in function.inputs]
         self.places = [place for place, is_used in zip(variable, used, strict=True) if is_used]
         self.places_by_value = [
@@ -76,6 +79,8 @@ def predicate_of(
         outputs: the same of its outputs.
         constants: inputs whose values are known, by place.
     """
+    # A key that can be compared: the bytes of attributes and constants. Attributes with an underscore are
+    # notes for TensorFlow's passes, and differ between equal operations.
     attr = tuple(
         (name, value.SerializeToString(deterministic=True))
         for name, value in sorted(node.attr.items())
@@ -102,7 +107,7 @@ def _made(
         place: np.frombuffer(of, dtype).reshape(shape) for place, dtype, shape, of in known
     }
     specs = [*inputs, *outputs]
-    variable = [place for place in range(len(specs)) if place not in constants]
+    variable = [index for index in range(len(specs)) if index not in constants]
 
     def accepts(*tensors: tf.Tensor) -> tf.Tensor:
         given = dict(zip(variable, tensors, strict=True))
@@ -117,4 +122,6 @@ def _made(
         predicate = Predicate(
             function.get_concrete_function(*(specs[place] for place in variable)), variable
         )
+        # Without arguments its value is known now. If it is false, it stays: the step is then always
+        # refused to XLA.
         return None if not predicate.places and bool(predicate([])) else predicate

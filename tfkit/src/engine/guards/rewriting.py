@@ -1,9 +1,9 @@
 """Rewrites functions so that they also return whether TensorFlow's kernels would accept their values.
 
 XLA compiles an operation to arithmetic that has a result for every value: a gather out of range reads the
-last row, an integer division by zero is -1, an `Assert` is nothing. TensorFlow's own kernels refuse such
-values. Here each operation whose kernel can refuse gets a predicate, and all predicates go, through
-calls, branches and loops, into one more result of the function:
+last row, an integer division by zero is -1, an `Assert` does nothing. TensorFlow's own kernels refuse such
+values. Here each operation whose kernel can refuse values gets a predicate, and the conjunction of all
+predicates, also of those in calls, branches and loops, becomes one more result of the function:
 
     function f(x, i) -> y           function f'(x, i) -> y, accepted
       y = GatherV2(x, i, 0)           y = GatherV2(x, i, 0)
@@ -34,8 +34,10 @@ from tfkit.src.engine.xla import LOOPS
 
 _BOOL = tf.bool.as_datatype_enum
 _RESULT = "tfkit_accepted"
-ASSERTED = "/asserted"  # The endings of names of operations that XLA refuses if shapes do not fit.
-# Additions are named below an operation's name: TensorFlow names an operation's own constants `.../axis`.
+# The suffix of the names of operations that XLA refuses if shapes do not fit.
+ASSERTED = "/asserted"
+# What is added for an operation is named under its name and this one, as TensorFlow names the operation's own
+# constants `.../axis`.
 _ADDED = "tfkit"
 _numbers = itertools.count()
 
@@ -48,17 +50,20 @@ class Rewriter:
 
     Attributes:
         guarded: the guarded form of the whole.
-        ahead: a function of the same arguments that gives only the last result, where that can be computed
-            first; else `None`.
-        functions: these, and those that they call.
+        ahead: a function of the same arguments that returns only the last result, if it can be computed
+            first; otherwise `None`.
+        functions: these, and the functions that they call.
     """
 
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._names: dict[tuple[str, str], str] = {}
+        # A part of all names: TensorFlow has one name space of functions for the process, and two traces
+        # may contain the same function.
         self._number = next(_numbers)
         self._definitions: dict[str, Any] = dict(survey.definitions)
         self.functions: list[AtomicFunction] = []
+        # A function is registered after those that it calls, so that the last one is the whole.
         name = self._guarded(survey.name)
         self.guarded = self.functions[-1]
         self.ahead = self._ahead(name)
@@ -74,10 +79,11 @@ class Rewriter:
         return self.functions[-1]
 
     def _guarded(self, name: str, is_body: bool = False) -> str:
-        """Returns the name of the guarded form of a function; the body of a loop carries the result along."""
+        """Returns the name of the guarded form of a function; the body of a loop passes the result on."""
         form = "body" if is_body else "guarded"
         if (name, form) not in self._names:
             definition = self._copy(name, form)
+            # A copy: the predicates that are added must not get predicates themselves.
             nodes = list(definition.node_def)
             results = [_result_of(node) for node in nodes if self._lead_out(definition, node)]
             notes = self._survey.notes(name)
@@ -87,15 +93,18 @@ class Rewriter:
                     _assert_shapes(definition, node, _inlined(definition, node, predicate))
                 if node.name in notes.predicates:
                     results.append(self._predicate(definition, node, notes.predicates[node.name]))
+            # The last iteration must not hide what an earlier one has found.
             if is_body:
                 results.append(_add_argument(definition))
+            # As the last result: the indices of the others stay.
             definition.signature.output_arg.add(name=_RESULT, type=_BOOL)
             definition.ret[_RESULT] = _all_of(definition, results)
             self._register(definition)
         return self._names[name, form]
 
     def _condition(self, name: str) -> str:
-        """Returns the name of a loop's condition that accepts the values that the body carries along."""
+        """Returns the name of a loop's condition that accepts the values that the body passes on."""
+        # A loop passes all its variables to both functions; the condition ignores the new one.
         if (name, "condition") not in self._names:
             definition = self._copy(name, "condition")
             _add_argument(definition)
@@ -119,12 +128,14 @@ class Rewriter:
         if not any(survey.asks(it) or survey.asserts_shapes(it) for it in led_out_functions(node)):
             return False
         is_loop = node.op in LOOPS
+        # All branches get the result, even those without predicates, since they must have the same results.
         for attribute in CALLS[node.op]:
             for function in functions_in(node.attr[attribute]):
                 function.name = self._guarded(function.name, is_body=is_loop)
         types = node.attr["T" if is_loop else "Tout"].list.type
         if is_loop:
             node.attr["cond"].func.name = self._condition(node.attr["cond"].func.name)
+            # Before the control inputs, which are the last ones.
             node.input.insert(len(types), _constant_true(definition))
         types.append(_BOOL)
         # Reading a missing attribute would create it.
@@ -137,10 +148,10 @@ class Rewriter:
         self.functions.append(predicate.function)
         call = definition.node_def.add(name=f"{node.name}/accepted", op="PartitionedCall")
         call.attr["f"].func.name = predicate.function.name
-        call.attr["Tin"].list.SetInParent()
+        call.attr["Tin"].list.SetInParent()  # An empty list is a value, unlike a missing one.
         tensors = _tensors_of(node)
-        for place in predicate.places:
-            name, dtype = tensors[place]
+        for index in predicate.places:
+            name, dtype = tensors[index]
             call.input.append(name)
             call.attr["Tin"].list.type.append(dtype.as_datatype_enum)
         call.attr["Tout"].list.type.append(_BOOL)
@@ -150,6 +161,7 @@ class Rewriter:
 def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
     """Returns the references to an operation's inputs and outputs, and their dtypes."""
     operation = op_def_registry.get(node.op)
+    # Control inputs are not arguments.
     names = [name for name in node.input if not name.startswith("^")]
     tensors = list(zip(names, dtypes_of(node, operation.input_arg), strict=True))
     for argument in operation.output_arg:
@@ -161,13 +173,13 @@ def _tensors_of(node: Any) -> list[tuple[str, tf.DType]]:
 def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
     """Adds the operations of a predicate of shapes, and returns its result.
 
-    It adds no call: to know its result when it compiles, XLA would treat all arguments of a call as
-    constants, and compile again for each value of a batch. It stops at operations that read a shape.
+    It does not add a call: to know the call's result when it compiles, XLA would need constants for all
+    arguments, and compile again for each value of a batch. Its search ends at operations that read a shape.
     """
     body, tensors = predicate.function.definition, _tensors_of(node)
     arguments = [argument.name for argument in body.signature.input_arg]
     names = {
-        name: tensors[place][0] for name, place in zip(arguments, predicate.places, strict=True)
+        name: tensors[index][0] for name, index in zip(arguments, predicate.places, strict=True)
     }
 
     def outer(reference: str) -> str:
@@ -186,12 +198,13 @@ def _inlined(definition: Any, node: Any, predicate: Predicate) -> str:
 
 
 def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
-    """Makes XLA refuse to compile if `accepted` is false: one number cannot be reshaped to none.
+    """Makes XLA refuse to compile if `accepted` is false: one value cannot be reshaped to `[0]`.
 
-    The node waits for it, because XLA does not compile nodes for which nothing waits.
+    The node waits for the reshape, because XLA does not compile nodes that nothing waits for.
     """
     one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
     one.attr["dtype"].type = types_pb2.DT_INT32
+    # Built node by node, because there is no graph here in which TensorFlow's functions could be called.
     one.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([0]))
     number = definition.node_def.add(
         name=f"{node.name}/{_ADDED}/number", op="Cast", input=[accepted]
@@ -217,11 +230,13 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
 
 def _result_of(call: Any) -> str:
     """Returns the reference to the last result of a call."""
+    # Calls and branches list the dtypes of their results in `Tout`, loops in `T`.
     num_results = len(call.attr["Tout" if "Tout" in call.attr else "T"].list.type)
     return f"{call.name}:output:{num_results - 1}"
 
 
 def _add_argument(definition: Any) -> str:
+    # Last among the arguments, as the caller appends the value.
     definition.signature.input_arg.add(name=_RESULT + "_before", type=_BOOL)
     return _RESULT + "_before"
 

@@ -1,7 +1,7 @@
-"""Sizes of axes in a trace, if they are numbers or are only known to be equal.
+"""Finds sizes of axes in a trace: integers, or unknown sizes of which it is known that they are equal.
 
 A step is traced for any number of rows, so TensorFlow does not know that the two factors of an attention's
-products have as many. Here an unknown size is a name, and equal names mean equal sizes.
+products have equally many. Here an unknown size is a name, and equal names mean equal sizes.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Sizes:
     """The sizes of the tensors of one graph, found on demand.
 
     Args:
-        value_of: gives a tensor's value where the trace shows it, else `None`.
+        value_of: returns a tensor's value if the trace shows it, else `None`.
     """
 
     def __init__(self, value_of: Callable[[tf.Tensor], np.ndarray | None]) -> None:
@@ -119,8 +119,8 @@ class Sizes:
         if self._operations is None:
             self._operations = iter(tensor.graph.get_operations())
         while key not in self._shapes:
-            # A graph lists an operation after those that it reads. In this order each rule finds the sizes of
-            # its inputs; one inside the other, they would exceed Python's stack in a model of 120 layers.
+            # A graph lists an operation after its inputs. In this order each rule finds the sizes of its
+            # inputs. If rules called each other instead, a model of 120 layers would exceed Python's stack.
             operation = next(self._operations, tensor.op)
             for each in operation.outputs:
                 if each.shape.rank is not None and not each.shape.is_fully_defined():
@@ -128,8 +128,9 @@ class Sizes:
         return self._shapes[key]
 
     def _named(self, tensor: tf.Tensor) -> Shape:
+        # Until a rule says otherwise, each unknown size is different from all others.
         names = tuple((tensor.ref(), axis) for axis in range(tensor.shape.rank))
-        self._shapes[tensor.ref()] = names  # For a loop, whose inputs may follow it.
+        self._shapes[tensor.ref()] = names  # For a loop, whose inputs may be listed after it.
         found = self._found(tensor)
         if found is None or len(found) != len(names):
             found = names
@@ -137,7 +138,7 @@ class Sizes:
         return tuple(name if size is None else size for name, size in known)
 
     def values_of(self, tensor: tf.Tensor) -> Shape | None:
-        """Returns the numbers of a scalar or vector that is made of sizes; `None` if they are not known."""
+        """Returns the values of a scalar or vector that is made of sizes; `None` if they are not known."""
         operation = tensor.op
         kind, inputs = operation.type, operation.inputs
         if kind in ("Shape", "ShapeN"):
@@ -157,20 +158,22 @@ class Sizes:
         return self._slice(operation) if kind == "StridedSlice" else None
 
     def _picked(self, operation: Any) -> Shape | None:
-        values, places = self.values_of(operation.inputs[0]), self._value_of(operation.inputs[1])
-        if values is None or places is None or not set(places.flat) <= set(range(len(values))):
+        values, indices = self.values_of(operation.inputs[0]), self._value_of(operation.inputs[1])
+        if values is None or indices is None or not set(indices.flat) <= set(range(len(values))):
             return None
-        return tuple(values[place] for place in places.flat)
+        return tuple(values[index] for index in indices.flat)
 
     def _stitched(self, operation: Any) -> Shape | None:
+        # The shapes of reductions' gradients are made in this way: sizes, and ones at the reduced axes. The
+        # first half of the inputs are indices, the second half the values there; later ones win.
         half = len(operation.inputs) // 2
         sizes: dict[int, Size] = {}
         for at, tensor in zip(operation.inputs[:half], operation.inputs[half:], strict=True):
-            places, values = self._value_of(at), self.values_of(tensor)
-            if places is None or values is None:
+            indices, values = self._value_of(at), self.values_of(tensor)
+            if indices is None or values is None:
                 return None
-            sizes.update(zip(places.reshape(-1).tolist(), values, strict=True))
-        return tuple(sizes[place] for place in range(len(sizes)))
+            sizes.update(zip(indices.reshape(-1).tolist(), values, strict=True))
+        return tuple(sizes[index] for index in range(len(sizes)))
 
     def _slice(self, operation: Any) -> Shape | None:
         values = self.values_of(operation.inputs[0])
@@ -182,6 +185,7 @@ class Sizes:
             return None
         first, last = int(begin[0]), int(end[0])
         if attr["shrink_axis_mask"].i:
+            # `shape[i]` is one size; a slice of one entry gives none if the index is outside.
             return values[first:][:1]
         return values[
             None if attr["begin_mask"].i else first : None if attr["end_mask"].i else last : int(
@@ -207,7 +211,9 @@ class Sizes:
             return None
         rank = max(map(len, known))
         padded = [(1,) * (rank - len(shape)) + shape for shape in known]
+        # Shapes are lined up from the last axis, and a size of 1 takes the size of the others.
         sizes = [set(axis) - {1} or {1} for axis in zip(*padded, strict=True)]
+        # Two different names may be equal, or one of them 1: nothing is known.
         if any(len(each) > 1 for each in sizes):
             return None
         return tuple(each.pop() for each in sizes)
@@ -225,7 +231,7 @@ class Sizes:
         before, after = self.of(operation.inputs[0]), self.values_of(operation.inputs[1])
         if before is None or after is None or -1 not in after:
             return after
-        # The remainder is one name, if everything else is unchanged.
+        # If all other sizes are those of before, the -1 is the one that is left.
         left = list(before)
         for size in after:
             if size in left:
@@ -240,10 +246,10 @@ class Sizes:
         if shape is None or times is None:
             return None
         sizes = [
-            size if number == 1 else number if size == 1 else None
-            for size, number in zip(shape, times, strict=True)
+            size if repeats == 1 else repeats if size == 1 else None
+            for size, repeats in zip(shape, times, strict=True)
         ]
-        # The trace knows the product of two numbers.
+        # The product of two known sizes is in the static shape. Any other one is a new name.
         return tuple((operation, axis) if it is None else it for axis, it in enumerate(sizes))
 
     def _transposed(self, operation: Any) -> Shape | None:
@@ -256,6 +262,7 @@ class Sizes:
         if left is None or right is None:
             return None
         is_plain = operation.type == "MatMul"
+        # `MatMul` and `BatchMatMulV2` have different names for the same attributes.
         rows = left[-1 if attr["transpose_a" if is_plain else "adj_x"].b else -2]
         columns = right[-2 if attr["transpose_b" if is_plain else "adj_y"].b else -1]
         batch = self._broadcast([left[:-2], right[:-2]])

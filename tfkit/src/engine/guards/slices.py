@@ -1,9 +1,8 @@
 """Checks of slices and shapes that depend on values.
 
-A slice that begins at a constant is checked by XLA as by TensorFlow. Where the begin is computed, XLA moves
-it to where it fits. It also takes `x[:n]` to have n rows where `x` has fewer, and fills them with zeros: a
-step with such a slice is not left to it either, though TensorFlow's kernel does not refuse it but cuts it
-off.
+A slice that begins at a constant is checked by XLA as by TensorFlow. If the begin is computed, XLA moves it
+to where the slice fits. For XLA, `x[:n]` also has n rows where `x` has fewer, and the rest is zeros: a step
+with such a slice is not left to XLA either, though TensorFlow's kernel does not refuse it but shortens it.
 """
 
 from __future__ import annotations
@@ -27,17 +26,20 @@ def _slice(op: Operation) -> tf.Tensor:
 
 def _flags(masks: list[int], count: tf.Tensor) -> list[tf.Tensor]:
     """Returns the bits of masks as vectors of zeros and ones, one for each entry of a slice."""
-    bits = [[mask >> place & 1 for place in range(_MAX_NDIM)] for mask in masks]
+    bits = [[mask >> entry & 1 for entry in range(_MAX_NDIM)] for mask in masks]
     return tf.unstack(tf.constant(bits)[:, :count])
 
 
 def _sliced_dims(shape: tf.Tensor, count: tf.Tensor, ellipsis: int, new_axis: int) -> tf.Tensor:
-    """Returns the size of the dimension of each entry of a slice; any number for entries without one."""
+    """Returns the size of the dimension of each entry of a slice; any value for entries without one."""
     if not ellipsis and not new_axis:
         return shape[:count]
+    # The number of entries may be known only at run time, so all of this is arithmetic on vectors: how many
+    # dimensions each entry stands for, and their running sum, the index of its dimension.
     whole, takes = _flags([ellipsis, ~(ellipsis | new_axis)], count)
+    # The ellipsis stands for the dimensions that are left.
     takes += whole * (tf.size(shape) - tf.reduce_sum(takes))
-    # One more than there are dimensions: an entry for a new axis may come after the last one.
+    # One size more than there are dimensions: an entry for a new axis may follow the last dimension.
     return tf.gather(tf.concat([shape, [0]], 0), tf.cumsum(takes, exclusive=True))
 
 
@@ -45,12 +47,15 @@ def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attribute
     names = ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     begins, ends, ellipsis, new_axis, shrink = (attr[f"{name}_mask"].i for name in names)
     if begins & shrink:
-        # The kernel takes the element at begin, XLA the first one. Python makes no such slice.
+        # The kernel uses the element at `begin`, XLA the first one. Indexing in Python never makes such a
+        # slice.
         return tf.constant(False)
     none, count = ellipsis | new_axis, tf.size(begin)
     dims = tf.cast(_sliced_dims(tf.cast(shape, tf.int32), count, ellipsis, new_axis), begin.dtype)
+    # Entries in which begin or end do not count: masked ones, new axes, the ellipsis; the end of an index
+    # does not count either.
     one, any_begin, any_end = _flags([shrink, begins | none, ends | shrink | none], count)
-    # An element must exist. A range may begin and end after the last one.
+    # An element must exist; a range may begin and end after the last element.
     fits_begin = (begin >= -dims) & (begin <= dims - tf.cast(one, dims.dtype))
     fits_end = (end >= -dims) & (end <= dims)
     return tf.reduce_all((fits_begin | (any_begin > 0)) & (fits_end | (any_end > 0)))
@@ -83,7 +88,7 @@ def _largest(op: Operation) -> tf.Tensor:
 
 
 def _same_sizes(op: Operation) -> tf.Tensor:
-    """Whether each name in an equation has one size. XLA would repeat axes of size one."""
+    """Whether each name in an equation has one size. XLA would repeat axes of size 1."""
     equation = op.attr["equation"].s.decode().replace("...", ".")
     first: dict[str, Any] = {}
     equal = []
@@ -91,14 +96,15 @@ def _same_sizes(op: Operation) -> tf.Tensor:
         behind = dims.find(".") if "." in dims else len(dims)
         for at, name in enumerate(dims):
             if name != ".":
-                # Names after the ellipsis are counted from the end.
+                # Names after the ellipsis belong to the last axes, counted from the end.
                 size = size_of(x, at if at < behind else at - len(dims))
+                # The first axis with a name decides, and is equal to itself.
                 equal.append(tf.equal(size, first.setdefault(name, size)))
     return tf.reduce_all(equal)
 
 
 def _has_same_sizes(operation: Any, sizes: Sizes) -> bool:
-    """Returns whether the sizes agree, in the trace."""
+    """Whether the trace knows that each name in an equation has one size."""
     equation = operation.node_def.attr["equation"].s.decode()
     first: dict[str, Any] = {}
     if "." in equation:
@@ -127,10 +133,10 @@ _STRIDED_SLICE = Check(
     settled=_begin_and_end_are_constants,
 )
 _BOUND = Check(
-    "sorted rows and values of different number",
+    "sorted rows that are more or fewer than the values",
     lambda op: tf.equal(size_of(op.inputs[0], 0), size_of(op.inputs[1], 0)),
 )
-_CLASSES = Check("logits of no class", lambda op: tf.greater(size_of(op.inputs[0], -1), 0))
+_CLASSES = Check("logits without classes", lambda op: tf.greater(size_of(op.inputs[0], -1), 0))
 
 SLICES = {
     "Slice": Check(
@@ -148,11 +154,9 @@ SLICES = {
     "BroadcastTo": Check(
         "a shape that cannot be broadcast to", _broadcast, settled_by_sizes=_goes_together
     ),
-    "Einsum": Check(
-        "sizes that differ under one name", _same_sizes, settled_by_sizes=_has_same_sizes
-    ),
+    "Einsum": Check("different sizes for one name", _same_sizes, settled_by_sizes=_has_same_sizes),
     "TopKV2": Check(
-        "a number that is negative, or larger than there are",
+        "a `k` that is negative, or larger than the last axis",
         _largest,
         settled=lambda attr, constants: 1 in constants,
     ),

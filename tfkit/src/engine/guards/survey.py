@@ -1,4 +1,4 @@
-"""Finds operations of a traced function whose kernels can refuse values, and those that update variables."""
+"""Finds the operations of a traced function that can refuse values, or update variables."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from tfkit.src.engine.shared_programs import differs_in_xla
 from tfkit.src.engine.tensorflow_faults import error_in_xla
 from tfkit.src.engine.xla import LOOPS, OWN_LOOP
 
-# Operations that call functions, and their attributes for functions that can pass out a result.
+# Operations that call functions, and their attributes for functions that can return one more result. The
+# condition of a loop cannot: its only result is whether the loop goes on.
 CALLS = {
     "PartitionedCall": ("f",),
     "StatefulPartitionedCall": ("f",),
@@ -82,7 +83,7 @@ class FunctionNotes:
     Attributes:
         refusing: its nodes that can refuse values, calls among them.
         updating: its nodes that change variables, calls among them.
-        led_out: the functions that it calls and whose results can be led out of it.
+        led_out: the functions that it calls and whose results it can return.
     """
 
     def __init__(self, values: KnownValues) -> None:
@@ -98,7 +99,7 @@ class FunctionNotes:
 
     @functools.cached_property
     def predicates(self) -> dict[str, Predicate]:
-        """The predicates that must be computed when the function runs, by node."""
+        """The predicates that must be computed when the function runs, by the names of nodes."""
         return {name: it for name, it in self._made.items() if not self._is_of_shapes(name, it)}
 
     @functools.cached_property
@@ -121,6 +122,7 @@ class FunctionNotes:
         specs = []
         for each, shapes in zip(arguments, self.values.shapes_of(node.name), strict=True):
             dtypes = dtypes_of(node, each)
+            # Without the graph there are dtypes but no shapes.
             pairs = zip(shapes or [None] * len(dtypes), dtypes, strict=True)
             specs.append([tf.TensorSpec(*pair) for pair in pairs])
         inputs, outputs = specs
@@ -145,9 +147,10 @@ class Survey:
         self.name = function.function_def.signature.name
         num_arguments = len(function.inputs) - len(function.captured_inputs)
         self._arguments = {
-            tensor.ref(): place for place, tensor in enumerate(function.inputs[:num_arguments])
+            tensor.ref(): index for index, tensor in enumerate(function.inputs[:num_arguments])
         }
         self._sizes: dict[int, int] = {}
+        # The trace itself is not a part of its own library.
         self.definitions = {it.signature.name: it for it in definition.library.function}
         self.definitions[self.name] = function.function_def
         self.differences: list[Difference] = []
@@ -179,16 +182,19 @@ class Survey:
         Args:
             name: its name.
             graph: its `FuncGraph`, if it is available.
-            is_led_out: whether a predicate's result can be led out of it to the program's results.
+            is_led_out: whether a predicate's result can be passed out of it to the program's results.
         """
         if name in self._notes:
             return self._notes[name]
+        # Noted before its nodes are looked at, so that each function is surveyed once.
         notes = self._notes[name] = FunctionNotes(KnownValues(graph))
         for node in self.definitions[name].node_def:
             if node.op in LOOPS and OWN_LOOP in node.attr:
-                continue  # Its indices are those of its iterations.
+                continue  # Its indices count its iterations, and are never outside.
+            # Such functions refuse nothing, by contract.
             if any(map(differs_in_xla, called_functions(node))):
                 continue
+            # A result leaves a function only if each call on the way returns it, up to the program.
             led_out = (
                 set(led_out_functions(node)) & self.definitions.keys() if is_led_out else set()
             )
@@ -198,6 +204,7 @@ class Survey:
                     inner = self._look(called, _graph_of(graph, called), called in led_out)
                     notes.refusing += [node.name] * bool(inner.refusing)
                     notes.updating += [node.name] * bool(inner.updating)
+            # A call itself refuses nothing.
             if node.op in CALLS or node.op in self.definitions:
                 continue
             if node.op.startswith(_UPDATES):
@@ -208,9 +215,12 @@ class Survey:
             kind = kind_of(node.op)
             if kind == "harmless" or node.op in _STAND_INS:
                 continue
+            # It cannot refuse what it will get, so that no update waits for it either.
             if kind == "guarded" and notes.values.settle(CHECKS[node.op], node):
                 continue
+            # Even where no predicate can be computed: in TensorFlow's kernels, updates wait for it.
             notes.refusing.append(node.name)
+            # Only in the outermost function, whose arguments are those of the step.
             if kind == "guarded" and name == self.name and self._bounds(graph, node.name):
                 continue
             if kind == "guarded" and is_led_out:
@@ -224,13 +234,16 @@ class Survey:
         """Whether the only check of a node is that an argument is within bounds, which are added."""
         bound = bound_of(graph.get_operation_by_name(name), self._arguments)
         if bound is not None:
-            place, size = bound
-            self._sizes[place] = min(size, self._sizes.get(place, size))
+            # One argument may be an index into several tables: the smallest decides.
+            index, size = bound
+            self._sizes[index] = min(size, self._sizes.get(index, size))
         return bound is not None
 
 
 def dtypes_of(node: Any, arguments: Any) -> list[tf.DType]:
     """Returns the dtypes of some of an operation's arguments or results, one by one."""
+    # An argument is one tensor, `number_attr` tensors of one dtype, or a list with a dtype for each tensor.
+    # Its dtype is fixed, or an attribute of the node.
     dtypes: list[int] = []
     for argument in arguments:
         if argument.type_list_attr:
@@ -249,7 +262,7 @@ def led_out_functions(node: Any) -> Iterator[str]:
 
 
 def called_functions(node: Any) -> Iterator[str]:
-    """Yields all functions that a node names."""
+    """Yields all functions that a node names: its type may be one."""
     yield node.op
     for value in node.attr.values():
         for called in functions_in(value):

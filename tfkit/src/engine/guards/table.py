@@ -18,7 +18,8 @@ _RANGE = "input_min above input_max, a number of bits out of range"
 _STACK = "a value that was not pushed, a stack that is full"
 _ARRAY = "an index outside of the array, an element written twice or never"
 
-# Operations that refuse values but are not checked: they are rare, or of TensorFlow 1 only.
+# Operations that refuse values but are not checked: they are rare, or only in TensorFlow 1. A step with one
+# of them is not given to XLA under `"auto"`.
 UNGUARDED: dict[str, str] = {
     **dict.fromkeys(("QuantizeAndDequantizeV2", "QuantizeAndDequantizeV3"), _RANGE),
     "QuantizeAndDequantizeV4": _RANGE,
@@ -41,7 +42,7 @@ UNGUARDED: dict[str, str] = {
 
 
 def kind_of(op: str) -> Literal["guarded", "harmless", "unguarded"]:
-    """Returns the kind of an operation that XLA compiles. An unknown one is not guarded."""
+    """Returns the kind of an operation that XLA compiles; an unknown one counts as unguarded."""
     if op in CHECKS:
         return "guarded"
     return "harmless" if op in HARMLESS else "unguarded"

@@ -1,4 +1,4 @@
-"""Direct calls under `jit_compile=True`, in XLA except for values that TensorFlow's kernels might refuse."""
+"""Direct calls under `jit_compile=True`: in XLA, unless TensorFlow's kernels might refuse a value."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ class XlaCall:
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, if no tape watches."""
+        # Where a value might be refused, the call has changed nothing, and the kernels decide.
         *results, accepted = self._compiled.run_flat(tensors)
         return results if accepted else self._shared_plain.run_flat(tensors)
 
     def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, which a tape can follow."""
+        # A tape could not follow `run_guarded`, which writes variables back; so the values are checked by a
+        # program of their own, before the call.
         if not self._guarded.is_needed:
             return self._recorded(*tensors)
         if not self._guarded.can_ask_ahead:
@@ -75,5 +78,5 @@ class XlaCall:
             self._has_warned = True
             warn(
                 "`jit_compile=True`, but a call that a GradientTape records runs without XLA: it has a check "
-                "of values that are computed inside of it. `fit()` compiles such a model."
+                "of values that are computed inside it. `fit()` compiles such a model."
             )

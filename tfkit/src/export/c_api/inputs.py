@@ -14,7 +14,7 @@ def checked(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
     """Returns the value as an array in C order, after a check of its dtype and shape.
 
     Raises:
-        ValueError: for another dtype or shape than that of `spec`.
+        ValueError: for any other dtype or shape than that of `spec`.
     """
     array = np.asarray(value, order="C")
     if array.dtype.kind in "SUO" and spec.dtype == "string":

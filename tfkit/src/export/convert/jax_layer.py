@@ -74,10 +74,8 @@ class JaxLayer(Layer):
         seed: integer for `rng`; `None` for one of its own.
         native_serialization_platforms: platforms for which the function is compiled, such as
             `["cpu", "cuda"]`; `None` for that of this process.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: what `call_fn` takes.
@@ -229,10 +227,8 @@ class FlaxLayer(JaxLayer):
             `training` by name if it needs it.
         variables: dict of collections of arrays, as `module.init` returns it; `None` for the values
             that `module.init` returns when the layer is built.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         inputs: what the method takes.
@@ -244,7 +240,7 @@ class FlaxLayer(JaxLayer):
 
     Raises:
         ImportError: without Flax or JAX.
-        TypeError: if `module` is no module of Flax.
+        TypeError: if `module` is not a module of Flax.
 
     Example:
         >>> import importlib.util
@@ -341,7 +337,7 @@ def _arguments(what: str, function: Any, supported: tuple[str, ...]) -> tuple[st
     """Returns the names of a function's arguments.
 
     Raises:
-        TypeError: if it is no function.
+        TypeError: if it is not a function.
         ValueError: for a name that is not supported, and without `inputs`.
     """
     if not callable(function):

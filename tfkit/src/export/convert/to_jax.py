@@ -37,7 +37,7 @@ def to_jax(
     Raises:
         ImportError: without JAX.
         NotImplementedError: for an operation that has no formula for JAX.
-        TypeError: if `layer` is no layer.
+        TypeError: if `layer` is not a layer.
         ValueError: without examples; for a layer that uses other resources than variables.
 
     Example:
@@ -67,7 +67,7 @@ def from_jax(
             the layer (`"other/..."`) are left out.
 
     Raises:
-        TypeError: if `layer` is no layer, or `params` or `state` no dict of values by path.
+        TypeError: if `layer` is not a layer, or `params` or `state` is not a dict of values by path.
         ValueError: if a path is missing, not known, or in both dicts, a shape or a kind of dtype differs, or
             an integer is too large. Nothing is set.
 

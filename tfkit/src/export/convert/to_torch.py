@@ -34,7 +34,7 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
     Raises:
         ImportError: without PyTorch.
         NotImplementedError: for an operation that has no formula in PyTorch, with its name and the layer's.
-        TypeError: if `layer` is no layer.
+        TypeError: if `layer` is not a layer.
         ValueError: without examples, and for a layer with a table of words.
 
     Example:

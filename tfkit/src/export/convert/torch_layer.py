@@ -47,7 +47,7 @@ class TorchModuleWrapper(Layer):
 
     Raises:
         ImportError: without PyTorch.
-        TypeError: if `module` is no module, and no function that returns one.
+        TypeError: if `module` is neither a module nor a function that returns one.
         ValueError: for a module whose parameters have no shape yet.
 
     Example:

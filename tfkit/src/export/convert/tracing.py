@@ -90,7 +90,7 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
         keywords: keyword arguments of the call, likewise.
 
     Raises:
-        TypeError: if `layer` is no layer.
+        TypeError: if `layer` is not a layer.
         ValueError: without examples, and for inputs of strings.
     """
     if not isinstance(layer, Layer):

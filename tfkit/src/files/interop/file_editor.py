@@ -43,7 +43,7 @@ class KerasFileEditor:
         metadata: dict of what a `.keras` file says of itself; `None` for other files.
 
     Raises:
-        ValueError: for a path with another ending.
+        ValueError: for a path with a different extension.
         LoadError: for a damaged file, and for one with links or storage that is not plain.
 
     Example:
@@ -237,7 +237,7 @@ class KerasFileEditor:
             weights: dict from names of weights to arrays, such as `{"0": kernel, "1": bias}`.
 
         Raises:
-            ValueError: for a path that is taken, that has no such holder, and for what are no arrays.
+            ValueError: for a path that is taken or has no such parent, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         above, _, name = object_path.rpartition("/")
@@ -278,7 +278,7 @@ class KerasFileEditor:
             weights: dict from names of weights to arrays.
 
         Raises:
-            ValueError: for an object that is not there, and for what are no arrays.
+            ValueError: for an object that is not there, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         found = self._object(self._path_of(object_name)) or {}
@@ -297,7 +297,7 @@ class KerasFileEditor:
             filepath: path that ends in `.weights.h5`; an existing file is replaced.
 
         Raises:
-            ValueError: for a path with another ending.
+            ValueError: for a path with a different extension.
         """
         path = Path(filepath)
         if not path.name.endswith(_SUFFIXES[1]):

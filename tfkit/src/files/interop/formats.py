@@ -33,7 +33,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
             `save_format` warns that the ending determines the format.
 
     Raises:
-        ValueError: if the path has another ending, if an argument is not known, or if the model is
+        ValueError: if the path has a different extension, if an argument is not known, or if the model is
             not built although layers in it are.
         FileExistsError: for a folder that holds something else than a model.
         TypeError: if the model's configuration cannot be made. The old file is unchanged.
@@ -59,7 +59,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
 
 
 def check_path(filepath: Any, kind: type[Exception] = TypeError) -> None:
-    """Raises an error of a kind, that of Keras, for what is no path."""
+    """Raises an error of the kind that Keras raises, for a value that is not a path."""
     if not isinstance(filepath, (str, os.PathLike)):
         raise kind(
             "`filepath` must be the path of a file, a string or a `pathlib.Path`. "
@@ -111,18 +111,18 @@ def load_weights(
             `callbacks.OrbaxCheckpoint` wrote.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
-            a weight goes to the same place below the layer of the same name. Layers of other names are left
-            as they are. Not for files of Keras. Default: `False`.
-        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
-            those in the model, or, where tfkit wrote the file, a function of a path.
-        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
+            a weight goes to the same path below the layer of the same name. Layers with other names are not
+            changed. Not for files of Keras. Default: `False`.
+        rename: for values with a different path in the file: a dict from beginnings of paths in the file to
+            beginnings of paths in the model, or, if tfkit wrote the file, a function of a path.
+        objects_to_skip: layers, with everything inside them, and single weights that are not changed.
 
     Returns:
         The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
-            dtype; and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of a different
+            shape or dtype; and for a damaged file. Then no weight has changed.
 
     Example:
         >>> import tempfile

@@ -119,8 +119,9 @@ def load_model(
         document, compiled = reader.documents()
         if document is None:
             raise LoadError(
-                f"File {path} is an HDF5 file, but not of tfkit's format, and holds no model of Keras. If "
-                "it holds weights alone, make the model in code and call `model.load_weights(filepath)`."
+                f"File {path} is an HDF5 file, but not of tfkit's format, and does not contain a model of "
+                "Keras. If it contains weights alone, make the model in code and call "
+                "`model.load_weights(filepath)`."
             )
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
@@ -297,7 +298,7 @@ def _made(reader: KerasReader, config: Any, deferred: list[budget.Deferred]) -> 
             f"File {reader.path}: the model cannot be made: {error}"
         ) from error
     if not isinstance(model, Layer):
-        raise LoadError(f"File {reader.path} describes {quoted(model)}, which is no model.")
+        raise LoadError(f"File {reader.path} describes {quoted(model)}, which is not a model.")
     return model
 
 
@@ -363,7 +364,7 @@ def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]
     found = Checked(reader)
     groups = keras_contents.compiled_inside(places)
     paths = {path for group, _ in groups for path in reader.below(group)}
-    # Models may stand in each other, each with an optimizer that has variables for all weights below.
+    # Models may contain each other, each with an optimizer that has variables for all weights below.
     with budget.limited(sum(reader.datasets[path].num_bytes for path in paths), None):
         for group, inner in groups:
             found.add(_optimizer_state(reader, inner, group))
@@ -419,7 +420,7 @@ def save_model(
             Default: `True`.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built although layers in it are.
+        ValueError: for a different extension, and for a model that is not built although layers in it are.
         TypeError: for a model whose configuration cannot be made, or has no form in Keras.
 
     Example:
@@ -480,7 +481,7 @@ def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> Non
         overwrite: whether an existing file is replaced. Default: `True`.
 
     Raises:
-        ValueError: for another ending, and for a model that is not built.
+        ValueError: for a different extension, and for a model that is not built.
 
     Example:
         >>> import os, tempfile

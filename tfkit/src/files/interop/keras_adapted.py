@@ -1,6 +1,6 @@
 """The weights of adapted and quantized layers in files of Keras.
 
-Keras stores the sum of a weight and its LoRA in place of the three. The sum and the bias come first.
+Keras stores the sum of a weight and its LoRA instead of all three. The sum and the bias come first.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class Archive:
             self._refuse(info.filename, "is damaged: no header where the directory says that it is")
         name_size, extra_size = struct.unpack("<HH", header[26:30])
         if self._file.read(name_size) != info.orig_filename.encode():
-            self._refuse(info.filename, "has another name in the directory than in its header")
+            self._refuse(info.filename, "has different names in the directory and in its header")
         return info.header_offset + 30 + int(name_size) + int(extra_size)
 
     def _refuse(self, name: str, why: str) -> NoReturn:

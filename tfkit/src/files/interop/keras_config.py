@@ -215,7 +215,7 @@ def _build_config_to_keras(build_config: dict[str, Any]) -> Any:
         return to_keras(build_config)
     # Keras ignores it, and tfkit needs it: texts cannot be distinguished from shapes.
     kept = {key: value for key, value in build_config.items() if key != "call"}
-    if _has_texts(build_config["call"]):
+    if _has_strings(build_config["call"]):
         kept["call"] = to_keras(build_config["call"])
     shapes = {name: _shapes(spec) for name, spec in build_config["call"].items()}
     shapes = {name: shape for name, shape in shapes.items() if shape is not None}
@@ -224,11 +224,11 @@ def _build_config_to_keras(build_config: dict[str, Any]) -> Any:
     return {**kept, "shapes_dict": {f"{name}_shape": shape for name, shape in shapes.items()}}
 
 
-def _has_texts(spec: Any) -> bool:
+def _has_strings(spec: Any) -> bool:
     """Whether there is a spec of strings among those of a call."""
     if isinstance(spec, dict):
-        return spec.get("dtype") == "string" or any(map(_has_texts, spec.values()))
-    return isinstance(spec, (list, tuple)) and any(map(_has_texts, spec))
+        return spec.get("dtype") == "string" or any(map(_has_strings, spec.values()))
+    return isinstance(spec, (list, tuple)) and any(map(_has_strings, spec))
 
 
 def _shapes(spec: Any) -> Any:

@@ -19,7 +19,7 @@ from tfkit.src.weights.random import SeedGenerator
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
 PARTS = "optimizers"
-# A group that Keras ignores, for data that its files have no place for.
+# A group that Keras ignores, for data that its format does not have.
 SEEDS = "tfkit/seeds"
 
 
@@ -57,7 +57,7 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
 
 
 def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
-    """Returns path prefixes of Keras's optimizers other than that of the outermost model.
+    """Returns path prefixes of Keras's optimizers other than the optimizer of the outermost model.
 
     Those of compiled models inside of a model, which are read apart, and those in attributes, as those of two
     adversaries. The latter are not read: Keras's file does not hold their configuration.

@@ -39,7 +39,7 @@ class Folder:
             os.path.realpath(self.path), *name.split("/")
         )
         if not inside or not file.is_file():
-            self._refuse(name, "is no file in the folder of the model")
+            self._refuse(name, "is not a file in the folder of the model")
         return file
 
     def text(self, name: str) -> str:
@@ -50,7 +50,7 @@ class Folder:
         try:
             return file.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            self._refuse(name, f"is no text: {error}")
+            self._refuse(name, f"is not text: {error}")
 
     def assets(self) -> list[str]:
         """Returns the names of the files that are assets of layers."""

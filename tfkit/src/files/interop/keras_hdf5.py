@@ -65,7 +65,8 @@ class KerasReader:
         except (OSError, hdf5_tree.TreeError) as error:
             self.close()
             raise DamagedFileError(
-                f"File {path} cannot be read: it is damaged or truncated, or no HDF5 file of Keras ({error})."
+                f"File {path} cannot be read: it is damaged or truncated, or not an HDF5 file of Keras "
+                f"({error})."
             ) from None
 
     def __enter__(self) -> KerasReader:
@@ -92,7 +93,7 @@ class KerasReader:
             if item.kind == "link":
                 self._refuse(path, "is a link, which could lead to another file")
             elif item.kind == "again":
-                self._refuse(path, "is another name of something in the file")
+                self._refuse(path, "is a second name of an object in the file")
             elif item.depth > limits.DEPTH.most:
                 self._refuse(path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
@@ -113,7 +114,7 @@ class KerasReader:
             dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
         if dtype is None:
             self._refuse(
-                item.path, "has a dtype that is none of numbers in the order of this machine"
+                item.path, "has a dtype that is not numeric, in the byte order of this machine"
             )
         shape = dataset.shape
         if shape is None or dataset.size != math.prod(shape) * tf.as_dtype(dtype).size:
@@ -154,7 +155,7 @@ class KerasReader:
         return name if isinstance(name, str) else None
 
     def attribute(self, group: str, name: str) -> Any:
-        """Returns an attribute of a group: a text, a list of texts or a number; `None` if there is none."""
+        """Returns an attribute of a group: a string, a list of strings or an integer, or `None`."""
         return self._attributes.get(group, {}).get(name)
 
     def names(self, group: str, name: str) -> list[str]:
@@ -189,10 +190,10 @@ def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
     """
     try:
         if not isinstance(text, str):
-            raise ValueError("it is no text")
+            raise ValueError("it is not a string")
         document = json_nest.parse(text)
     except ValueError as error:
-        raise LoadError(f"File {path}: `{name}` is no valid JSON: {error}") from None
+        raise LoadError(f"File {path}: `{name}` is not valid JSON: {error}") from None
     if not isinstance(document, dict):
         raise LoadError(
             f"File {path}: `{name}` is no JSON object. Found: {type(document).__name__}"

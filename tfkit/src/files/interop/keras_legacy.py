@@ -57,7 +57,7 @@ def plan(
     Args:
         reader: the file.
         model: the model.
-        rename: paths in the model by name of a group, for layers that have another name there.
+        rename: paths in the model by name of a group, for layers that have a different name there.
         same_order: whether the model has its layers in the order of the file.
 
     Raises:
@@ -102,7 +102,7 @@ def _matched_layers(
     unknown = [path for path in (rename or {}).values() if path not in by_path]
     if unknown:
         raise LoadError(
-            f"File {reader.path}: `rename` names {unknown[0]!r}, which is no layer of the model. Expected "
+            f"File {reader.path}: `rename` names {unknown[0]!r}, which is not a layer of the model. Expected "
             f"one of {[*filter(None, by_path)]}"
         )
     known = {name: by_path[path] for name, path in (rename or {}).items() if name in names}

@@ -203,7 +203,7 @@ def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dic
 
     Args:
         config: the config in the file.
-        outputs: the names of the outputs, which Keras 2 prepends to those of metrics.
+        outputs: the names of the outputs, which Keras 2 puts in front of names of metrics.
 
     Raises:
         LoadError: for a decay of the learning rate as Keras 2 had it.

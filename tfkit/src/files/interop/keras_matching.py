@@ -48,7 +48,7 @@ def stores_itself(layer: Layer) -> bool:
 
 
 def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None) -> Plan:
-    """Returns the datasets of layers at their places.
+    """Returns the datasets of layers, given the groups of the layers.
 
     Args:
         places: layers with the paths of their groups.
@@ -66,7 +66,7 @@ def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None)
 
 
 class Matcher:
-    """Matches a model's layers to places in a file, and raises an error if that would be a guess.
+    """Matches a model's layers to groups in a file, and raises an error if that would be a guess.
 
     Args:
         reader: the file.
@@ -155,7 +155,7 @@ class Matcher:
         return paths | {id_: path for id_, path in self._renamed.items() if id_ in paths}
 
     def _note_unclear(self, entries: list[tuple[str, Any]]) -> None:
-        """Records those of the entries that have equal shapes, so that they cannot be distinguished."""
+        """Records the entries that have equal shapes, so that they cannot be distinguished."""
         for unclear, any_width in ((self._unclear, False), (self._unclear_if_cast, True)):
             for alike in same_shapes(entries, set(self._renamed), any_width):
                 group = [(path, self._paths.get(id(value), path)) for path, value in alike]
@@ -185,11 +185,11 @@ def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, s
 def same_shapes(
     entries: list[tuple[str, Any]], known: set[int] | None = None, any_width: bool = False
 ) -> list[list[tuple[str, Any]]]:
-    """Returns those of the layers, containers and weights that could be exchanged for each other.
+    """Returns the layers, containers and weights that could be exchanged for each other.
 
     Args:
         entries: paths with values.
-        known: ids of those whose place is known.
+        known: ids of the objects whose group is known.
         any_width: whether floats of any width are the same.
     """
     groups: dict[Any, list[tuple[str, Any]]] = collections.defaultdict(list)
@@ -251,7 +251,7 @@ class Checked:
         stores: layers that read their variables themselves, with their groups.
         skipped: variables that do not fit, with the reasons.
         unused: datasets that no variable has, with the reasons.
-        casts: paths of the datasets that are floats of another width than the variable, with both.
+        casts: paths of the datasets that are floats of a different width than the variable, with both dtypes.
         places: the layers with the paths of their groups.
     """
 

@@ -15,7 +15,7 @@ from tfkit.src.files.saving import hdf5, json_nest
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists
 from tfkit.src.files.saving.shards import SUFFIX
 
-# `big.weights.json` names `big_00000.weights.h5`, and so on, which stand beside it.
+# `big.weights.json` names `big_00000.weights.h5`, and so on, which are next to it.
 _SHARD = re.compile(r"_\d{5,}\.weights\.h5")
 
 
@@ -37,7 +37,8 @@ class ShardedReader(KerasReader):
         path: the index.
 
     Raises:
-        LoadError: where it is no index, names a file that does not belong to it, or one is missing.
+        LoadError: if it is not an index, if it names a file that does not belong to it, or if a file is
+            missing.
     """
 
     def __init__(self, path: Path) -> None:
@@ -57,7 +58,7 @@ class ShardedReader(KerasReader):
         """Returns the files that the index names, in order."""
         groups = _read(self.path).get("weight_map")
         if not isinstance(groups, dict):
-            raise LoadError(f"File {self.path} is no index of weights: it has no `weight_map`.")
+            raise LoadError(f"File {self.path} is not an index of weights: it has no `weight_map`.")
         files: dict[str, None] = {}
         for names in groups.values():
             for name in names if isinstance(names, list) else [names]:
@@ -81,7 +82,7 @@ class ShardedReader(KerasReader):
         self._open.append(reader)
         for place, stored in reader.datasets.items():
             if place in self.datasets:
-                raise LoadError(f"File {path}: `{quoted(place)}` stands in another file, too.")
+                raise LoadError(f"File {path}: `{quoted(place)}` is in a second file as well.")
             self.datasets[place] = stored
             self._readers[place] = reader
         for group, attributes in reader._attributes.items():
@@ -93,7 +94,7 @@ class ShardedReader(KerasReader):
             reader.close()
 
     def read(self, path: str) -> np.ndarray:
-        """Returns the numbers of one dataset."""
+        """Returns the values of one dataset."""
         return self._readers[path].read(path)
 
 
@@ -107,5 +108,5 @@ def _read(path: Path) -> dict[str, Any]:
             f"File {path} is damaged or truncated, or no index of weights: {error}"
         ) from None
     if not isinstance(index, dict):
-        raise LoadError(f"File {path} is no index of weights.")
+        raise LoadError(f"File {path} is not an index of weights.")
     return index

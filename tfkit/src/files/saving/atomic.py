@@ -1,4 +1,4 @@
-"""Writes files and folders so that the old one survives any failure."""
+"""Writes files and folders so that the old ones survive any failure."""
 
 from __future__ import annotations
 
@@ -24,9 +24,6 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
-# Whether what this process would write is not kept: another process of the same training writes it.
-
-
 def is_discarding() -> bool:
     """Whether files are not kept."""
     return context.current().discards_files
@@ -41,9 +38,9 @@ def discarded() -> contextlib.AbstractContextManager[None]:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Context manager for a temporary file next to `path`, which replaces it if the block succeeds.
 
-    The bytes are on the disk before the old file is replaced; an error leaves only the old file. The new file
-    has the mode of the old one; a symbolic link is followed. Files that killed writers have left in the
-    folder are removed.
+    The bytes are on the disk before the old file is replaced; after an error only the old file is there. The
+    new file has the mode of the old one; a symbolic link is followed. Files that killed writers have left in
+    the folder are removed.
 
     Raises:
         FileExistsError: if `path` is a folder, a pipe, a device or the like.
@@ -62,6 +59,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         if mode is not None:
             os.fchmod(handle, mode)
+        # In this order: a name that reaches the disk before the bytes would be an empty file after a power
+        # cut.
         os.fsync(handle)
         os.replace(temporary, target)
     sync(target.parent)
@@ -83,7 +82,8 @@ def _naming(target: Path) -> Iterator[None]:
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Context manager for a temporary folder next to `path`, which replaces it if the block succeeds.
 
-    As `atomic_write`. Linux replaces the old folder in one step; on other systems there is none for a moment.
+    It is like `atomic_write`. Linux replaces the old folder in one step; other systems have none for a
+    moment.
     """
     target = Path(os.path.realpath(path))
     if is_discarding():
@@ -97,7 +97,7 @@ def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
             temporary.chmod(mode)
         sync_tree(temporary)
         while not (_exchange(temporary, target) or _moved(temporary, target)):
-            pass  # Another writer has put its folder there in the meantime.
+            pass  # Another writer has put its folder there meanwhile.
     sync(target.parent)
 
 
@@ -119,8 +119,8 @@ def keep_as(path: Path, other: Path) -> None:
 def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     """Context manager that excludes other threads and processes that use the same `path`.
 
-    For data of more than one file; the later writer waits. A file next to `path` has the lock, and is removed
-    at the end. After a kill it remains, unlocked, until the next write to that folder.
+    It is for data of more than one file; the later writer waits. A file next to `path` has the lock, and is
+    removed at the end. After a kill it remains, unlocked, until the next write to that folder.
     """
     target = Path(os.path.realpath(path))
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
@@ -131,6 +131,8 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
         with contextlib.ExitStack() as closing:
             closing.callback(os.close, handle)
             fcntl.flock(handle, fcntl.LOCK_EX)
+            # The lock belongs to the file, not to its name, and a writer removes the file while others wait
+            # for it.
             if not _is_at(handle, name):  # The previous writer has removed it.
                 continue
             closing.callback(name.unlink, missing_ok=True)
@@ -153,7 +155,7 @@ def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None
         return None
     if not is_kind(mode):
         raise FileExistsError(
-            f"{str(target)!r} is there already and is no {kind}. Name another path."
+            f"{str(target)!r} is there already and is not a {kind}. Name another path."
         )
     return stat.S_IMODE(mode)
 
@@ -192,7 +194,7 @@ def _remove_abandoned(parent: Path) -> None:
         names = [entry.path for entry in entries if entry.name.startswith(_PREFIX)]
     for name in names:
         if name.endswith(_SUFFIX):
-            # It was removed in the meantime, or belongs to another user.
+            # It was removed meanwhile, or belongs to another user.
             with contextlib.suppress(OSError):
                 # A pipe of this name must not block, and a link must not be followed.
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -233,7 +235,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _moved(temporary: Path, target: Path) -> bool:
-    """Whether a folder could replace another one, or move to a free name, without an exchange."""
+    """Whether a folder could move to a free name, or replace an empty folder, without an exchange."""
     try:
         os.rename(temporary, target)
         return True

@@ -1,6 +1,6 @@
 """The file from which a training continues: variables by path, and a document of everything else.
 
-The document is a nest of dicts, lists, tuples, texts, numbers, arrays and `None`. The file holds it as JSON,
+The document is a nest of dicts, lists, tuples, strings, numbers, arrays and `None`. The file has it as JSON,
 in which an array is written as `{"class_name": "__array__", "config": <its name in the group of arrays>}`.
 """
 
@@ -29,7 +29,7 @@ def write(path: Path, document: dict[str, Any], variables: dict[str, tf.Variable
     """Writes the file, completely or not at all.
 
     Raises:
-        TypeError: for values that a document cannot hold, with their place.
+        TypeError: for a value that a document cannot contain, with its path.
     """
     arrays: dict[str, np.ndarray] = {}
     text = to_json(_without_arrays(document, "", arrays))
@@ -41,14 +41,14 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Returns the document and the values of the variables.
 
     Raises:
-        LoadError: for a damaged file, and one of another kind.
+        LoadError: for a damaged file, and for a file of any other kind.
     """
     with hdf5.Reader(path) as reader:
         text = reader.text(DOCUMENT)
         if not isinstance(text, dict):
             raise LoadError(
-                f"File {path} holds no state of a training. Expected one that `BackupAndRestore` or "
-                "`fit(resume=...)` wrote; for weights use `model.load_weights()`."
+                f"File {path} does not contain the state of a training. Expected a file that "
+                "`BackupAndRestore` or `fit(resume=...)` wrote; for weights use `model.load_weights()`."
             )
         values = {name: reader.value(VARIABLES, name) for name in reader.shapes(VARIABLES)}
         arrays = {name: reader.value(ARRAYS, name) for name in reader.shapes(ARRAYS)}
@@ -78,9 +78,9 @@ def match(
     if lines:
         more = [f"  and {len(lines) - _MOST_LINES:,} more"] if len(lines) > _MOST_LINES else []
         raise LoadError(
-            f"File {path} was saved by the training of another model; nothing was loaded:\n"
+            f"File {path} was saved by the training of a different model; nothing was loaded:\n"
             + "\n".join(lines[:_MOST_LINES] + more)
-            + "\nTrain the model that it belongs to, or remove the file to start anew."
+            + "\nTrain the model that it belongs to, or remove the file to start again."
         )
     return [(variable, values[name]) for name, variable in variables.items()]
 
@@ -89,12 +89,12 @@ def _describe(found: tuple[tuple[int, ...], str] | None) -> str:
     return "nothing" if found is None else f"{found[0]} {found[1]}"
 
 
-def _without_arrays(value: Any, place: str, arrays: dict[str, np.ndarray]) -> Any:
-    """Returns a nest with names in place of arrays, which are added to `arrays`."""
+def _without_arrays(value: Any, path: str, arrays: dict[str, np.ndarray]) -> Any:
+    """Returns a nest with names instead of arrays, which are added to `arrays`."""
     if isinstance(value, dict):
-        return {k: _without_arrays(v, f"{place}/{k}", arrays) for k, v in value.items()}
+        return {k: _without_arrays(v, f"{path}/{k}", arrays) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        items = [_without_arrays(v, f"{place}/{i}", arrays) for i, v in enumerate(value)]
+        items = [_without_arrays(v, f"{path}/{i}", arrays) for i, v in enumerate(value)]
         return tuple(items) if isinstance(value, tuple) else items
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
@@ -104,8 +104,8 @@ def _without_arrays(value: Any, place: str, arrays: dict[str, np.ndarray]) -> An
             arrays[str(len(arrays))] = array
             return {"class_name": _MARK, "config": str(len(arrays) - 1)}
     raise TypeError(
-        f"Cannot save the state of the training: '{place.lstrip('/')}' is {value!r} (of type "
-        f"{type(value).__name__}). Expected dicts, lists, tuples, numbers, texts, arrays of numbers or None."
+        f"Cannot save the state of the training: '{path.lstrip('/')}' is {value!r} (of type "
+        f"{type(value).__name__}). Expected dicts, lists, tuples, numbers, strings, numeric arrays or None."
     )
 
 

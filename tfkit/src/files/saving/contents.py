@@ -20,7 +20,7 @@ from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.overwriting import is_overwritten
 
-# Groups of a file, and its texts with the layers' names and their `lora_alpha`.
+# The groups of a file, and its documents with the layers' names and their `lora_alpha`.
 WEIGHTS = "weights"
 OPTIMIZER = "optimizer"
 INNER_OPTIMIZERS = "inner_optimizers"
@@ -71,7 +71,7 @@ _NOTHING = Skipped(None, None)
 
 
 def model_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, Any]:
-    """Returns weights, seed states, and the values that layers store themselves, by path."""
+    """Returns weights, states of seeds, and the values that layers store themselves, by path."""
     state: dict[str, Any] = dict(plain_state(model, skipped))
     for prefix, layer in own_stores(model, skipped):
         store: dict[str, Any] = {}
@@ -97,7 +97,7 @@ def plain_state(model: ModelLike, skipped: Skipped = _NOTHING) -> dict[str, tf.V
 
 
 def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str, Layer]]:
-    """Returns the layers that define themselves what a file stores of them, by path prefix."""
+    """Returns the layers that define what a file stores for them, by path prefix."""
     return [
         (f"{path}/vars/".lstrip("/"), layer)
         for path, layer in tracking.named_layers(model)
@@ -126,7 +126,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def stored_optimizer(model: ModelLike) -> dict[str, Any]:
-    """Returns what a file stores of the model's optimizer, by path: variables, or what it stores itself."""
+    """Returns what a file stores for the model's optimizer, by path: variables, or its own store."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not optimizer.built or not optimizer._tfkit_stores_itself():
         return dict(optimizer_state(model))
@@ -142,9 +142,9 @@ def weight_of(variable: Any) -> Any:
 
 
 def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str]) -> list[str]:
-    """Builds an optimizer for the weights that are trained, and for those that it has slots for in a file.
+    """Builds an optimizer for the trained weights, and for the weights for which a file has slots.
 
-    These are others where layers were frozen, unfrozen or changed after the last step.
+    They differ if layers were frozen, unfrozen or changed after the last step.
 
     Args:
         optimizer: the model's optimizer.
@@ -152,9 +152,9 @@ def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str
         stored: the paths of the optimizer's variables in the file.
 
     Returns:
-        The paths of weights that are trained, and have no slots in the file although others have.
+        The paths of trained weights for which the file has no slots, although it has slots for others.
     """
-    used = {place[len(_SLOTS) :].rpartition("/")[0] for place in stored if place.startswith(_SLOTS)}
+    used = {path[len(_SLOTS) :].rpartition("/")[0] for path in stored if path.startswith(_SLOTS)}
     trained = {id(weight) for weight in model.trainable_weights}
     weights = tracking.named_weights(model)
     frozen = [it for path, it in weights.items() if path in used and id(it) not in trained]
@@ -169,7 +169,7 @@ def slots_of(path: str) -> str:
 
 
 def compiled_inside(model: ModelLike) -> dict[str, Any]:
-    """Returns the models inside of a model that have an optimizer of their own, by path."""
+    """Returns the models inside a model that have an optimizer, by path."""
     return {
         path: layer
         for path, layer in tracking.named_layers(model)
@@ -180,7 +180,7 @@ def compiled_inside(model: ModelLike) -> dict[str, Any]:
 
 
 def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
-    """Returns the variables of the optimizers of models inside of a model, by path."""
+    """Returns the variables of the optimizers of models inside a model, by path."""
     return {
         f"{path}/{name}": variable
         for path, layer in compiled_inside(model).items()
@@ -191,8 +191,8 @@ def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
 def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
     """Returns an optimizer's variables: slots by the path of the weight that they belong to.
 
-    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; variables without a weight are at
-    its name, as `own/iteration`, numbered where two have the same.
+    `slots/dense/kernel/momentum` belongs to the weight at `dense/kernel`; a variable without a weight has
+    a path like `own/iteration`, with a number if two have the same name.
     """
     paths = {id(weight): path for path, weight in tracking.named_weights(model).items()}
     state: dict[str, tf.Variable] = {}
@@ -207,9 +207,9 @@ def named_slots(optimizer: Optimizer, model: Tracked) -> dict[str, tf.Variable]:
 
 
 def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
-    """Returns the variables of the metrics that layers hold in attributes, by path.
+    """Returns the variables of the metrics in attributes of layers, by path.
 
-    Those that `compile` makes are not state of the model: each epoch and evaluation resets them.
+    Metrics that `compile` makes are not state of the model: each epoch and evaluation resets them.
     """
     state: dict[str, tf.Variable] = {}
     for path, metric in tracking.named_metrics(model):
@@ -219,7 +219,7 @@ def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def texts(model: ModelLike) -> dict[str, dict[str, Any]]:
-    """Returns what a file says of its layers: their names, and the `lora_alpha` of those that have LoRA."""
+    """Returns what a file says about its layers: their names, and the `lora_alpha` of layers with LoRA."""
     alphas = {
         path: layer.lora_alpha
         for path, layer in tracking.named_layers(model)
@@ -238,7 +238,7 @@ def layer_names(model: ModelLike) -> dict[str, str]:
 
 
 def moved_by_properties(model: ModelLike, stored: Iterable[str]) -> dict[str, str]:
-    """Returns paths in the model by beginnings of stored paths, of layers that have another attribute now.
+    """Returns paths in the model by beginnings of stored paths, for layers whose attribute was renamed.
 
     A class that renames an attribute often keeps the old name as a property, `dense` for `self.encoder`. Only
     properties of users' classes are read, and only those that return a layer of the model.
@@ -248,18 +248,18 @@ def moved_by_properties(model: ModelLike, stored: Iterable[str]) -> dict[str, st
     deepest = max(path.count("/") for path in layers) + 1
     moved: dict[str, str] = {}
     for path in stored:
-        steps = path.split("/", deepest + 1)  # A path of a file may be any number of steps deeper.
+        steps = path.split("/", deepest + 1)  # A path in a file may have any number of steps.
         depth = next(n for n in range(len(steps) - 1, -1, -1) if "/".join(steps[:n]) in layers)
         owner, beginning = layers["/".join(steps[:depth])], "/".join(steps[: depth + 1])
         if beginning not in moved and _is_own_property(type(owner), steps[depth]):
-            with contextlib.suppress(Exception):  # Of the property.
+            with contextlib.suppress(Exception):  # The property may raise any error.
                 if target := paths.get(id(getattr(owner, steps[depth]))):
                     moved[beginning] = target
     return moved
 
 
 def _is_own_property(owner: type, name: str) -> bool:
-    """Whether a class has a property of this name that does not come from a class of tfkit's."""
+    """Whether a class has a property of this name that does not come from a class of tfkit."""
     definer = next((base for base in owner.__mro__ if name in vars(base)), None)
     if definer is None or not isinstance(vars(definer)[name], property):
         return False

@@ -61,11 +61,11 @@ def check_exists(path: Path) -> None:
 
 
 def check_whole(path: Path, file: int) -> None:
-    """Raises an error for a file that consists of holes, which can have any size without using disk space.
+    """Raises an error for a file that consists of holes: it can have any size without using disk space.
 
     Args:
         path: its path, for the message.
-        file: the number of the open file.
+        file: the descriptor of the open file.
 
     Raises:
         DamagedFileError: if it does.

@@ -20,7 +20,7 @@ def is_other_width(stored: str, expected: str) -> bool:
 
 
 def cast(value: np.ndarray, dtype: str) -> np.ndarray:
-    """Returns the values in another float dtype, rounded to the nearest."""
+    """Returns the values in a different float dtype, rounded to the nearest."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return value.astype(tf.as_dtype(dtype).as_numpy_dtype)
 

@@ -1,4 +1,4 @@
-"""Writes and reads HDF5 files: weights as contiguous datasets by attribute path, text as JSON datasets."""
+"""Writes and reads HDF5 files: weights as contiguous datasets by attribute path, and JSON as datasets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exi
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
-# Smaller arrays are covered by the seal: there are fewer ranges, and fewer, longer stretches to read.
+# Smaller arrays are covered by the seal, so that there are fewer ranges, and fewer and longer parts to read.
 _LARGE = 1 << 16
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute gives the dtype.
 _BITS = {"bfloat16": np.uint16}
@@ -41,13 +41,13 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
     """Writes a file.
 
     Args:
-        path: where to.
+        path: the file to write.
         texts: JSON documents by name.
         weights: groups of variables and arrays; each group is a dict from attribute path to value.
 
     Raises:
         OSError: if the disk is full, or cannot be written.
-        ValueError: for a name that is too long; nothing is written then.
+        ValueError: for a name that is too long; then nothing is written.
     """
     for path_of_group in weights.values():
         for variable_path in path_of_group:
@@ -104,9 +104,9 @@ def _bytes_of(value: np.ndarray) -> memoryview:
 
 
 class Target(io.FileIO):
-    """The file that HDF5 writes to. It does not raise errors while HDF5 uses it: `check` does so afterwards.
+    """The file that HDF5 writes to. It raises no errors while HDF5 uses it: `check` does so afterwards.
 
-    For HDF5 cannot close a file that it cannot write, and complains of it until the process ends.
+    HDF5 cannot close a file that it cannot write, and would report this until the process ends.
     """
 
     error: OSError | None = None
@@ -162,7 +162,7 @@ class Reader:
         path: the file.
 
     Raises:
-        LoadError: if it is no file of this format, or damaged.
+        LoadError: if it is not a file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -207,7 +207,7 @@ class Reader:
             elif item.kind == "link":
                 self._refuse(item.path, "is a link, which could lead to another file")
             elif item.kind == "again":
-                self._refuse(item.path, "is another name of something in the file")
+                self._refuse(item.path, "is a second name of an object in the file")
             elif item.depth > limits.DEPTH.most:
                 self._refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
             elif item.kind == "group":
@@ -263,16 +263,16 @@ class Reader:
         if entry is None and name not in self._groups:
             return None
         if entry is None or entry.dtype != "json" or entry.size > limits.TEXT.most:
-            self._refuse(name, f"is no JSON of at most {limits.TEXT.most:,} bytes")
+            self._refuse(name, f"is not JSON of at most {limits.TEXT.most:,} bytes")
         try:
             return json_nest.parse(self._read(name).tobytes())
         except ValueError as error:
-            raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
+            raise LoadError(f"File {self.path}: `{name}` is not valid JSON: {error}") from None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
         """Returns shape and dtype of each dataset of a group, by path; `""` is the root. No data is read."""
         if group_name in self._entries:
-            self._refuse(group_name, "is no group")
+            self._refuse(group_name, "is not a group")
         prefix = f"{group_name}/" if group_name else ""
         return {
             path.removeprefix(prefix): (entry.shape, entry.dtype)

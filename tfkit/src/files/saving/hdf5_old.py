@@ -1,7 +1,7 @@
 """Reads structures of HDF5's first versions, which `h5py`, and so Keras, writes by default.
 
-Read as `hdf5_tree` reads those of later versions: each number is compared with the bounds of the file before
-it is used, no structure is read twice, and no byte gives two names.
+They are read as `hdf5_tree` reads later ones: each number is compared with the bounds of the file before it
+is used, no structure is read twice, and no byte belongs to two names.
 
 Reference: https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html
 """
@@ -59,7 +59,7 @@ def messages(tree: Tree, address: int) -> Iterator[tuple[int, int, bytes]]:
 
 
 def links(tree: Tree, message: Bytes) -> Iterator[Link]:
-    """Yields name and address of a group's members; no address for a link to another name."""
+    """Yields name and address of a group's members; `None` as address of a link to a name."""
     index, heap = message.number(8), message.number(8)
     head = tree.block(heap, 32, b"HEAP", "a heap of names")
     head.expect(0)

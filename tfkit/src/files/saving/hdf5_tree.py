@@ -1,7 +1,7 @@
 """Reads the tree of groups and datasets in an HDF5 file without the HDF5 library.
 
-Anyone who makes a file by hand can compute its seal, and the HDF5 library crashes or never ends on some
-crafted structures. Therefore the few structures that `h5py` makes in tfkit's files are read here, each number
+Anyone who crafts a file can compute its seal, and the HDF5 library crashes or never ends on some crafted
+structures. Therefore the few structures that `h5py` makes in tfkit's files are read here, and each number is
 compared with the bounds of the file before it is used; anything else is refused. No structure is read twice,
 so the time is linear in the size of the file.
 
@@ -72,10 +72,10 @@ class Dataset:
     """An array in the file.
 
     Attributes:
-        shape: its sizes, `None` for one without any value.
+        shape: its sizes, `None` for a dataset without values.
         dtype: NumPy's name of its type; `None` for a type that tfkit does not write.
         offset: its first byte in the file.
-        size: its bytes; -1 where it is not stored as one piece.
+        size: its number of bytes; -1 if it is not stored contiguously.
     """
 
     shape: tuple[int, ...] | None
@@ -91,8 +91,8 @@ class Item:
     Attributes:
         path: its names from the root, with slashes between; empty for the root.
         depth: the number of groups that contain it.
-        kind: `"group"`, `"dataset"`, `"link"` to another name or file, `"again"` for another name of an
-            object, and `"other"`.
+        kind: `"group"`, `"dataset"`, `"link"` to a name or file, `"again"` for a second name of an object,
+            and `"other"`.
         attributes: its strings, lists of strings and integers by name; others are left out.
         dataset: of a dataset.
     """
@@ -138,6 +138,7 @@ class Tree:
             raise TreeError("the superblock is of a form that tfkit does not write")
         left = [("", 0, root)]
         count = 0
+        # Deep groups with long names have long paths for few bytes of the file.
         room = limits.PATHS.most + limits.PATHS_FOR_BYTE * self._length
         while left:
             count += 1
@@ -174,11 +175,12 @@ class Tree:
         return base, root
 
     def forget(self, address: int) -> None:
-        """Allows a structure at an address to be read again, if first only its size was read."""
+        """Allows a structure to be read again, after only its size was read."""
         self._seen.discard(address)
 
     def block(self, address: int, size: int, signature: bytes, what: str) -> Bytes:
-        """Returns the bytes of a structure after its signature."""
+        """Returns the bytes of a structure that follow its signature."""
+        # So no structure is read twice, and loops of references end.
         if address in self._seen:
             raise TreeError(f"{what} is a part of two objects")
         self._seen.add(address)
@@ -207,10 +209,10 @@ class Tree:
                 block.take(min(-length % 8, block.left))
         if not size:
             return b""
-        # Each string is accepted once: many attributes with one long text would take any amount of memory.
+        # Each string is accepted once: many attributes with one long string could use any amount of memory.
         text = self._heaps[heap].pop(index, None)
         if text is None:
-            raise TreeError("a string of an attribute is missing, or is that of another one")
+            raise TreeError("a string of an attribute is missing, or belongs to another one")
         return text[:size]
 
 
@@ -219,7 +221,7 @@ class _Header:
 
     Args:
         tree: the file.
-        address: where it is.
+        address: its position in the file.
     """
 
     def __init__(self, tree: Tree, address: int) -> None:
@@ -275,7 +277,7 @@ class _Header:
     def _one(self, kind: int) -> bytes | None:
         found = self._messages.get(kind, [])
         if len(found) > 1:
-            raise TreeError("an object says two things of the same kind of itself")
+            raise TreeError("an object has two messages of a kind of which it may have one")
         return found[0] if found else None
 
     def item(self, path: str, depth: int) -> Item:
@@ -364,7 +366,7 @@ class _Header:
         return self._tree.string(block.number(8), block.number(4), size)
 
     def links(self) -> Iterator[tuple[str, int | None]]:
-        """Yields name and address of a group's members; no address for a link to another name or file."""
+        """Yields name and address of a group's members; `None` as address of a link to a name or file."""
         for message in self._messages.get(_LINK, []):
             yield _link(message)
         symbols = self._one(_SYMBOLS)
@@ -409,7 +411,7 @@ class _Heap:
         )
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))
-        # the position of each in the heap, and its bytes
+        # The position of each block in the heap, and its bytes.
         self._blocks: list[tuple[int, bytes]] = []
         if root != _UNDEFINED and rows == 0:
             self._read_direct(root, first)
@@ -434,6 +436,7 @@ class _Heap:
         block.expect(0)
         block.take(8 + self._offset_size)
         for row in range(rows):
+            # The first two rows have blocks of the first size; from there on it doubles with each row.
             length = self._first << max(0, row - 1)
             for _ in range(self._width):
                 child = block.number(8)
@@ -454,7 +457,8 @@ class _Heap:
         root, count = head.number(8), head.number(2)
         if record_size != 4 + self._id_size or not 64 <= size <= limits.STRUCTURE.most or depth > 8:
             raise TreeError("an index of names is of a form that tfkit does not write")
-        # The number of records in the nodes of each level and below: it determines the widths of fields.
+        # The largest numbers of records in a node of each level, and in all nodes below it: HDF5 stores
+        # numbers of records in as many bytes as these need.
         most = [(size - 10) // record_size]
         below = [most[0]]
         widths = [0]
@@ -483,10 +487,10 @@ class _Heap:
                 node.take(_width_of(below[level - 1]) if level > 1 else 0)
                 left.append((child, records, level - 1))
 
-    def _object(self, place: Bytes) -> bytes:
-        place.expect(0)
-        offset = place.number(self._offset_size)
-        length = place.number(min(self._length_size, place.left))
+    def _object(self, reference: Bytes) -> bytes:
+        reference.expect(0)
+        offset = reference.number(self._offset_size)
+        length = reference.number(min(self._length_size, reference.left))
         number = bisect.bisect_right(self._begins, offset) - 1
         if number >= 0:
             begin, data = self._blocks[number]
@@ -496,7 +500,7 @@ class _Heap:
 
 
 def _width_of(largest: int) -> int:
-    """Returns the number of bytes that hold numbers up to this one."""
+    """Returns the number of bytes that integers up to this one need."""
     return max(1, -(-largest.bit_length() // 8))
 
 
@@ -542,6 +546,7 @@ def _shape(block: Bytes, old: bool) -> tuple[int, ...] | None:
     version = block.expect(*((1, 2) if old else (2,)))
     rank, flags, kind = block.number(1), block.expect(0, 1), block.number(1)
     if version == 1:
+        # It has no kind: a scalar is an array without axes.
         block.take(4)
         kind = int(rank > 0)
     if kind > 2:
@@ -552,11 +557,12 @@ def _shape(block: Bytes, old: bool) -> tuple[int, ...] | None:
         return None
     sizes = tuple(block.number(8) for _ in range(rank))
     if flags and any(block.number(8) != size for size in sizes):
-        raise TreeError("a dataset can grow, which tfkit's never can")
+        raise TreeError("a dataset can grow, which datasets of tfkit cannot")
     return sizes
 
 
-# Flags and properties of IEEE's floats.
+# Flags and properties of IEEE's floats by size: positions and sizes of sign, exponent and fraction, and the
+# bias.
 _FLOATS = {
     2: (0x0F20, "000010000a05000a0f000000"),
     4: (0x1F20, "00002000170800177f000000"),

@@ -27,9 +27,9 @@ def parse(text: str | bytes) -> Any:
     """Returns the parsed document of a JSON text.
 
     Raises:
-        ValueError: for a text that is no JSON, for more bytes, objects, lists or values, longer numbers and
-            names than `base/limits.py` has, for one that is nested too deeply, and for an object that has a
-            key twice, of which two readers could take different ones.
+        ValueError: for a text that is not JSON; for more bytes, objects, lists or values, or longer numbers
+            and names, than `base/limits.py` allows; for a text that is nested too deeply; and for an object
+            that has a key twice, for which two readers could use different values.
     """
     if excess := too_large(text):
         raise ValueError(f"the text has {excess}")

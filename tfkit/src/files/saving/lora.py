@@ -1,7 +1,7 @@
-"""LoRA of a file in a model without it, and the reverse: the sum of a weight and its LoRA is loaded.
+"""Loads LoRA into a model without it, and the reverse: the sum of a weight and its LoRA is loaded.
 
-A file holds a weight and the two small matrices, so that a training continues. A model without LoRA takes
-their sum. In a model with LoRA, a weight that comes without matrices is the sum: its product becomes zero.
+A file has a weight and the two small matrices, so that a training can continue. A model without LoRA gets
+their sum. In a model with LoRA, a weight that comes without matrices is the sum: the product becomes zero.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Sum:
         """Returns the values for all parts, by their stored paths.
 
         Raises:
-            LoadError: for values that are no weight, such as a group of integers that is not there.
+            LoadError: for values that have no sum, such as integers whose scales are missing.
         """
         own = {name: reader.value(contents.WEIGHTS, path) for name, path in self.stored.items()}
         a, b = (reader.value(contents.WEIGHTS, path) for path in self.matrices)
@@ -109,7 +109,7 @@ class Adaptation:
         paths: path in the model -> stored path.
 
     Raises:
-        LoadError: if the file gives a `lora_alpha` that is no finite number.
+        LoadError: if the file has a `lora_alpha` that is not a finite number.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Adaptation:
             if all(it in variables and it not in paths for it in place.matrices)
         ]
         self._sums = []
-        # Layers with LoRA whose matrices the file would scale otherwise, with what to do.
+        # Layers with LoRA whose matrices the file would scale differently, with what to do.
         self._rescaled: list[tuple[Place, str]] = []
         alphas = _alphas(reader)
         for place in places:
@@ -157,11 +157,11 @@ class Adaptation:
         self.paths = {path: it for path, it in paths.items() if path not in taken}
 
     def adjust(self, found: Match) -> None:
-        """Adjusts a comparison: all parts of a weight fit, with its matrices, or none do."""
+        """Adjusts a comparison: either all parts of a weight fit, with its matrices, or none."""
         for one in self._sums:
             parts = one.place.parts.values()
-            odd = next((part for part in parts if part not in found.fits), None)
-            reason = f"`{shown(odd)}` does not fit" if odd else self._misfits[one.place.main]
+            misfit = next((part for part in parts if part not in found.fits), None)
+            reason = f"`{shown(misfit)}` does not fit" if misfit else self._misfits[one.place.main]
             if reason is not None:
                 found.different |= {part: reason for part in parts if part in found.fits}
                 found.drop(parts)
@@ -174,7 +174,7 @@ class Adaptation:
                 del found.missing[matrix]
 
     def explain(self, found: Match) -> None:
-        """Adds the reasons for a report: of matrices that are not loaded, and of those without a value."""
+        """Adds the reasons for a report: why matrices are not loaded, or have no value."""
         for one in self._sums:
             if one.place.main not in found.fits:
                 reason = f"`{shown(one.place.main)}` does not fit"
@@ -186,14 +186,14 @@ class Adaptation:
             found.missing[b] = "zeros: the weight is the sum" if loaded else "kept"
 
     def emptied(self, found: Match) -> list[Adaptable]:
-        """Returns the layers whose product becomes zero, for their weights are loaded as sums."""
+        """Returns the layers whose product becomes zero because their weights are loaded as sums."""
         return [place.layer for place in self._emptied if place.main in found.fits]
 
 
 def _places(model: ModelLike, variables: dict[str, tf.Variable]) -> list[Place]:
     """Returns the built layers that can have LoRA, except those that share the weight.
 
-    Layers that share a weight, and have other matrices or none, need other sums.
+    Layers that share a weight, but not the matrices, would need different sums.
     """
     layers = tracking.named_layers(model)
     holders = collections.Counter(
@@ -236,5 +236,5 @@ def _alphas(reader: Any) -> dict[str, float]:
         type(alpha) in (int, float) and abs(alpha) <= sys.float_info.max
         for alpha in alphas.values()
     ):
-        raise LoadError(f"File {reader.path}: `{contents.LORA}` is no dict of numbers by path.")
+        raise LoadError(f"File {reader.path}: `{contents.LORA}` is not a dict of numbers by path.")
     return alphas

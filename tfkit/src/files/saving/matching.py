@@ -29,9 +29,9 @@ class LoadReport:
 
     Args:
         file: the file.
-        loaded: paths of the variables that have values of the file now; none unless given.
-        skipped: variables that have not, with the reasons; none unless given.
-        unused: values in the file that no variable has, with the reasons; none unless given.
+        loaded: paths of the variables that now have values of the file; none unless given.
+        skipped: paths of the other variables, with the reasons; none unless given.
+        unused: paths of values in the file that no variable has, with the reasons; none unless given.
 
     Example:
         >>> import tempfile
@@ -77,12 +77,12 @@ def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
 
     Args:
         paths: the stored paths.
-        rename: a function of a path, or a dict from beginnings of paths, whole steps of them, to others;
-            the longest applies.
+        rename: a function of a path, or a dict from old to new beginnings of paths, in whole steps; the
+            longest one applies.
         file: the file, for messages.
 
     Raises:
-        ValueError: for an entry that no path begins with, and where two paths become one.
+        ValueError: for an entry that no path begins with, and if two paths become one.
     """
     used = set()
 
@@ -106,7 +106,7 @@ def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
                 + (
                     f", which `{shown(new[target])}` is already"
                     if target in new
-                    else ", which is no path"
+                    else ", which is not a path"
                 )
                 + f". File: {file}"
             )
@@ -168,9 +168,9 @@ class Match:
     Args:
         fits: path of a variable -> stored path of its value.
         missing: variables without a stored value, with the reasons.
-        different: variables whose stored values are of another shape or dtype, with the reasons.
+        different: variables whose stored values are of a different shape or dtype, with the reasons.
         unexpected: stored values without a variable, with the reasons.
-        casts: variables among those that fit whose stored values are floats of another width, with both.
+        casts: variables among those that fit whose stored values are floats of a different width, with both.
     """
 
     fits: dict[str, str]
@@ -202,7 +202,7 @@ def match(
 ) -> Match:
     """Compares a model with a file.
 
-    Floats of another width fit, unless a value would become infinite.
+    Floats of a different width fit, unless a value would become infinite.
 
     Args:
         variables: the variables by path.
@@ -275,8 +275,8 @@ def _remedy(found: Match, group: str) -> str:
     """Returns what a user can do about values that do not fit."""
     if any(path.rpartition("/")[2].startswith("lora_") for path in found.unexpected):
         return (
-            "The file holds matrices of LoRA that cannot be added to weights, for it does not give their "
-            "`lora_alpha`, or layers share the weight: call `enable_lora(rank, lora_alpha)` on these layers "
+            "The file has matrices of LoRA that cannot be added to weights, because it has no `lora_alpha` "
+            "for them, or layers share the weight: call `enable_lora(rank, lora_alpha)` on these layers "
             "first, or write the sums with `tfkit.interop.keras.save_weights(model, path)`."
         )
     return _REMEDIES.get(group, _REMEDY)

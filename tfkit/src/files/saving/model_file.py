@@ -29,10 +29,10 @@ def save_model(
     """Writes a whole model to one file.
 
     Args:
-        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
-        filepath: a name that ends in `.h5` or `.hdf5`; its folder is made where there is none.
+        model: a model; if it is not built, its configuration and the arguments of `compile` are saved.
+        filepath: a name that ends in `.h5` or `.hdf5`; its folder is made if there is none.
         overwrite: whether an existing file is replaced.
-        include_optimizer: whether the optimizer's state is kept.
+        include_optimizer: whether the optimizer's state is saved.
 
     Raises:
         ValueError: for a model that is not built although layers in it are.
@@ -107,7 +107,7 @@ def load_model(
         safe_mode: only True: tfkit never runs code from a file.
 
     Raises:
-        LoadError: for a damaged file, and one that does not fit together.
+        LoadError: for a damaged file, and for a file whose parts do not fit together.
         ValueError: for a class or function that is not registered.
     """
     if not safe_mode:
@@ -121,7 +121,7 @@ def load_model(
         config = reader.text(CONFIG)
         if config is None:
             raise LoadError(
-                f"File {filepath} holds weights alone. Make the model in code and call "
+                f"File {filepath} contains weights alone. Make the model in code and call "
                 "`model.load_weights(filepath)`."
             )
         try:
@@ -135,10 +135,10 @@ def load_model(
         except Exception as error:
             # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
-                f"File {filepath}: its configuration gives no model. {type(error).__name__}: {error}"
+                f"File {filepath}: its configuration describes no model. {type(error).__name__}: {error}"
             ) from error
         if not hasattr(model, "_tfkit"):
-            raise LoadError(f"File {filepath} describes {quoted(model)}, which is no model.")
+            raise LoadError(f"File {filepath} describes {quoted(model)}, which is not a model.")
         loaded = weights.read_model(reader, model)
         compiled = reader.text(COMPILE)
         if compile and compiled is not None:
@@ -184,16 +184,17 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
     stored = list(loaded.reader.shapes(contents.INNER_OPTIMIZERS))
     inside = contents.compiled_inside(model)
     beginnings: list[str] = []
-    # Models may stand in each other, each with an optimizer that has variables for all weights below.
+    # Models may contain each other, each with an optimizer that has variables for all weights below: a small
+    # file could describe very many.
     with budget.limited(stored_bytes, None):
         for path, inner in inside.items():
-            own = [place[len(path) + 1 :] for place in stored if place.startswith(f"{path}/")]
+            own = [it[len(path) + 1 :] for it in stored if it.startswith(f"{path}/")]
             if own and not inner.optimizer.built:
                 new = contents.build_as_stored(inner.optimizer, inner, own)
                 _warn_of_new(loaded, [f"{path}/{weight}" for weight in new])
                 beginnings += [f"{path}/{contents.slots_of(weight)}" for weight in new]
     used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
-    stored = [place for place in stored if place.startswith(used)]
+    stored = [it for it in stored if it.startswith(used)]
     if stored:
         variables = contents.inner_optimizer_states(model)
         _add_slots(loaded, contents.INNER_OPTIMIZERS, variables, stored, beginnings)
@@ -214,7 +215,7 @@ def _add_slots(
     stored: list[str],
     new: list[str],
 ) -> None:
-    """Adds the variables of optimizers, without those whose paths begin as one of `new`."""
+    """Adds the variables of optimizers, except those whose paths begin with one of `new`."""
     variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}
     found = loaded.match(group, variables, {path: path for path in stored})
     matching.check(found, loaded.reader.path, contents.OPTIMIZER)
@@ -229,7 +230,7 @@ def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
         warn(
-            f"File {loaded.reader.path}: the state of these metrics is not loaded, for their variables are "
-            f"not those of the model: {', '.join(left)}. They are reset."
+            f"File {loaded.reader.path}: the state of these metrics is not loaded, because their variables "
+            f"differ from the model's: {', '.join(left)}. They are reset."
         )
     loaded.add(contents.METRICS, variables, found)

@@ -16,8 +16,8 @@ class OwnLoading:
 
     Args:
         path: the file, for messages.
-        skip_mismatch: whether a layer whose method raises is passed over. Otherwise that is an error, and
-            every layer that was loaded is as it was before.
+        skip_mismatch: whether a layer whose method raises an error is skipped. Otherwise loading fails, and
+            all layers are as they were before.
     """
 
     path: Any
@@ -45,7 +45,7 @@ class OwnLoading:
             content: a sentence that is added to the error, which says what the file has.
 
         Raises:
-            LoadError: if the method raises, unless layers are passed over.
+            LoadError: if the method raises an error, unless layers are skipped.
         """
         restore = layer._tfkit_restorer()
         self._restorers.insert(0, restore)

@@ -1,6 +1,6 @@
 """Writes and reads safetensors files: the weights alone, by path, in the format that PyTorch and JAX share.
 
-A file is the length of a header (8 bytes, little-endian), the header (JSON: dtype, shape and place of each
+A file is the length of a header (8 bytes, little-endian), the header (JSON: dtype, shape and position of each
 array), and the bytes of the arrays without gaps. Nothing in it can run, so no other package is needed to read
 it safely: https://huggingface.co/docs/safetensors
 """
@@ -27,7 +27,7 @@ from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exi
 SUFFIX = ".safetensors"
 FORMAT, FORMAT_VERSION = "tfkit", "1"
 _METADATA = "__metadata__"
-_TEXTS = {contents.NAMES: "layer_names", contents.LORA: "lora"}  # As the metadata call them.
+_TEXTS = {contents.NAMES: "layer_names", contents.LORA: "lora"}  # Their names in the metadata.
 _LENGTH = 8
 _CODES = {
     "bool": "BOOL", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
@@ -44,23 +44,24 @@ _DTYPES = {code: np.dtype(tf.as_dtype(name).as_numpy_dtype) for name, code in _C
 def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any]) -> None:
     """Writes weights into a file.
 
-    A path's steps are separated by dots, as in PyTorch's names; by slashes if a step of any path has a dot.
+    The steps of a path are separated by dots, as in PyTorch's names, or by slashes if any step contains a
+    dot.
 
     Args:
         path: the file.
-        texts: what a file says of its layers, by name; see `contents.texts`.
+        texts: what a file says about its layers, by name; see `contents.texts`.
         weights: variables and arrays by path.
 
     Raises:
-        ValueError: for a dtype that the format has not; nothing is written then.
+        ValueError: for a dtype that the format does not have; then nothing is written.
         OSError: if the disk is full.
     """
     separator = "/" if any("." in weight for weight in weights) else "."
     # Arrays of larger elements first: then each begins at a multiple of its element's size.
-    places = sorted(weights, key=lambda weight: -_dtype(weight, weights[weight]).itemsize)
+    ordered = sorted(weights, key=lambda weight: -_dtype(weight, weights[weight]).itemsize)
     header: dict[str, Any] = {}
     end = 0
-    for weight in places:
+    for weight in ordered:
         shape, dtype = tuple(weights[weight].shape), _dtype(weight, weights[weight])
         begin, end = end, end + math.prod(shape) * dtype.itemsize
         header[weight.replace("/", separator)] = {
@@ -68,12 +69,14 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
             "shape": list(shape),
             "data_offsets": [begin, end],
         }
-    checksums = dict.fromkeys(places, 0)
+    checksums = dict.fromkeys(ordered, 0)
+    # The header comes first, and has checksums of what follows. It is equally long with zeros in their place,
+    # and written again at the end, so that no array is read twice.
     first = _header(header, texts, separator, checksums)
     with open(path, "wb") as file:
         file.write(first)
-        for weight in places:
-            # A dimension is added and flattened, since a scalar has no bytes to view.
+        for weight in ordered:
+            # Flattened, because a scalar cannot be viewed as bytes.
             data = np.ascontiguousarray(weights[weight]).reshape(-1).view(np.uint8).data
             checksums[weight] = zlib.crc32(data)
             file.write(data)
@@ -97,7 +100,7 @@ def _header(
     separator: str,
     checksums: dict[str, int],
 ) -> bytes:
-    """Returns the header with its length in front; it is equally long for all values of the checksums."""
+    """Returns the header with its length in front, which is the same for all values of the checksums."""
     metadata = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -125,7 +128,7 @@ class Reader:
         path: the file; of tfkit, or of another library.
 
     Raises:
-        LoadError: if it is no file of this format, or damaged.
+        LoadError: if it is not a file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -150,7 +153,7 @@ class Reader:
         length = int.from_bytes(self._raw.read(_LENGTH), "little")
         if size < _LENGTH or not 2 <= length <= size - _LENGTH:
             raise DamagedFileError(
-                f"File {self.path} is truncated, or no safetensors file: its header would have "
+                f"File {self.path} is truncated, or not a safetensors file: its header would have "
                 f"{length:,} bytes, and the file has {size:,}."
             )
         if excess := limits.TEXT.excess(length):
@@ -162,11 +165,13 @@ class Reader:
             header = json_nest.parse(text)
         except (ValueError, UnicodeDecodeError) as error:
             raise DamagedFileError(
-                f"File {self.path} is damaged, or no safetensors file: its header is no valid JSON: "
+                f"File {self.path} is damaged, or not a safetensors file: its header is not valid JSON: "
                 f"{quoted(str(error))}"
             ) from None
         if not text.startswith(b"{") or not isinstance(header, dict):
-            raise DamagedFileError(f"File {self.path} is no safetensors file: no header of arrays.")
+            raise DamagedFileError(
+                f"File {self.path} is not a safetensors file: it has no header of arrays."
+            )
         if excess := limits.ITEMS.excess(len(header)):
             raise LoadError(f"File {self.path} has {excess}. It is refused.")
         return header
@@ -175,7 +180,9 @@ class Reader:
         if not isinstance(metadata, dict) or not all(
             isinstance(value, str) for value in metadata.values()
         ):
-            raise LoadError(f"File {self.path}: `{_METADATA}` is no dict of texts. It is refused.")
+            raise LoadError(
+                f"File {self.path}: `{_METADATA}` is not a dict of strings. It is refused."
+            )
         if metadata.get("format") == FORMAT and metadata.get("format_version") != FORMAT_VERSION:
             raise LoadError(
                 f"File {self.path} is of tfkit's format version {quoted(metadata.get('format_version'))}. "
@@ -184,13 +191,13 @@ class Reader:
         return metadata
 
     def _json(self, name: str) -> dict[str, Any]:
-        """Returns a dict that tfkit wrote as a text of the metadata."""
+        """Returns a dict that tfkit wrote as a string into the metadata."""
         try:
             found = json_nest.parse(self._metadata.get(name, "{}"))
         except ValueError as error:
-            raise LoadError(f"File {self.path}: `{name}` is no valid JSON: {error}") from None
+            raise LoadError(f"File {self.path}: `{name}` is not valid JSON: {error}") from None
         if not isinstance(found, dict):
-            raise LoadError(f"File {self.path}: `{name}` is no dict.")
+            raise LoadError(f"File {self.path}: `{name}` is not a dict.")
         return found
 
     def _checked_entries(self, header: dict[str, Any], separator: str) -> dict[str, _Entry]:
@@ -216,9 +223,9 @@ class Reader:
         return entries
 
     def _entry(self, name: str, item: Any) -> _Entry:
-        """Returns shape, dtype and place of an array."""
+        """Returns shape, dtype and position of an array."""
         if not isinstance(item, dict) or item.keys() != {"dtype", "shape", "data_offsets"}:
-            self._refuse(name, "has other entries than `dtype`, `shape` and `data_offsets`")
+            self._refuse(name, "has entries other than `dtype`, `shape` and `data_offsets`")
         code, shape, offsets = item["dtype"], item["shape"], item["data_offsets"]
         if not isinstance(code, str) or code not in _DTYPES:
             self._refuse(name, f"has the dtype {quoted(code)}; expected one of {sorted(_DTYPES)}")
@@ -245,7 +252,7 @@ class Reader:
         self._raw.close()
 
     def text(self, name: str) -> Any:
-        """Returns what the file says of its layers, which tfkit alone writes; there is no other text."""
+        """Returns what the file says about its layers, which only tfkit writes; `None` for other names."""
         own = name in _TEXTS and self._metadata.get("format") == FORMAT
         return self._json(_TEXTS[name]) if own else None
 
@@ -256,7 +263,7 @@ class Reader:
         return {path: (shape, _NAMES[code]) for path, (shape, code, _, _) in self._entries.items()}
 
     def check(self, group_name: str, path: str) -> None:
-        """Compares the checksum of one array, if the file has one, as those of tfkit have."""
+        """Compares the checksum of one array, if the file has one, as files of tfkit have."""
         _, code, begin, end = self._entries[path]
         checksum, largest = 0, 0
         for chunk in seal.chunks(self._raw, self._begin + begin, end - begin):

@@ -21,8 +21,8 @@ BLOCK = 512
 CHUNK = 1 << 20
 _HDF5_MAGIC = b"\x89HDF\r\n\x1a\n"
 _VERSION = 1
-_HEAD = struct.Struct("<8sIIQQ")  # magic, version, checksum of the structure, length, ranges
-_RANGE = struct.Struct("<QQ")  # the first byte of a large array, and the number of its bytes
+_HEAD = struct.Struct("<8sIIQQ")  # Magic, version, checksum of the structure, length, ranges.
+_RANGE = struct.Struct("<QQ")  # The first byte of a large array, and its number of bytes.
 
 Range = tuple[int, int]
 
@@ -48,7 +48,7 @@ def check(file: io.FileIO, path: Path) -> int:
     """Returns the checksum of the structure of a sealed file, after comparing it with the contents.
 
     Raises:
-        DamagedFileError: if the file is damaged, truncated, or no model file.
+        DamagedFileError: if the file is damaged, truncated, or not a model file.
         LoadError: if it is an HDF5 file without a seal.
     """
     block = file.read(BLOCK)
@@ -59,7 +59,7 @@ def check(file: io.FileIO, path: Path) -> int:
         )
     if not block.startswith(MAGIC):
         raise DamagedFileError(
-            f"File {path} is damaged, or no HDF5 file of tfkit: it begins with {block[:8]!r}. Expected "
+            f"File {path} is damaged, or not an HDF5 file of tfkit: it begins with {block[:8]!r}. Expected "
             f"{MAGIC!r} and an HDF5 file that `model.save()` or `model.save_weights()` wrote."
         )
     if len(block) < BLOCK or block != _block(block[: _HEAD.size]):

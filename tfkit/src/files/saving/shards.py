@@ -1,8 +1,8 @@
 """Saves weights in several files, with an index of their contents.
 
-The index is written last. The files of one save have a token of their own in their names, so that a save
-that is cut short leaves the old index and its files unchanged; the next save removes its remains. Of
-two saves at once one waits for the other. A reader whose files a save has removed reads the new index.
+The index is written last. The files of one save have a common token in their names, so that an interrupted
+save leaves the old index and its files unchanged; the next save removes what it has left. If two saves run at
+once, one waits for the other. A reader whose files a save has removed reads the new index.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def write(
 
     Args:
         path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
-        texts: what a file says of its layers, by name; see `contents.texts`.
+        texts: what a file says about its layers, by name; see `contents.texts`.
         weights: variables and arrays by attribute path.
         max_shard_size: GB (2**30 bytes) of weights in one file.
 
@@ -141,7 +141,7 @@ class ShardReader:
         path: the index.
 
     Raises:
-        LoadError: if it is no index, or a file of it is missing or another one.
+        LoadError: if it is not an index, or one of its files is missing or belongs to a different save.
     """
 
     def __init__(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Warns of frozen layers that a model calls, and whose weights its files lack."""
+"""Warns of frozen layers that a model calls, and whose weights are not in its files."""
 
 from __future__ import annotations
 

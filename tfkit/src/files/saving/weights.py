@@ -60,13 +60,13 @@ def save_weights(
         overwrite: whether existing files are replaced. Default: `True`.
         max_shard_size: GB (2**30 bytes) that a file may have; the weights then go into as many as are
             needed, and `filepath` is their index.
-        objects_to_skip: layers, with all that is inside them, and single weights that the file leaves out.
+        objects_to_skip: layers, with everything inside them, and single weights that the file leaves out.
 
     Raises:
-        ValueError: for a model without weights yet, a name with another ending, and a weight that is larger
-            than `max_shard_size`.
+        ValueError: for a model that has no weights yet, a name with a different extension, and a weight that
+            is larger than `max_shard_size`.
         FileExistsError: if there is a file and `overwrite` is False.
-        OSError: if the disk is full. The old file is whole then.
+        OSError: if the disk is full; then the old file is unchanged.
 
     Example:
         >>> import os, tempfile
@@ -132,7 +132,7 @@ def check_built(model: ModelLike, doing: str) -> None:
 def check_whole(model: ModelLike) -> None:
     """Raises an error for an unbuilt model with built layers: loading would not make their weights.
 
-    Those of an unbuilt Sequential model are built alone, with the shapes in its configuration.
+    Layers of an unbuilt Sequential model are built one by one, with the shapes in its configuration.
     """
     warn_of_unlisted(model)
     if model.built:
@@ -166,19 +166,19 @@ def load_weights(
             between the steps of a name count as slashes.
         skip_mismatch: whether weights that do not fit are not changed.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
-            a weight goes to the same place below the layer of the same name. Layers of other names are left
-            as they are.
-        rename: for values with another path in the file: a dict from the beginnings of paths in the file to
-            those in the model, or a function of a path. Without it, an attribute that is a property of your
-            class now, and returns a layer of the model, is taken for that layer.
-        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
+            a weight goes to the same path below the layer of the same name. Layers with other names are not
+            changed.
+        rename: for values with a different path in the file: a dict from beginnings of paths in the file to
+            beginnings of paths in the model, or a function of a path. Without it, a property of your class
+            that returns a layer of the model is an old name of that layer.
+        objects_to_skip: layers, with everything inside them, and single weights that are not changed.
 
     Returns:
         The result for each weight, and for each value in the file.
 
     Raises:
-        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of another shape or
-            dtype; and for a damaged file. No weight has changed then.
+        LoadError: a `ValueError`, with a table of values that are missing, unexpected, or of a different
+            shape or dtype; and for a damaged file. Then no weight has changed.
 
     Example:
         ```python
@@ -214,9 +214,9 @@ class Loaded:
         report: the result for each variable.
         values: variables with the groups and paths of their values.
         stores: layers that read their variables themselves, with the beginnings of their paths.
-        casts: variables whose stored values are floats of another width, with both dtypes.
+        casts: variables whose stored values are floats of a different width, with both dtypes.
         sums: weights whose values are sums with LoRA, by the stored paths of their parts.
-        emptied: layers whose LoRA becomes zero, for the file holds the sums.
+        emptied: layers whose LoRA becomes zero, because the file has the sums.
     """
 
     reader: Reader
@@ -250,7 +250,7 @@ class Loaded:
         with ThreadPoolExecutor(_THREADS) as pool:  # Reading and checksums release Python's lock.
             list(pool.map(lambda place: self.reader.check(group, place), plain))
         for it in places:
-            if isinstance(it, lora.Sum):  # One by one: each needs memory for its values.
+            if isinstance(it, lora.Sum):  # One at a time, since each needs memory for its values.
                 it.values(self.reader)
         self.values += [(variables[path], group, place) for path, place in found.fits.items()]
         self.casts |= found.casts
@@ -258,7 +258,7 @@ class Loaded:
     def assign(self, skip_mismatch: bool = False) -> LoadReport:
         """Assigns everything, beginning with what can still fail; after an error, no weight has changed.
 
-        Values are read one by one: no second copy of all of them is ever in memory.
+        Values are read one at a time, so that there is never a second copy of all of them in memory.
         """
         own = OwnLoading(self.reader.path, skip_mismatch)
         for prefix, layer, store in self.stores:
@@ -290,7 +290,7 @@ def _names(reader: Reader) -> dict[str, str]:
     if names is not None and not (
         isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
     ):
-        raise LoadError(f"File {reader.path}: `{contents.NAMES}` is no dict of names by path.")
+        raise LoadError(f"File {reader.path}: `{contents.NAMES}` is not a dict of names by path.")
     return names or {}
 
 

@@ -28,7 +28,7 @@ class MaxNumBoundingBoxes(ImageLayer):
     Output shape: The same with `max_number` boxes.
 
     Raises:
-        ValueError: when `max_number` is no positive integer.
+        ValueError: when `max_number` is not a positive integer.
 
     Example:
         >>> boxes = {"boxes": tf.ones((1, 4)), "labels": tf.ones((1,))}

@@ -108,7 +108,7 @@ class CenterCrop(_Crop):
     Output shape: That of the inputs with the new height and width.
 
     Raises:
-        ValueError: for sizes that are no positive integers.
+        ValueError: for sizes that are not positive integers.
 
     Example:
         >>> CenterCrop(1, 2)(tf.constant([[[1], [2], [3], [4]]])).numpy().ravel().tolist()
@@ -166,7 +166,7 @@ class RandomCrop(_Crop, RandomImageLayer):
     Output shape: That of the inputs with the new height and width.
 
     Raises:
-        ValueError: for sizes that are no positive integers.
+        ValueError: for sizes that are not positive integers.
 
     Example:
         >>> RandomCrop(1, 2, seed=2)(tf.constant([[[1], [2], [3], [4]]])).numpy().ravel().tolist()

@@ -48,7 +48,7 @@ def elastic_transform(
         A tensor of the shape and dtype of `images`; integers are rounded.
 
     Raises:
-        ValueError: for another option or rank.
+        ValueError: for any other option or rank.
 
     Example:
         >>> ops.image.elastic_transform(tf.ones((2, 8, 8, 3)), seed=1).shape

@@ -42,7 +42,7 @@ class RandomFlip(RandomImageLayer):
     Output shape: That of the inputs.
 
     Raises:
-        ValueError: for another mode.
+        ValueError: for any other mode.
 
     Example:
         >>> layer = RandomFlip("horizontal", seed=5)

@@ -224,7 +224,7 @@ class AugMix(_Choosing):
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and numbers of changes
-            that are no positive integers.
+            that are not positive integers.
 
     Reference:
         Hendrycks et al., "AugMix: a simple data processing method to improve robustness and uncertainty",

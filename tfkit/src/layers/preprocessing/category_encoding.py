@@ -36,7 +36,7 @@ class CategoryEncoding(Preprocessing):
 
     Raises:
         ValueError: if `num_tokens` is not a positive integer, `output_mode` is none of these, or
-            `count_weights` is passed in another mode than `"count"`.
+            `count_weights` is passed in a mode other than `"count"`.
 
     Example:
         >>> layer = CategoryEncoding(4, output_mode="count")

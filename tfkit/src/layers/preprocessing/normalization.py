@@ -28,10 +28,8 @@ class Normalization(Preprocessing):
         mean: value of the mean, a number or an array of the sizes of `axis`; `None` for that of the data.
         variance: value of the variance, in the same form. Both are given, or none.
         invert: whether to go back: `mean + inputs * sqrt(variance)`. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Input shape: Any, of numbers; the sizes of `axis` must be known.
 

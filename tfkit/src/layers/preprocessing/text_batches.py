@@ -44,7 +44,7 @@ def counted(
 
 
 def _pieces(batches: Iterable[Any], sizes: Iterator[int]) -> Iterator[Any]:
-    """Yields the texts of batches in pieces of these sizes; a batch that is no vector is one piece."""
+    """Yields the texts of batches in pieces of these sizes; a batch that is not a vector is one piece."""
     held: list[Any] = []
     number = 0
     size = next(sizes)

@@ -80,7 +80,7 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
         encoding: of texts; `None` for a vocabulary of integers.
 
     Raises:
-        ValueError: for tokens of another kind.
+        ValueError: for tokens of a different kind.
     """
     if isinstance(values, tf.Tensor):
         values = values.numpy()

@@ -58,7 +58,7 @@ class Quantizable(Adaptable):
             config: a `tfkit.quantizers.QuantizationConfig`; `None` for the mode's own.
 
         Raises:
-            ValueError: for another mode, before the layer is built, and if it is quantized already.
+            ValueError: for any other mode, before the layer is built, and if it is quantized already.
             NotImplementedError: for a class that extends one of tfkit's, and for a mode that the layer does
                 not have.
 

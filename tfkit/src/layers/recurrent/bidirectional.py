@@ -47,10 +47,8 @@ class Bidirectional(Layer):
             the initializers'.
         backward_layer: recurrent layer with `go_backwards=True` that reads backward; `None` for a
             copy of `layer`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         sequences: the inputs.

@@ -340,10 +340,8 @@ class ConvLSTM1D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
@@ -363,7 +361,7 @@ class ConvLSTM1D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:
@@ -440,10 +438,8 @@ class ConvLSTM2D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
@@ -463,7 +459,7 @@ class ConvLSTM2D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:
@@ -540,10 +536,8 @@ class ConvLSTM3D(_ConvLSTM):
             size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
-            (`False`); arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
+            `dtype`, `autocast`.
 
     Call arguments:
         sequences: the inputs.
@@ -563,7 +557,7 @@ class ConvLSTM3D(_ConvLSTM):
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
             strides and dilation rate are both above 1, if a spatial size is unknown, if `unroll` or
-            `stateful` needs a size that is unknown, or if `initial_state` has another number of
+            `stateful` needs a size that is unknown, or if `initial_state` has a different number of
             states.
 
     Reference:

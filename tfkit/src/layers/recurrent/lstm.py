@@ -30,10 +30,8 @@ class LSTMCell(GatedCell):
         **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
             constraints, dropout.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
-            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+            the same; options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         training: whether to drop entries.
@@ -148,10 +146,8 @@ class LSTM(GatedRNN):
         **options: options of `LSTMCell` and of `RNN`, which describe them: bias, initializers,
             regularizers, constraints, dropout, and the results and states of the loop over time.
         **kwargs: `implementation`, 1 to drop other inputs for each gate, 0 or 2 (the default) for
-            the same; arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+            the same; options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Call arguments:
         sequences: the inputs.

@@ -47,10 +47,8 @@ class RNN(Layer):
         zero_output_for_mask: whether the output of a step is zero where the mask is `False`, and not
             that of the step before; for `return_sequences=True` only: the last output is always that
             of the last step that counts. Default: `False`.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         sequences: the inputs.
@@ -66,7 +64,7 @@ class RNN(Layer):
 
     Raises:
         ValueError: if the cell has no `call` or no `state_size`, if `unroll` or `stateful` needs a
-            size that is unknown, or if `initial_state` has another number of states.
+            size that is unknown, or if `initial_state` has a different number of states.
 
     Example:
         >>> class Count(Layer):

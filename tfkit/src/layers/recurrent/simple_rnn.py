@@ -21,10 +21,8 @@ class SimpleRNNCell(GatedCell):
         activation: name or function, for the output; `None` is the identity. Default: `"tanh"`.
         **options: options of every cell, which `GatedCell` describes: bias, initializers, regularizers,
             constraints, dropout.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`, `activity_regularizer`.
 
     Call arguments:
         training: whether to drop entries.
@@ -78,10 +76,8 @@ class SimpleRNN(GatedRNN):
             penalty.
         **options: options of `SimpleRNNCell` and of `RNN`, which describe them: bias, initializers,
             regularizers, constraints, dropout, and the results and states of the loop over time.
-        **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, a dtype or a dtype policy
-            (`None`, the global policy); `autocast`, whether float inputs are cast to the compute
-            dtype (`True`).
+        **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
+            `autocast`.
 
     Call arguments:
         sequences: the inputs.

@@ -41,7 +41,7 @@ def batch_set_value(tuples: Sequence[tuple[tf.Variable, Any]]) -> None:
 
 
 def cast(x: Any, dtype: Any) -> tf.Tensor:
-    """Returns `x` in another dtype."""
+    """Returns `x` in a different dtype."""
     return tf.cast(x, dtype)
 
 
@@ -168,7 +168,7 @@ def ones_like(x: Any, dtype: Any = None, name: str | None = None) -> tf.Tensor:
 
 
 def permute_dimensions(x: Any, pattern: Sequence[int]) -> tf.Tensor:
-    """Returns `x` with its axes in another order."""
+    """Returns `x` with its axes in a different order."""
     return tf.transpose(x, pattern)
 
 
@@ -233,7 +233,7 @@ def repeat_elements(x: Any, rep: int, axis: int) -> tf.Tensor:
 
 
 def reshape(x: Any, shape: Any) -> tf.Tensor:
-    """Returns the entries of `x` in another shape."""
+    """Returns the entries of `x` in a different shape."""
     return tf.reshape(x, shape)
 
 

@@ -263,7 +263,7 @@ class Tokenizer:
             An array of shape `(sequences, num_words)`, or `(sequences, known words + 1)` without `num_words`.
 
         Raises:
-            ValueError: for another mode; where nothing is known about words yet.
+            ValueError: for any other mode; where nothing is known about words yet.
         """
         if mode not in _MODES:
             raise ValueError(f"`mode` must be one of {', '.join(_MODES)}. Received: mode={mode!r}")

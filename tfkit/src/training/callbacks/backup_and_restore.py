@@ -39,7 +39,7 @@ class BackupAndRestore(SparseCallback):
             `True`.
 
     Raises:
-        ValueError: if `save_freq` has another value; in training, if the state is that of another
+        ValueError: if `save_freq` has a different value; in training, if the state is that of another
             model, optimizer, data or set of callbacks. Nothing is changed then.
 
     Example:

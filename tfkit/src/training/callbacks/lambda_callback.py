@@ -25,7 +25,7 @@ class LambdaCallback(Callback):
             callback, unless their names begin as those of hooks do, with `on_`.
 
     Raises:
-        ValueError: if a keyword begins with `on_` and is no hook of `Callback`.
+        ValueError: if a keyword begins with `on_` and is not a hook of `Callback`.
 
     Example:
         ```python

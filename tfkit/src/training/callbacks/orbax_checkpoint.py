@@ -47,7 +47,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
 
     Raises:
         ImportError: if the package is not installed.
-        ValueError: if `save_freq` or `max_to_keep` has another value; at the beginning of training, if
+        ValueError: if `save_freq` or `max_to_keep` has a different value; at the beginning of training, if
             `directory` has later checkpoints than the training will write; in training, with `mode="auto"`,
             if the result is neither a loss nor a metric that defines which direction is better.
 

@@ -12,7 +12,7 @@ def save_frequency(save_freq: str | int) -> int | Literal["epoch"]:
     """Returns the argument `save_freq` of callbacks that save: `"epoch"`, or a number of batches.
 
     Raises:
-        ValueError: for another value.
+        ValueError: for any other value.
     """
     if save_freq == "epoch":
         return "epoch"

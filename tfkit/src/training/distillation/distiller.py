@@ -36,7 +36,7 @@ class Distiller(Model):
 
     Raises:
         TypeError: for anything but distillation losses.
-        ValueError: for anything but models, for weights of another number or size, and for models whose
+        ValueError: for anything but models, for weights of a different number or size, and for models whose
             outputs cannot be compared.
 
     Reference:

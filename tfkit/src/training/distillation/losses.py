@@ -298,7 +298,7 @@ def _form(nest: Any) -> Any:
 
 
 def _mapped(function: Any, losses: Any) -> Any:
-    """Returns a nest of losses with a function applied to each; a configuration is no nest."""
+    """Returns a nest of losses with a function applied to each; a configuration is not a nest."""
     if isinstance(losses, dict) and not {"class_name", "config"} <= losses.keys():
         return {key: _mapped(function, each) for key, each in losses.items()}
     if isinstance(losses, (list, tuple)):

@@ -22,7 +22,7 @@ class Function(Operation):
     A functional model is a function with training and files: for `isinstance(model, Function)`, that is.
 
     Args:
-        inputs: symbolic tensor, or a nest of them. They may be results of calls, which are no part of the
+        inputs: symbolic tensor, or a nest of them. They may be results of calls, which are not part of the
             function then.
         outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
         name: name of the function; `None` for one that is made.

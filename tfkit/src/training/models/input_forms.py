@@ -26,9 +26,9 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
         name: name of the model, for messages.
 
     Raises:
-        ValueError: for another number of values than there are inputs; for a dict without one of them; for a
-            list in the place of a dict whose keys are not in alphabetical order: it is not known whether the
-            order is that in which they were written or the sorted one.
+        ValueError: for a different number of values than there are inputs; for a dict without one of them;
+            for a list in the place of a dict whose keys are not in alphabetical order: it is not known
+            whether the order is that in which they were written or the sorted one.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)

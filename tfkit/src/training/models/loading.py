@@ -87,5 +87,5 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         with budget.limited(None, config):
             model: Model = serialization.deserialize_keras_object(config)
     if not isinstance(model, Layer):
-        raise ValueError(f"The text describes {quoted(model)}, which is no model.")
+        raise ValueError(f"The text describes {quoted(model)}, which is not a model.")
     return model

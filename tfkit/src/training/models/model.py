@@ -458,8 +458,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Sets the variables for which a nest like that of `get_state_tree` has values; others keep theirs.
 
         Raises:
-            ValueError: for a path that the model does not have, and for a value of another shape. No variable
-                has changed then.
+            ValueError: for a path that the model does not have, and for a value of a different shape. No
+                variable has changed then.
         """
         state_trees.assign(self, state_tree)
 

@@ -42,7 +42,7 @@ class QuantizesLayers:
             **kwargs: `type_check`, whether to leave out classes that extend those of tfkit (`True`).
 
         Raises:
-            ValueError: for another mode, before the model is built, and if a layer is quantized already.
+            ValueError: for any other mode, before the model is built, and if a layer is quantized already.
 
         Example:
             >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])

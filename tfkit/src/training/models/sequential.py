@@ -80,7 +80,7 @@ class Sequential(Model):
         """Adds a layer on top.
 
         Raises:
-            ValueError: for something that is no layer, and for a name that is taken.
+            ValueError: for something that is not a layer, and for a name that is taken.
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
         self._tfkit_add_all([layer])

@@ -34,7 +34,7 @@ def abs_max_quantize(
         The integers, and the scale in the dtype of the inputs, with size 1 along `axis`.
 
     Raises:
-        ValueError: for inputs that are no floats, and a range without positive numbers.
+        ValueError: for inputs that are not floats, and a range without positive numbers.
 
     Example:
         >>> quantized, scale = abs_max_quantize(tf.constant([[1.0, -2.0]]), axis=-1)
@@ -75,7 +75,7 @@ def abs_max_quantize_grouped_with_zero_point(
         The integers, of the inputs' shape; the scale and the zero, both of shape `(groups, columns)`.
 
     Raises:
-        ValueError: for inputs that are no matrix of floats, or a size of groups that is not positive.
+        ValueError: for inputs that are not a matrix of floats, or a size of groups that is not positive.
 
     Example:
         >>> matrix = tf.constant([[-1.0], [0.5], [0.0], [3.0]])

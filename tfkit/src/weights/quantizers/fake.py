@@ -36,7 +36,7 @@ def fake_quant_with_min_max_vars(
         A tensor of the inputs' shape and dtype.
 
     Raises:
-        ValueError: for another number of bits.
+        ValueError: for a different number of bits.
 
     Reference:
         Jacob et al., "Quantization and training of neural networks for efficient integer-arithmetic-only

@@ -72,7 +72,7 @@ def quantize_and_dequantize(
         A tensor of the inputs' shape.
 
     Raises:
-        ValueError: for another dtype.
+        ValueError: for any other dtype.
 
     Example:
         >>> quantize_and_dequantize(

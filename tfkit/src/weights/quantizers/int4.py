@@ -29,7 +29,7 @@ def pack_int4(
 
     Raises:
         ValueError: for another `dtype`.
-        TypeError: if `arr` has another dtype.
+        TypeError: if `arr` has a different dtype.
 
     Example:
         >>> packed, shape, size = pack_int4(tf.constant([[-3], [2], [1]], "int8"))
@@ -62,7 +62,7 @@ def unpack_int4(packed: Any, orig_len: int, axis: int = 0, dtype: str = "int8") 
 
     Raises:
         ValueError: for another `dtype`.
-        TypeError: if `packed` has another dtype.
+        TypeError: if `packed` has a different dtype.
 
     Example:
         >>> unpack_int4(tf.constant([[45], [1]], "int8"), 3).numpy().tolist()

@@ -65,7 +65,7 @@ def part_of_sum(variable: Any, value: tf.Tensor) -> tf.Tensor:
     """Returns what a replica adds to its part of a variable, which is the sum of all parts when it is read.
 
     Raises:
-        ValueError: if the value for all rows is no sum over the replicas.
+        ValueError: if the value for all rows is not a sum over the replicas.
     """
     kind = replicas.kind_of(value)
     if kind.form == "unknown":

@@ -35,7 +35,8 @@ class StatelessScope:
         losses: the losses that were added in the block, with `collect_losses`.
 
     Raises:
-        ValueError: for what is no variable, and for a value of another shape than its variable.
+        ValueError: for an object that is not a variable, and for a value whose shape differs from its
+            variable.
 
     Example:
         >>> count = tfkit.Variable(1.0)

@@ -79,7 +79,7 @@ def computed_with(
         The dict, with `"state"`: the new values of `non_trainable_variables`.
 
     Raises:
-        ValueError: for another number of values.
+        ValueError: for a different number of values.
     """
     trainable, non_trainable = layer.trainable_variables, layer.non_trainable_variables
     for name, given, variables in (

@@ -212,7 +212,7 @@ class Variable(Operators):
         """Sets the value, cast to the dtype of the variable.
 
         Raises:
-            ValueError: for a value of another shape.
+            ValueError: for a value of a different shape.
             TypeError: for text in place of numbers, and vice versa.
         """
         value = _assignable(self, value)
@@ -386,7 +386,7 @@ def make_variable(
 
     Raises:
         ValueError: for sizes that are not known or negative, for more memory than there may be, for a first
-            value of another shape, and for an unknown aggregation.
+            value of a different shape, and for an unknown aggregation.
     """
     dtype = standardize_dtype(dtype)
     if aggregation not in _AGGREGATIONS:
@@ -486,7 +486,8 @@ def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator
         what: a name of the values, for messages.
 
     Raises:
-        ValueError: for another number of values, and for a value of another shape; nothing has changed then.
+        ValueError: for a different number of values, and for a value of a different shape; nothing has
+            changed then.
     """
     if len(values) != len(variables):
         raise ValueError(

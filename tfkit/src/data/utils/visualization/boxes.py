@@ -48,8 +48,9 @@ def draw_bounding_boxes(
         An array of `uint8` in the form of `images`.
 
     Raises:
-        TypeError: if `bounding_boxes` is no dict.
-        ValueError: for another number of axes, for missing keys, and for boxes that do not fit the images.
+        TypeError: if `bounding_boxes` is not a dict.
+        ValueError: for a different number of axes, for missing keys, and for boxes that do not fit the
+            images.
         ImportError: if Pillow is missing and there are names to write.
 
     Example:

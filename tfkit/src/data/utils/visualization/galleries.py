@@ -62,8 +62,8 @@ def plot_image_gallery(
         The figure of matplotlib where it is neither shown nor written; else `None`.
 
     Raises:
-        ValueError: for another number of axes, for a `path` together with `show=True`, and for labels without
-            `label_map` or of another number than the images.
+        ValueError: for a different number of axes, for a `path` together with `show=True`, and for labels
+            without `label_map` or of a different number than the images.
         ImportError: without matplotlib.
 
     Example:
@@ -152,7 +152,7 @@ def plot_bounding_box_gallery(
         What `plot_image_gallery` returns.
 
     Raises:
-        ValueError: for another number of axes, and for both `legend` and `legend_handles`.
+        ValueError: for a different number of axes, and for both `legend` and `legend_handles`.
         ImportError: without matplotlib.
 
     Example:
@@ -234,7 +234,7 @@ def plot_segmentation_mask_gallery(
         What `plot_image_gallery` returns.
 
     Raises:
-        ValueError: for another number of axes, and for masks that do not fit the images.
+        ValueError: for a different number of axes, and for masks that do not fit the images.
         ImportError: without matplotlib.
 
     Example:

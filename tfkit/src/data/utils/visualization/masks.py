@@ -47,7 +47,7 @@ def draw_segmentation_masks(
 
     Raises:
         TypeError: for masks that are not an integers.
-        ValueError: for another number of axes, for masks of another size than the images, and for an
+        ValueError: for a different number of axes, for masks of a different size than the images, and for an
             `alpha` out of range.
 
     Example:

@@ -17,7 +17,7 @@ def as_pixels(images: Any, data_format: str | None) -> np.ndarray:
         data_format: `"channels_last"` or `"channels_first"`; `None` for the global setting.
 
     Raises:
-        ValueError: for another number of axes.
+        ValueError: for a different number of axes.
     """
     return _last(images, data_format).clip(0, 255).astype("uint8")
 

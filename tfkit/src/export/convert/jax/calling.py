@@ -106,7 +106,7 @@ def call(
         function: the function.
         given: its arguments by name: `inputs`, a nest of tensors; `rng`, a key or `None`; `params`
             and `state`, lists of tensors.
-        options: further arguments, which are no tensors.
+        options: further arguments, which are not tensors.
         structures: the forms in which the function takes `params` and `state`.
         platforms: those for which it is compiled; `None` for that of this process.
 

@@ -15,7 +15,7 @@ from tfkit.src.export.convert import resampling
 def resized_bilinear(
     images: Any, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Returns images of another size, between the four pixels around each point; floats of 32 bits."""
+    """Returns images of a different size, between the four pixels around each point; floats of 32 bits."""
     images = images.astype(jnp.float32)
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
@@ -33,7 +33,7 @@ def resized_bilinear(
 def resized_bicubic(
     images: Any, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Returns images of another size, by cubic interpolation; floats of 32 bits."""
+    """Returns images of a different size, by cubic interpolation; floats of 32 bits."""
     weights = [
         resampling.cubic(old, new, align_corners, half_pixel_centers)
         for old, new in zip(images.shape[1:3], size, strict=True)
@@ -50,7 +50,7 @@ def spanned(
     kernel_type: str,
     antialias: bool,
 ) -> Any:
-    """Returns images of another size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    """Returns images of a different size, of all pixels in the reach of a kernel; floats of 32 bits."""
     weights = [
         resampling.spanned(old, new, factor, shift, kernel_type, antialias)
         for old, new, factor, shift in zip(images.shape[1:3], size, scale, translation, strict=True)
@@ -66,7 +66,7 @@ def _weighted(images: Any, weights: list[np.ndarray]) -> Any:
 def resized_nearest(
     images: Any, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Returns images of another size, of the nearest pixels."""
+    """Returns images of a different size, of the nearest pixels."""
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
         scale = _scale(length, old, align_corners)

@@ -25,7 +25,7 @@ def _broadcasts(bias: Tensor, rows: Any, columns: Any) -> bool:
 
 
 def reshaped_linear(x: Tensor, kernel: Tensor, shape: list[Any], bias: Tensor) -> Tensor:
-    """Returns a product of matrices in another shape, plus a bias along its last axis."""
+    """Returns a product of matrices in a different shape, plus a bias along its last axis."""
     if bias.shape[0] == kernel.shape[1]:
         return torch.addmm(bias, x, kernel).reshape(shape)
     return (x @ kernel).reshape(shape) + bias

@@ -1,6 +1,7 @@
 """TensorFlow's convolutions and poolings in PyTorch, which has channels before the axes of space.
 
-Tensors with channels last are seen with another order of axes, not copied: PyTorch computes in that format.
+Tensors with channels last are seen with a different order of axes, not copied: PyTorch computes in that
+format.
 """
 
 from __future__ import annotations

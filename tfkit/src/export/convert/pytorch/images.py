@@ -12,7 +12,7 @@ from tfkit.src.export.convert import resampling
 def resized_nearest(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of another size, of the nearest pixels."""
+    """Returns images of a different size, of the nearest pixels."""
     rows, columns = (
         torch.as_tensor(_nearest(old, new, align_corners, half_pixel_centers), device=x.device)
         for old, new in zip(x.shape[1:3], size, strict=True)
@@ -23,7 +23,7 @@ def resized_nearest(
 def resized_bilinear(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of another size, by linear interpolation; floats of 32 bits."""
+    """Returns images of a different size, by linear interpolation; floats of 32 bits."""
     weights = [
         resampling.linear(old, new, align_corners, half_pixel_centers)
         for old, new in zip(x.shape[1:3], size, strict=True)
@@ -34,7 +34,7 @@ def resized_bilinear(
 def resized_bicubic(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of another size, by cubic interpolation; floats of 32 bits."""
+    """Returns images of a different size, by cubic interpolation; floats of 32 bits."""
     weights = [
         resampling.cubic(old, new, align_corners, half_pixel_centers)
         for old, new in zip(x.shape[1:3], size, strict=True)
@@ -51,7 +51,7 @@ def spanned(
     kernel_type: str,
     antialias: bool,
 ) -> Tensor:
-    """Returns images of another size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    """Returns images of a different size, of all pixels in the reach of a kernel; floats of 32 bits."""
     weights = [
         resampling.spanned(old, new, factor, shift, kernel_type, antialias)
         for old, new, factor, shift in zip(x.shape[1:3], size, scale, translation, strict=True)
@@ -60,7 +60,7 @@ def spanned(
 
 
 def _weighted(x: Tensor, weights: list[np.ndarray]) -> Tensor:
-    """Returns images of another size, by a matrix for rows and one for columns."""
+    """Returns images of a different size, by a matrix for rows and one for columns."""
     rows, columns = (torch.as_tensor(it, dtype=torch.float32, device=x.device) for it in weights)
     return torch.einsum("bhwc,Hh,Ww->bHWc", x.to(torch.float32), rows, columns)
 

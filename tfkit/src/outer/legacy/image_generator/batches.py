@@ -225,7 +225,7 @@ def check_one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> None:
 
 
 def warn_of_channels(images: np.ndarray, data_format: str) -> None:
-    """Warns of images that have another number of channels than those of files."""
+    """Warns of images that have a different number of channels than those of files."""
     channels = images.shape[1 if data_format == "channels_first" else 3]
     if channels not in (1, 3, 4):
         warn(

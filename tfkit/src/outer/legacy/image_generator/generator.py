@@ -219,7 +219,7 @@ class ImageDataGenerator:
                 Default: `False`.
 
         Raises:
-            ValueError: for another mode or subset.
+            ValueError: for any other mode or subset.
             OSError: if the folder cannot be read.
         """
         return DirectoryIterator(
@@ -284,7 +284,7 @@ class ImageDataGenerator:
                 Default: `False`.
 
         Raises:
-            ValueError: for another mode or subset; for columns that the table does not have.
+            ValueError: for any other mode or subset; for columns that the table does not have.
             TypeError: for columns with other values.
         """
         return DataFrameIterator(

@@ -145,7 +145,7 @@ class DataFrameIterator(FileIterator):
 
 
 def _check_columns(table: Any, x_col: str, y_col: Any, weight_col: Any, class_mode: Any) -> None:
-    """Raises an error for a column that the table does not have, or whose values are of another type."""
+    """Raises an error for a column that the table does not have, or whose values are of a different type."""
     listed = isinstance(y_col, (list, tuple))
     if (class_mode == "multi_output") > listed:
         raise TypeError(

@@ -162,7 +162,7 @@ def tensor(name: str, value: Any, dtype: str) -> np.ndarray:
         dtype: of the signature; no value is rounded to it.
 
     Raises:
-        RequestError: for lists of uneven lengths, and for values of another type or out of range.
+        RequestError: for lists of uneven lengths, and for values of a different type or out of range.
     """
     shape: list[int] = []
     level = [value]
