@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import ag_ctx
 from tfkit.src.borrowed.private import autograph_config as config
+from tfkit.src.borrowed.private import convert_by_autograph
 
 # AutoGraph follows the calls of a user's function. tfkit's own functions need no conversion.
 config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
@@ -23,8 +23,7 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
     """
     if tf.executing_eagerly() or not _is_users(getattr(method, "__func__", method)):
         return method
-    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
-    converted = tf.__internal__.autograph.tf_convert(method, enabled)
+    converted = convert_by_autograph(method)
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:
