@@ -4,12 +4,14 @@ import ast
 import inspect
 import linecache
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.util import dispatch
 
 import tfkit
-from tfkit.src.borrowed import private, tensorflow_alone
+from tfkit.src.borrowed import datasets, private, tensorflow_alone
 
 SOURCES = Path(tfkit.__file__).parent
 # Files that run apart from tfkit, or before TensorFlow is there.
@@ -106,26 +108,33 @@ def SavedModel():
 
 
 @contract
-def ag_ctx():
-    with private.ag_ctx.ControlStatusCtx(status=private.ag_ctx.Status.ENABLED):
-        assert private.ag_ctx.control_status_ctx().status == private.ag_ctx.Status.ENABLED
-
-
-@contract
 def autograph_config():
     assert any("tfkit" in str(vars(rule)) for rule in private.autograph_config.CONVERSION_RULES)
     assert isinstance(private.autograph_config.DoNotConvert("a"), object)
 
 
 @contract
-def autograph_api():
+def convert_by_autograph():
+    def chooses(x):
+        if x > 0:
+            return x
+        return -x
+
+    made = tf.function(lambda x: private.convert_by_autograph(chooses)(x), autograph=False)
+    assert float(made(tf.constant(-1.0))) == 1.0
+
+
+@contract
+def autograph_source_maps():
     def chooses(x):
         if x > 0:
             return x
         return -x
 
     tf.function(chooses)(tf.constant(1.0))
-    assert chooses.__code__ in dict(private.autograph_api._TRANSPILER._cache._cache)
+    line = chooses.__code__.co_firstlineno + 1
+    origins = [it for found in private.autograph_source_maps() for it in found.values()]
+    assert (__file__, line) in {(it.loc.filename, it.loc.lineno) for it in origins}
 
 
 @contract
@@ -144,9 +153,6 @@ def context():
     assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
     running.clear_kernel_cache()
     assert [float(it) for it in running.call_function(b"borrowed_copy", tensors, 1)] == [6.0]
-    # What is there once TensorFlow has read its flags.
-    assert running._physical_devices is not None
-    assert private.context.Context()._physical_devices is None
 
 
 @contract
@@ -157,7 +163,7 @@ def AtomicFunction():
 
     @tf.function(autograph=False, jit_compile=True)
     def calls(x):
-        tf.compat.v1.get_default_graph()._add_function_recursive(function)
+        private.add_function(tf.compat.v1.get_default_graph(), function)
         return tf.raw_ops.StatefulPartitionedCall(
             args=[x, *concrete.captured_inputs], Tout=[tf.float32], f=function.name
         )
@@ -404,10 +410,338 @@ def build_flags():
     assert private.build_flags.IsMklEnabled() in (True, False)
 
 
-TREE = ast.parse(Path(private.__file__).read_text(encoding="utf-8"))
-IMPORTED = [it for node in TREE.body if isinstance(node, ast.ImportFrom) for it in node.names]
-RENAMED = [node.targets[0].id for node in TREE.body if isinstance(node, ast.Assign)]
-DEFINED = [node.name for node in TREE.body if isinstance(node, ast.FunctionDef)]
+@contract
+def attribute_scope():
+    graph = tf.Graph()
+    with (
+        graph.as_default(),
+        private.attribute_scope(graph, "_mark", private.attr_value_pb2.AttrValue(i=3)),
+    ):
+        x = tf.constant(1.0)
+    assert x.op.get_attr("_mark") == 3
+
+
+@contract
+def replace_input():
+    graph = tf.Graph()
+    with graph.as_default():
+        x, y = tf.constant(1.0), tf.constant(2.0)
+        negative = -x
+    private.replace_input(negative.op, 0, y)
+    assert negative.op.inputs[0] is y
+
+
+def calling():
+    """The graph of a function that calls another one, and the name of that."""
+    inner = tf.function(lambda x: 2 * x, autograph=False)
+    outer = tf.function(lambda x: inner(x) + 1, autograph=False)
+    graph = outer.get_concrete_function(tf.TensorSpec([], tf.float32)).graph
+    (call,) = [it for it in graph.get_operations() if it.type == "PartitionedCall"]
+    return graph, call.get_attr("f").name
+
+
+@contract
+def functions_of_graph():
+    graph, name = calling()
+    assert [it.name.decode() for it in private.functions_of_graph(graph)] == [name]
+
+
+@contract
+def find_function():
+    graph, name = calling()
+    assert private.find_function(graph, name) is private.functions_of_graph(graph)[0]
+    assert private.find_function(graph, "no_such_function") is None
+
+
+@contract
+def graph_of_function():
+    graph, name = calling()
+    inner = private.graph_of_function(private.find_function(graph, name))
+    assert "Mul" in {it.type for it in inner.get_operations()}
+    assert private.graph_of_function(None) is None
+
+
+@contract
+def add_function():
+    graph, name = calling()
+    with tf.Graph().as_default() as other:
+        private.add_function(other, private.find_function(graph, name))
+    assert [it.signature.name for it in other.as_graph_def().library.function] == [name]
+
+
+@contract
+def traces_of():
+    function = tf.function(lambda x: 2 * x, autograph=False)
+    first = function.get_concrete_function(tf.TensorSpec([], tf.float32))
+    second = function.get_concrete_function(tf.TensorSpec([2], tf.float32))
+    assert private.traces_of(function) == [first, second]
+
+
+@contract
+def FuncGraph():
+    with (
+        private.FuncGraph("scratch").as_default() as outer,
+        private.FuncGraph("inner").as_default() as graph,
+    ):
+        tf.compat.v1.placeholder("float32", [2])
+    assert (graph.name, graph.outer_graph, outer.name) == ("inner", outer, "scratch")
+    assert isinstance(doubling().graph, private.FuncGraph)
+
+
+@contract
+def ObservedGraph():
+    class Counted(private.ObservedGraph):
+        found = ()
+
+        def before_operation(self, attributes):
+            self.found = (*self.found, attributes["num"].i if "num" in attributes else None)
+
+    with Counted("counted").as_default() as graph:
+        tf.unstack(tf.compat.v1.placeholder("float32", [3]))
+    assert graph.found == (None, 3)
+
+
+@contract
+def has_begun():
+    tf.constant(0) + 1
+    assert private.has_begun()
+    was, private.context = private.context, SimpleNamespace(context_safe=lambda: fresh)
+    fresh = was.Context()
+    try:
+        assert not private.has_begun()
+        assert not private.has_read_flags()
+        fresh = None
+        assert not private.has_begun()
+        assert not private.has_read_flags()
+    finally:
+        private.context = was
+
+
+@contract
+def has_read_flags():
+    tf.constant(0) + 1
+    assert private.has_read_flags()
+
+
+@contract
+def set_message():
+    error = tf.errors.InvalidArgumentError(None, None, "before")
+    private.set_message(error, "after")
+    assert (error.message, str(error)) == ("after", "after")
+
+
+@contract
+def keep_tensor_lists():
+    function = tf.function(lambda x: x, autograph=False)
+    concrete = function.get_concrete_function(tf.TensorSpec([1], tf.float32))
+    converter = tf.lite.TFLiteConverter.from_concrete_functions([concrete])
+    converter.target_spec.supported_ops = [tf.lite.OpsSet.SELECT_TF_OPS]
+    private.keep_tensor_lists(converter)
+    assert private.keep_tensor_lists(converter) is False
+
+
+@contract
+def Trackable():
+    assert isinstance(tf.Variable(1.0), private.Trackable)
+    assert isinstance(
+        tf.lookup.experimental.MutableHashTable("string", "int64", -1), private.Trackable
+    )
+    assert not isinstance(tf.constant(1.0), private.Trackable)
+
+
+@contract
+def AutoTrackable(folder=None):
+    root = private.AutoTrackable()
+    root.variables = [tf.Variable(3.0)]
+    tf.saved_model.save(root, str(folder))
+    assert float(tf.saved_model.load(str(folder)).variables[0]) == 3.0
+
+
+@contract
+def GlobalOpDispatcher():
+    class Ours:
+        pass
+
+    class Dispatcher(private.GlobalOpDispatcher):
+        def handle(self, op, args, kwargs):
+            return "ours" if isinstance(kwargs["x"], Ours) else self.NOT_SUPPORTED
+
+    dispatchers = dispatch._GLOBAL_DISPATCHERS
+    before = list(dispatchers)
+    try:
+        Dispatcher().register()
+        assert tf.square(x=Ours()) == "ours"
+        assert float(tf.square(x=3.0)) == 9.0
+    finally:
+        dispatchers[:] = before
+
+
+@contract
+def arguments_of_alias():
+    variable = tf.Variable([2.0], name="weight")
+    alias = private.BaseResourceVariable(trainable=True, **private.arguments_of_alias(variable))
+    alias.assign([3.0])
+    assert variable.numpy().tolist() == [3.0]
+    assert alias.name == "weight:0"
+
+
+@contract
+def data_of_handle():
+    data = private.data_of_handle(tf.Variable([2.0]).handle)
+    assert tf.as_dtype(data.shape_and_type[0].dtype) == tf.float32
+    assert private.data_of_handle(object()) is None
+
+
+def mirrored():
+    """A variable with a copy for each of two devices of one kind, and its strategy."""
+    strategy = tf.distribute.MirroredStrategy(["CPU:0"])
+    with strategy.scope():
+        return strategy, tf.Variable(2.0, aggregation=tf.VariableAggregation.MEAN)
+
+
+@contract
+def is_copied():
+    assert private.is_copied(mirrored()[1])
+    assert not private.is_copied(tf.Variable(1.0))
+
+
+@contract
+def copies_of():
+    strategy, variable = mirrored()
+    assert private.copies_of(variable) == strategy.experimental_local_results(variable)
+    plain = tf.Variable(1.0)
+    assert private.copies_of(plain) == (plain,)
+
+
+@contract
+def set_trainable():
+    for variable in (tf.Variable(1.0), mirrored()[1]):
+        private.set_trainable(variable, False)
+        assert not variable.trainable
+        with tf.GradientTape() as recording:
+            result = 2 * variable
+        assert recording.gradient(result, variable) is None
+
+
+@contract
+def set_constraint():
+    for variable in (tf.Variable(1.0), mirrored()[1]):
+        private.set_constraint(variable, tf.abs)
+        assert variable.constraint is tf.abs
+
+
+@contract
+def strategy_of_variable():
+    strategy, variable = mirrored()
+    assert private.strategy_of_variable(variable) is strategy
+    assert private.strategy_of_variable(tf.Variable(1.0)) is None
+
+
+@contract
+def whole_of_copy():
+    _, variable = mirrored()
+    assert private.whole_of_copy(private.copies_of(variable)[0]) is variable
+    assert private.whole_of_copy(tf.Variable(1.0)) is None
+
+
+@contract
+def communication_options():
+    options = tf.distribute.experimental.CommunicationOptions(bytes_per_pack=7)
+    strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=options)
+    assert private.communication_options(strategy).bytes_per_pack == 7
+    assert private.communication_options(tf.distribute.get_strategy()) is None
+
+
+@contract
+def has_several_workers():
+    assert private.has_several_workers(tf.distribute.MirroredStrategy(["CPU:0"])) is False
+
+
+# --- Datasets -------------------------------------------------------------------------------------------
+
+ROWS = tf.data.Dataset.from_tensor_slices({"a": [1, 2, 3], "b": [4.0, 5.0, 6.0]})
+
+
+@contract
+def kind_of():
+    kinds = {
+        "_TensorSliceDataset": ROWS,
+        "_ShuffleDataset": ROWS.shuffle(2),
+        "_TakeDataset": ROWS.take(2),
+        "_SkipDataset": ROWS.skip(2),
+        "_BatchDataset": ROWS.batch(2),
+        "_ParallelBatchDataset": ROWS.batch(2, num_parallel_calls=2),
+        "_PrefetchDataset": ROWS.prefetch(2),
+        "_OptionsDataset": ROWS.with_options(tf.data.Options()),
+    }
+    assert [datasets.kind_of(it) for it in kinds.values()] == list(kinds)
+    for part, dataset in {
+        "Shard": ROWS.shard(2, 1),
+        "Cache": ROWS.cache(),
+        "Repeat": ROWS.repeat(),
+        "Concatenate": ROWS.concatenate(ROWS),
+    }.items():
+        assert part in datasets.kind_of(dataset)
+
+
+@contract
+def inputs_of():
+    assert datasets.inputs_of(ROWS) == []
+    assert datasets.inputs_of(ROWS.shuffle(2)) == [ROWS]
+    assert datasets.inputs_of(ROWS.concatenate(ROWS)) == [ROWS, ROWS]
+
+
+@contract
+def tensors_of():
+    assert [it.numpy().tolist() for it in datasets.tensors_of(ROWS)] == [[1, 2, 3], [4, 5, 6]]
+
+
+@contract
+def batch_size_of():
+    assert int(datasets.batch_size_of(ROWS.batch(2))) == 2
+    assert datasets.batch_size_of(ROWS) is None
+
+
+@contract
+def drops_remainder():
+    assert not datasets.drops_remainder(ROWS.batch(2))
+    assert datasets.drops_remainder(ROWS.batch(2, drop_remainder=True, num_parallel_calls=2))
+
+
+@contract
+def count_of():
+    assert (datasets.count_of(ROWS.take(2)), datasets.count_of(ROWS.skip(-1))) == (2, -1)
+
+
+@contract
+def window_of():
+    assert datasets.window_of(ROWS.shuffle(7)) == 7
+
+
+@contract
+def seeds_of():
+    first, second = datasets.seeds_of(ROWS.shuffle(7, seed=5))
+    assert 5 in (first, second)
+    assert datasets.seeds_of(ROWS) is None
+
+
+@contract
+def has_order_for_each_pass():
+    assert datasets.has_order_for_each_pass(ROWS.shuffle(7))
+    assert not datasets.has_order_for_each_pass(ROWS.shuffle(7, reshuffle_each_iteration=False))
+
+
+@contract
+def shard_of():
+    assert datasets.shard_of(ROWS.shard(3, 2)) == 2
+    assert datasets.shard_of(ROWS) is None
+
+
+TREES = [ast.parse(Path(it.__file__).read_text(encoding="utf-8")) for it in (private, datasets)]
+NODES = [node for tree in TREES for node in tree.body]
+IMPORTED = [it for node in NODES if isinstance(node, ast.ImportFrom) for it in node.names]
+RENAMED = [node.targets[0].id for node in NODES if isinstance(node, ast.Assign)]
+DEFINED = [node.name for node in NODES if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 LISTED = sorted([it.name for it in IMPORTED if it.asname] + RENAMED + DEFINED)
 
 

@@ -218,7 +218,7 @@ def test_each_environment_has_a_folder_of_its_own(cache, monkeypatch):
 def fresh(monkeypatch):
     """A process in which TensorFlow has computed nothing."""
     monkeypatch.setattr(program_cache, "_state", program_cache._State())
-    monkeypatch.setattr(program_cache.context, "context_safe", lambda: None)
+    monkeypatch.setattr(program_cache, "has_read_flags", lambda: False)
     monkeypatch.setattr(program_cache.atexit, "register", lambda _: None)
     monkeypatch.delenv("TFKIT_CACHE")
     monkeypatch.delenv("TF_XLA_FLAGS", raising=False)

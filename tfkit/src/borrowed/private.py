@@ -1,13 +1,15 @@
-"""All names that tfkit uses from TensorFlow's private modules; no other file imports these modules.
+"""All private names of TensorFlow that tfkit uses, except those of datasets; other files use none.
 
-`tests/test_borrowed.py` has a contract for each name: the call, and the required result. A new
-TensorFlow that keeps the contracts runs tfkit. TensorFlow has no public counterparts of these names.
+A name is private if its module is, or if it is an attribute or a method that begins with an underscore.
+`tests/test_borrowed.py` has a contract for each: the call, and the required result. A new TensorFlow that
+keeps the contracts runs tfkit. All were seen in TensorFlow 2.21, which has no public counterparts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from typing import Any
 
 import tensorflow as tf
 from tensorflow.compiler.tf2xla.python.xla import dynamic_update_slice as dynamic_update_slice
@@ -28,8 +30,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
 from tensorflow.lite.python.convert_phase import ConverterError as ConverterError
 
 # Whether AutoGraph converts a function, its exceptions, and the source maps of generated code.
-from tensorflow.python.autograph.core import ag_ctx as ag_ctx
-from tensorflow.python.autograph.core import config
+from tensorflow.python.autograph.core import ag_ctx, config
 from tensorflow.python.autograph.impl import api
 
 # What `ParameterServerStrategy` puts around its variables.
@@ -56,6 +57,7 @@ from tensorflow.python.framework.config import (
 from tensorflow.python.framework.convert_to_constants import (
     convert_variables_to_constants_v2 as convert_variables_to_constants_v2,
 )
+from tensorflow.python.framework.func_graph import FuncGraph as FuncGraph
 from tensorflow.python.framework.op_def_library import apply_op as apply_op
 from tensorflow.python.framework.ops import gradient_registry as gradient_registry
 from tensorflow.python.grappler import tf_optimizer as tf_optimizer
@@ -77,8 +79,115 @@ from tensorflow.python.saved_model.save_context import get_save_options as get_s
 from tensorflow.python.saved_model.save_context import in_save_context as in_save_context
 from tensorflow.python.saved_model.save_context import save_context as save_context
 
-# TensorFlow's build flags.
+# Objects of SavedModels: what can be saved, and one whose attributes are saved.
+from tensorflow.python.trackable.autotrackable import AutoTrackable as AutoTrackable
+from tensorflow.python.trackable.base import Trackable as Trackable
+
+# TensorFlow's build flags, and calls of its functions with arguments of other classes.
 from tensorflow.python.util import _pywrap_util_port
+from tensorflow.python.util.dispatch import GlobalOpDispatcher as GlobalOpDispatcher
+
+# --- Graphs and functions -------------------------------------------------------------------------------
+
+
+def set_attribute(operation: tf.Operation, name: str, value: attr_value_pb2.AttrValue) -> None:
+    """Sets an attribute of an operation of a graph, known to TensorFlow or not."""
+    operation._set_attr(name, value)  # `get_attr` is public, and nothing that writes.
+
+
+def attribute_scope(
+    graph: tf.Graph, name: str, value: attr_value_pb2.AttrValue
+) -> AbstractContextManager[None]:
+    """Returns a context manager in which new operations of a graph get an attribute."""
+    scope: AbstractContextManager[None] = graph._attr_scope({name: value})
+    return scope
+
+
+def replace_input(operation: tf.Operation, index: int, tensor: tf.Tensor) -> None:
+    """Makes an operation of a graph read a different tensor."""
+    operation._update_input(index, tensor)  # The public way is to build the graph a second time.
+
+
+def functions_of_graph(graph: tf.Graph) -> list[AtomicFunction]:
+    """Returns the functions that were added to a graph."""
+    return list(graph._functions.values())  # Publicly only as a `GraphDef`, without their graphs.
+
+
+def find_function(graph: tf.Graph, name: str) -> AtomicFunction | None:
+    """Returns a function that was added to a graph, or `None` if there is none of this name."""
+    return graph._get_function(name)
+
+
+def graph_of_function(function: AtomicFunction | None) -> FuncGraph | None:
+    """Returns the graph that a function was traced as, or `None` if it is no longer available."""
+    # The public `graph` makes a new one then, which takes time and has no stack traces.
+    return getattr(function, "_cached_graph", None)
+
+
+def add_function(graph: tf.Graph, function: AtomicFunction) -> None:
+    """Adds a function, and those that it calls, to a graph whose operations name it."""
+    graph._add_function_recursive(function)  # `add_to_graph` is public for concrete functions only.
+
+
+def traces_of(function: Any) -> list[Any]:
+    """Returns the `ConcreteFunction` of each trace of a `tf.function`, the first one first."""
+    return list(function._list_all_concrete_functions())  # Publicly only by their arguments.
+
+
+class ObservedGraph(FuncGraph):
+    """A graph that calls a method before an operation is added."""
+
+    def before_operation(self, attributes: dict[str, Any]) -> None:
+        """Receives the attributes of the operation; an error that it raises keeps the operation out."""
+
+    def _create_op_internal(
+        self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
+        # Every operation of a graph is made here; the public `create_op` is not called for most.
+        self.before_operation(kwargs.get("attrs") or {})
+        return super()._create_op_internal(op_type, inputs, dtypes, *args, **kwargs)
+
+
+# --- The runtime and its errors -------------------------------------------------------------------------
+
+
+def has_begun() -> bool:
+    """Whether TensorFlow has begun to run, with threads of its own."""
+    running = context.context_safe()  # Each public question begins it.
+    return running is not None and bool(running._initialized)
+
+
+def has_read_flags() -> bool:
+    """Whether TensorFlow has looked for devices, for which it reads the flags of the environment."""
+    running = context.context_safe()  # The public list of devices looks for them.
+    return running is not None and running._physical_devices is not None
+
+
+def set_message(error: tf.errors.OpError, message: str) -> None:
+    """Replaces the message of an error, whose public `message` can only be read."""
+    error._message = message
+
+
+# --- AutoGraph ------------------------------------------------------------------------------------------
+
+
+def convert_by_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns a function with its control flow on tensors, and that of what it calls, converted."""
+    # The public `to_graph` takes no bound methods of callable objects, and ignores who called it.
+    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
+    converted: Callable[..., Any] = api.tf_convert(function, enabled)
+    return converted
+
+
+def autograph_source_maps() -> Iterator[dict[Any, Any]]:
+    """Yields the source maps of all functions that AutoGraph has converted."""
+    cache = getattr(getattr(api._TRANSPILER, "_cache", None), "_cache", {})
+    for factories in list(cache.values()):
+        for factory in list(factories.values()):
+            yield getattr(factory, "source_map", None) or {}
+
+
+# --- Variables and strategies ---------------------------------------------------------------------------
 
 
 def last_variable_creator(creator: Callable[..., tf.Variable]) -> AbstractContextManager[None]:
@@ -91,12 +200,86 @@ def last_variable_creator(creator: Callable[..., tf.Variable]) -> AbstractContex
     return scope
 
 
-def set_attribute(operation: tf.Operation, name: str, value: attr_value_pb2.AttrValue) -> None:
-    """Sets an attribute of an operation of a graph, known to TensorFlow or not."""
-    operation._set_attr(name, value)  # Seen in TensorFlow 2.21.
+def arguments_of_alias(variable: tf.Variable) -> dict[str, Any]:
+    """Returns the arguments of `BaseResourceVariable` for a variable with the resource of a different one."""
+    return {
+        "shape": variable.shape,
+        "dtype": variable.dtype,
+        "handle": variable.handle,
+        "handle_name": variable._shared_name,
+        "unique_id": variable._unique_id,
+        "distribute_strategy": strategy_of_variable(variable),
+    }
+
+
+def data_of_handle(handle: tf.Tensor) -> Any:
+    """Returns the message with dtype and shape of the variable of a handle, or `None` if it has none.
+
+    It is for handles outside of graphs; `get_resource_handle_data` is for those in graphs.
+    """
+    return getattr(handle, "_handle_data", None)
+
+
+def is_copied(variable: Any) -> bool:
+    """Whether a strategy has made several copies of a variable."""
+    return hasattr(variable, "_values")
+
+
+def copies_of(variable: Any) -> tuple[Any, ...]:
+    """Returns the copies that a strategy has made of a variable; otherwise the variable itself."""
+    # The public `experimental_local_results` returns those of a strategy, which must be known.
+    return tuple(getattr(variable, "_values", (variable,)))
+
+
+def set_trainable(variable: Any, trainable: bool) -> None:
+    """Sets whether tapes watch a variable and its copies, which the public `trainable` only tells."""
+    for copy in copies_of(variable):
+        copy._trainable = trainable
+
+
+def set_constraint(variable: Any, constraint: Any) -> None:
+    """Sets the constraint of a variable and of its copies, which the public `constraint` only tells."""
+    for copy in copies_of(variable):
+        copy._constraint = constraint
+
+
+def strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
+    """Returns the strategy in whose scope a variable was made; `None` outside of all."""
+    return getattr(variable, "_distribute_strategy", None)
+
+
+def whole_of_copy(variable: Any) -> Any:
+    """Returns the variable of which a strategy has made the given copy; `None` for other variables."""
+    # TensorFlow notes it in one object or the other, depending on the class of the variable.
+    container = getattr(variable.handle, "_distributed_container", None)
+    container = container or getattr(variable, "_distributed_container", None)
+    return None if container is None else container()
+
+
+def communication_options(strategy: tf.distribute.Strategy) -> Any:
+    """Returns the `CommunicationOptions` that a user has given to a strategy, if it has any."""
+    return getattr(strategy.extended, "_communication_options", None)
+
+
+def has_several_workers(strategy: tf.distribute.Strategy) -> bool:
+    """Whether the replicas of a strategy run in several processes."""
+    # A public `cluster_resolver` has no meaning that is the same for all strategies.
+    return bool(strategy.extended._in_multi_worker_mode())
+
+
+# --- LiteRT ---------------------------------------------------------------------------------------------
+
+
+def keep_tensor_lists(converter: tf.lite.TFLiteConverter) -> bool:
+    """Makes a converter keep the operations on lists of tensors; returns whether it would have replaced them.
+
+    Its errors tell users to set this attribute, which has no public name.
+    """
+    was_lowering = bool(converter._experimental_lower_tensor_list_ops)
+    converter._experimental_lower_tensor_list_ops = False
+    return was_lowering
 
 
 # Renamed for clarity.
-autograph_api = api
 autograph_config = config
 build_flags = _pywrap_util_port

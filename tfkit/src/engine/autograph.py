@@ -9,8 +9,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import ag_ctx
 from tfkit.src.borrowed.private import autograph_config as config
+from tfkit.src.borrowed.private import convert_by_autograph
 
 # AutoGraph also converts what a user's function calls. tfkit's own functions need no conversion. The first
 # rule that fits decides, so this one comes first.
@@ -24,8 +24,7 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
     """
     if tf.executing_eagerly() or not _is_users(getattr(method, "__func__", method)):
         return method
-    enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
-    converted = tf.__internal__.autograph.tf_convert(method, enabled)
+    converted = convert_by_autograph(method)
 
     @functools.wraps(method)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.borrowed.private import FuncGraph
+
 # TensorFlow names the graph of such a function after the method of the dataset (seen in 2.21). `reduce`,
 # which is not among them, calls its function for one element after the other.
 _NAMES = ("Dataset_", "tf_data_experimental_", "map_on_gpu")
@@ -19,7 +21,7 @@ def is_traced() -> bool:
         return False
     graph = tf.compat.v1.get_default_graph()
     # A function that such a function calls is traced in a graph inside its graph.
-    while isinstance(graph, tf.__internal__.FuncGraph):
+    while isinstance(graph, FuncGraph):
         if graph.name.startswith(_NAMES):
             return True
         graph = graph.outer_graph

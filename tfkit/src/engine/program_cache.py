@@ -22,7 +22,7 @@ from pathlib import Path
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
-from tfkit.src.borrowed.private import context
+from tfkit.src.borrowed.private import has_read_flags
 from tfkit.src.engine import cache_folder, xla_entries
 
 _IN_MEMORY = "ram://tfkit_programs"
@@ -81,7 +81,7 @@ def begin() -> None:
 
 def _can_be_told() -> bool:
     """Whether TensorFlow has such a cache, not chosen by the user, and has not read its flags yet."""
-    running, flags = context.context_safe(), os.environ.get("TF_XLA_FLAGS", "").strip()
+    flags = os.environ.get("TF_XLA_FLAGS", "").strip()
     return (
         sys.platform == "linux"
         and tf.__version__.startswith(_KNOWN)
@@ -89,7 +89,7 @@ def _can_be_told() -> bool:
         # A value that begins otherwise is the path of a file with flags.
         and (not flags or flags.startswith("-"))
         # TensorFlow reads its flags when it sets up its devices, once.
-        and (running is None or running._physical_devices is None)
+        and not has_read_flags()
     )
 
 

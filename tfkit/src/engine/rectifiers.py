@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import types_pb2
+from tfkit.src.borrowed.private import replace_input, types_pb2
 from tfkit.src.engine.tensorflow_faults import ONEDNN_DTYPES, onednn_is_assumed
 
 _RECTIFIERS = ("Relu", "Relu6")
@@ -60,8 +60,7 @@ def _set_apart(operation: tf.Operation) -> None:
     (x,) = operation.inputs
     if x.dtype not in ONEDNN_DTYPES or x.op.type == _BETWEEN:
         return
-    # Private, seen in TensorFlow 2.21.
-    operation._update_input(0, tf.ensure_shape(x, x.shape))
+    replace_input(operation, 0, tf.ensure_shape(x, x.shape))
 
 
 def set_apart(definition: Any) -> bool:

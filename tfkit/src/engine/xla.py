@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import attr_value_pb2, kernels
+from tfkit.src.borrowed.private import attr_value_pb2, attribute_scope, kernels
 
 LOOPS = ("While", "StatelessWhile")
 OWN_LOOP = "_tfkit_own_loop"
@@ -58,11 +58,7 @@ def own_loop() -> Iterator[None]:
 
 def marked(name: str, value: Any) -> contextlib.AbstractContextManager[None]:
     """Returns a context manager that gives the operations of the trace in progress an attribute."""
-    # Private, seen in TensorFlow 2.21.
-    scope: contextlib.AbstractContextManager[None] = tf.compat.v1.get_default_graph()._attr_scope(
-        {name: value}
-    )
-    return scope
+    return attribute_scope(tf.compat.v1.get_default_graph(), name, value)
 
 
 def has_part(definition: Any) -> bool:

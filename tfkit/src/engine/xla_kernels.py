@@ -19,7 +19,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import attr_value_pb2, types_pb2
+from tfkit.src.borrowed.private import attr_value_pb2, set_attribute, types_pb2
 
 _FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 
@@ -84,8 +84,7 @@ def keep_zeros_in_gradients(graph: tf.Graph) -> None:
     """
     for operation in graph.get_operations():
         if operation.type in _SLOPES and operation.outputs[0].dtype in _FLOATS:
-            # Private, seen in TensorFlow 2.21.
-            operation._set_attr("_gradient_op_type", attr_value_pb2.AttrValue(s=_GRADIENT))
+            set_attribute(operation, "_gradient_op_type", attr_value_pb2.AttrValue(s=_GRADIENT))
 
 
 def _zero_from_zero(operation: tf.Operation, dy: tf.Tensor) -> tf.Tensor:

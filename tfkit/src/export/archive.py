@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.terminal import say
+from tfkit.src.borrowed.private import AutoTrackable, Trackable
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.captures import captured_resources, captured_variables
@@ -18,7 +19,6 @@ from tfkit.src.export.folders import export_folder
 from tfkit.src.export.provenance import write_provenance
 
 DEFAULT = "serving_default"
-_Trackable = tf.__internal__.tracking.Trackable
 _RESERVED = {"variables", "trainable_variables", "non_trainable_variables", "signatures"}
 
 
@@ -72,7 +72,7 @@ class ExportArchive:
             self.know(resource)
             for variable, trained in tracking.variables_of(resource, seeds=False):
                 self._tracked[id(variable)] = variable, trained
-        elif isinstance(resource, _Trackable):
+        elif isinstance(resource, Trackable):
             self._resources.append(resource)
         else:
             raise ValueError(
@@ -253,7 +253,7 @@ class ExportArchive:
         """Returns the object that is written: methods, variables, and the owners of all captured tensors."""
         functions = [endpoint.signature for endpoint in self.endpoints.values()]
         used = captured_variables(functions)
-        root = tf.__internal__.tracking.AutoTrackable()
+        root = AutoTrackable()
         for name, endpoint in self.endpoints.items():
             setattr(root, name, endpoint.function)
         for name, collection in self._collections.items():

@@ -9,7 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import in_save_context, save_context
+from tfkit.src.borrowed.private import in_save_context, save_context, traces_of
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.autograph import convert
@@ -264,7 +264,7 @@ def function_endpoint(
 
 def _called_endpoint(name: str, function: Any) -> Endpoint:
     """Returns an endpoint for a `tf.function` that was called already: its first trace."""
-    traces = function._list_all_concrete_functions()
+    traces = traces_of(function)
     if not traces:
         raise ValueError(
             f"Cannot tell the inputs of endpoint '{name}': you must either provide a function that has been "

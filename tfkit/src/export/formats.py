@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.terminal import say
-from tfkit.src.borrowed.private import ConverterError
+from tfkit.src.borrowed.private import ConverterError, keep_tensor_lists
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import litert
@@ -161,9 +161,7 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
         return converter.convert()
     except ConverterError as error:
         arrays = "_experimental_lower_tensor_list_ops" in str(error)
-        if arrays and select and converter._experimental_lower_tensor_list_ops:
-            # Private, seen in TensorFlow 2.21.
-            converter._experimental_lower_tensor_list_ops = False
+        if arrays and select and keep_tensor_lists(converter):
             return _converted(converter, name, select)
         raise RuntimeError(_why_not(name, str(error), arrays, select)) from error
 

@@ -10,6 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.borrowed.private import set_trainable
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.captures import captured_variables
@@ -184,7 +185,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
     kept: dict[str, tf.Variable] = {}
     for variable in variables:
         if trained is not None:
-            variable._trainable = any(variable is each for each in trained)
+            set_trainable(variable, any(variable is each for each in trained))
         name = variable.name.partition(":")[0]
         numbers = itertools.count(1)
         candidate = name

@@ -8,6 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.borrowed.private import FuncGraph
 from tfkit.src.ops.checks import require_functions
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
@@ -276,7 +277,7 @@ def scan(
         return None if xs is None else tf.nest.map_structure(lambda x: x[i], xs)
 
     # Traces the step once without running it, because only the step defines its outputs.
-    with tf.__internal__.FuncGraph("scan_outputs").as_default():
+    with FuncGraph("scan_outputs").as_default():
         template = f(init, slices(0))[1]
     outputs = [] if template is None else tf.nest.flatten(template)
     arrays = [tf.TensorArray(y.dtype, count, element_shape=y.shape) for y in outputs]

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.borrowed.private import communication_options, has_several_workers, whole_of_copy
 from tfkit.src.engine import replicas
 from tfkit.src.engine.collected_rows import collected_rows
 
@@ -63,7 +64,7 @@ def _as_of_mean(gradient: Any) -> Any:
 def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
     """Returns the weighted sums of tensors of one dtype over the replicas."""
     context = tf.distribute.get_replica_context()
-    options = getattr(tf.distribute.get_strategy().extended, "_communication_options", None)
+    options = communication_options(tf.distribute.get_strategy())
     if options is not None and options.bytes_per_pack:
         # The user's sizes of the tensors that are exchanged.
         weighted = [replicas.weighted(gradient) for gradient in gradients]
@@ -86,7 +87,7 @@ def _together(gradient: Any) -> Any:
 
     def joined(strategy: Any, *parts: Any) -> list[tf.Tensor]:
         mine = [tf.concat(strategy.experimental_local_results(part), 0) for part in parts]
-        if not strategy.extended._in_multi_worker_mode():
+        if not has_several_workers(strategy):
             return mine
         return list(collected_rows(strategy, mine))
 
@@ -131,10 +132,8 @@ def whole_variable(variable: Any) -> Any:
     """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
-    # TensorFlow notes it in one place or the other, by the class of the variable.
-    container = getattr(variable.handle, "_distributed_container", None)
-    container = container or getattr(variable, "_distributed_container", None)
-    return variable if container is None else container()
+    whole = whole_of_copy(variable)
+    return variable if whole is None else whole
 
 
 def key(variable: Any) -> int:

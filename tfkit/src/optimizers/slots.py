@@ -13,6 +13,7 @@ from tfkit.src.base.errors import never_called
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
+from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables.paths import variable_path
 from tfkit.src.weights.variables.variables import make_variable
@@ -68,7 +69,7 @@ def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
     """Returns a context in which variables are made on the devices of another one."""
     strategy: Any = tf.distribute.get_strategy()
     has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
-    if has_servers and getattr(reference, "_distribute_strategy", None) is not strategy:
+    if has_servers and strategy_of_variable(reference) is not strategy:
         # A variable of the coordinator, which a user's layer has made outside of the scope: it is refused.
         return contextlib.nullcontext()
     return strategy.extended.colocate_vars_with(reference)

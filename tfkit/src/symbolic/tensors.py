@@ -20,6 +20,7 @@ from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import argument_notes, tracebacks
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
+from tfkit.src.borrowed.private import FuncGraph, GlobalOpDispatcher, ObservedGraph
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -262,7 +263,7 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
     """
     # While a file is loaded, the graph counts operations: a small file could describe a huge model.
-    kind = _CountedGraph if budget.is_limited() else tf.__internal__.FuncGraph
+    kind = _CountedGraph if budget.is_limited() else FuncGraph
     with kind(_SCRATCH).as_default():
         args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
         results = function(*args, **kwargs)
@@ -289,20 +290,16 @@ def described(shape: Any, dtype: Any) -> tf.Tensor:
     return tf.compat.v1.placeholder(dtype, shape)
 
 
-class _CountedGraph(tf.__internal__.FuncGraph):
+class _CountedGraph(ObservedGraph):
     """A scratch graph for the contents of a file; the size of the file limits its size."""
 
-    def _create_op_internal(
-        self, op_type: str, inputs: Any, dtypes: Any = None, *args: Any, **kwargs: Any
-    ) -> Any:
-        # Private, seen in TensorFlow 2.15 to 2.20: every operation of a graph is made here.
+    def before_operation(self, attributes: dict[str, Any]) -> None:
+        """Counts the operation and its outputs."""
         budget.take_operations()
-        # These are the numbers of outputs of `Unpack` and `Split`: one operation may have millions.
-        attributes = kwargs.get("attrs") or {}
+        # The numbers of outputs of `Unpack` and `Split`: one operation may have millions.
         for name in ("num", "num_split"):
             if name in attributes:
                 budget.check_outputs(attributes[name].i)
-        return super()._create_op_internal(op_type, inputs, dtypes, *args, **kwargs)
 
 
 def placeholder(leaf: Any) -> Any:
@@ -391,7 +388,7 @@ def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Func
     return decorate
 
 
-class _TensorFlowFunctions(tf.__internal__.dispatch.GlobalOpDispatcher):
+class _TensorFlowFunctions(GlobalOpDispatcher):
     """Makes plain `tf.*` functions accept symbolic tensors too."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import op_def_registry
+from tfkit.src.borrowed.private import add_function, functions_of_graph, op_def_registry
 from tfkit.src.engine import xla
 from tfkit.src.engine.function_defs import functions_in
 from tfkit.src.engine.guards.table import HARMLESS, is_listed
@@ -302,8 +302,8 @@ class Cut:
             The copies of the tensors that are wanted.
         """
         graph = tf.compat.v1.get_default_graph()
-        for function in self._graph._functions.values():
-            graph._add_function_recursive(function)
+        for function in functions_of_graph(self._graph):
+            add_function(graph, function)
         names = {op.name for op in operations}
         definition = tf.compat.v1.GraphDef()
         definition.versions.CopyFrom(self._graph.graph_def_versions)

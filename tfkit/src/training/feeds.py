@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.borrowed import datasets
 from tfkit.src.training import random_states
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
@@ -358,8 +359,8 @@ def replay(dataset: tf.data.Dataset, num_passes: int, skips: bool) -> None:
 
 def _keeps_order(dataset: Any) -> bool:
     """Whether a dataset contains a shuffle whose order is cached or skipped."""
-    inner = dataset._inputs()
-    if any(kind in type(dataset).__name__ for kind in ("Cache", "Repeat", "Concatenate")):
+    inner = datasets.inputs_of(dataset)
+    if any(kind in datasets.kind_of(dataset) for kind in ("Cache", "Repeat", "Concatenate")):
         return any(map(is_shuffled, inner))
     return any(map(_keeps_order, inner))
 

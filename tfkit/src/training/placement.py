@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def _difference(model: ModelSteps, expected: Any, what: str, found: Any) -> str:
 
 
 def _strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
-    return _unless_one_device(getattr(variable, "_distribute_strategy", None))
+    return _unless_one_device(strategy_of_variable(variable))
 
 
 def _in_force() -> tf.distribute.Strategy | None:

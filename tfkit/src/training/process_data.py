@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.borrowed import datasets
 from tfkit.src.training.data import ArrayData, DatasetData
 
 
@@ -63,7 +64,7 @@ def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -
         _divide(data, counts)
         return
     _check_equal(counts, "batches")
-    if len(set(of_all(_numbers(data.dataset, "Shard", "_index")))) > 1:
+    if len(set(of_all(_shards(data.dataset)))) > 1:
         raise ValueError(
             "This dataset is divided by `shard()`, but each process uses its rows of each batch itself: "
             "some would never be seen. Leave `shard()` out, or say that each process has batches of its own: "
@@ -139,19 +140,15 @@ def _no_rows(specs: Any) -> Any:
     )
 
 
-def _numbers(dataset: Any, kind: str, attribute: str) -> int:
-    """Returns the sum of an attribute, plus 1, over all datasets of a kind that a dataset is made of."""
-    found = sum(_numbers(each, kind, attribute) for each in dataset._inputs())
-    number = getattr(dataset, attribute, None)
-    if kind in type(dataset).__name__ and number is not None:
-        found += int(number) + 1
-    return found
+def _shards(dataset: Any) -> int:
+    """Returns the sum of the indices, from 1, of all parts by `shard` that a dataset is made of."""
+    found = sum(map(_shards, datasets.inputs_of(dataset)))
+    index = datasets.shard_of(dataset) if "Shard" in datasets.kind_of(dataset) else None
+    return found if index is None else found + index + 1
 
 
 def _seeds(dataset: Any) -> list[tuple[int, int]]:
-    """Returns the pair of seeds of each shuffle of a dataset; zeros if the shuffle draws its own."""
-    found = [pair for each in dataset._inputs() for pair in _seeds(each)]
-    seeds = getattr(dataset, "_seed", None), getattr(dataset, "_seed2", None)
-    if "Shuffle" in type(dataset).__name__ and seeds[0] is not None and seeds[1] is not None:
-        found.append((int(seeds[0]), int(seeds[1])))
-    return found
+    """Returns the pair of seeds of each shuffle of a dataset, zeros for one that draws its own."""
+    found = [pair for each in datasets.inputs_of(dataset) for pair in _seeds(each)]
+    seeds = datasets.seeds_of(dataset) if "Shuffle" in datasets.kind_of(dataset) else None
+    return found if seeds is None else [*found, seeds]

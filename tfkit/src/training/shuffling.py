@@ -16,6 +16,8 @@ import functools
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.borrowed import datasets
+
 # How many choices are made at once. With a smaller window, positions fit into 16 bits, which are sorted
 # fastest.
 _CHOICES = 2**15
@@ -52,7 +54,10 @@ class Shuffle:
 def agrees_with_tensorflow() -> bool:
     """Whether the installed TensorFlow shuffles like the version for which this was written."""
     dataset = tf.data.Dataset.range(40).shuffle(7, seed=5)
-    ours = Shuffle(7, (int(dataset._seed), int(dataset._seed2)), True)
+    seeds = datasets.seeds_of(dataset)
+    if seeds is None:
+        return False
+    ours = Shuffle(7, seeds, True)
     return all([*dataset.as_numpy_iterator()] == [*ours(np.arange(40))] for _ in range(2))
 
 

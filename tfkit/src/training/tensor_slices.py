@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.borrowed import datasets
 from tfkit.src.training.data import ArrayData
 from tfkit.src.training.shuffling import Shuffle, agrees_with_tensorflow
 
@@ -66,23 +67,23 @@ def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
 def _as_slices(dataset: Any) -> ArrayData | None:
     # By the names of private classes (seen in TensorFlow 2.21): `tf.data` has no public way to look at a
     # pipeline. Anything unknown is read batch by batch.
-    while type(dataset).__name__ in _AROUND_BATCHES:
-        (dataset,) = dataset._inputs()
-    if type(dataset).__name__ not in _BATCHES:
+    while datasets.kind_of(dataset) in _AROUND_BATCHES:
+        (dataset,) = datasets.inputs_of(dataset)
+    if datasets.kind_of(dataset) not in _BATCHES:
         return None
-    (given,) = dataset._inputs()
+    (given,) = datasets.inputs_of(dataset)
     stages: list[Stage] = []
     source = _source(given, stages)
-    if source is None:
+    size = datasets.batch_size_of(dataset)
+    if source is None or size is None:
         return None
-    size = int(dataset._batch_size)
-    num_rows = int(given.cardinality())
-    keeps_size = bool(dataset._drop_remainder)
+    size, num_rows = int(size), int(given.cardinality())
+    keeps_size = datasets.drops_remainder(dataset)
     num_rows -= num_rows % size if keeps_size else 0
     if num_rows < 1:
         return None
     size = min(size, num_rows)  # A single batch counts as a full one.
-    tensors = tf.nest.pack_sequence_as(source.element_spec, source._tensors)
+    tensors = tf.nest.pack_sequence_as(source.element_spec, datasets.tensors_of(source))
     if is_shuffled(given):
         return _sized(SlicesData(tensors, size, num_rows, stages), keeps_size)
     num_all = int(source.cardinality())
@@ -100,14 +101,14 @@ def _sized(data: ArrayData, keeps_size: bool) -> ArrayData:
 
 def _source(dataset: Any, stages: list[Stage]) -> Any:
     """Returns the slices at the start of a pipeline of single rows, and adds its stages; else `None`."""
-    kind = type(dataset).__name__
+    kind = datasets.kind_of(dataset)
     if kind == "_TensorSliceDataset":
         specs = tf.nest.flatten(dataset.element_spec)
         dense = all(isinstance(spec, tf.TensorSpec) for spec in specs)  # Neither ragged nor sparse.
         return dataset if dense else None
     if kind not in ("_ShuffleDataset", "_TakeDataset", "_SkipDataset"):
         return None
-    (given,) = dataset._inputs()
+    (given,) = datasets.inputs_of(dataset)
     source = _source(given, stages)
     # The order of rows must be the one that TensorFlow would have, and a saved training must find it again.
     if source is None or (kind == "_ShuffleDataset" and not agrees_with_tensorflow()):
@@ -120,11 +121,13 @@ def _stage(kind: str, dataset: Any) -> Stage:
     if kind == "_ShuffleDataset":
         with _shuffles_lock:
             if dataset not in _shuffles:
-                seeds = int(dataset._seed), int(dataset._seed2)
-                window = int(dataset._buffer_size)
-                _shuffles[dataset] = Shuffle(window, seeds, dataset._reshuffle_each_iteration)
+                seeds = datasets.seeds_of(dataset)
+                assert seeds is not None  # Otherwise `agrees_with_tensorflow()` is false.
+                _shuffles[dataset] = Shuffle(
+                    datasets.window_of(dataset), seeds, datasets.has_order_for_each_pass(dataset)
+                )
             return _shuffles[dataset]
-    count = int(dataset._count)
+    count = datasets.count_of(dataset)
     if kind == "_TakeDataset":
         return lambda rows: rows if count < 0 else rows[:count]
     return lambda rows: rows[len(rows) if count < 0 else count :]
@@ -139,4 +142,6 @@ def _row_numbers(count: int, stages: list[Stage]) -> np.ndarray:
 
 def is_shuffled(dataset: Any) -> bool:
     """Whether a dataset, or one of its inputs, shuffles."""
-    return "Shuffle" in type(dataset).__name__ or any(map(is_shuffled, dataset._inputs()))
+    return "Shuffle" in datasets.kind_of(dataset) or any(
+        map(is_shuffled, datasets.inputs_of(dataset))
+    )

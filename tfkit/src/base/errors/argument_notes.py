@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import is_library, is_tfkit
 from tfkit.src.base.errors.kernel_errors import tidy
+from tfkit.src.borrowed.private import set_message
 
 _PLAIN = (int, float, str, bool)
 _LONGEST = 60  # characters of a value that is not a tensor
@@ -49,7 +50,7 @@ def add_arguments(
     note = f"\nReceived by `{function.__name__}`: {', '.join(parts)}"
     tidy(error)  # It looks at the end of the message.
     if isinstance(error, tf.errors.OpError):
-        error._message = f"{error.message}{note}"
+        set_message(error, f"{error.message}{note}")
     elif len(error.args) == 1:
         error.args = (f"{error.args[0]}{note}",)
 

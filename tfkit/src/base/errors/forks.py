@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from tfkit.src.borrowed.private import context
+from tfkit.src.borrowed.private import has_begun
 
 # Read before each outermost call of a layer: 30 ns.
 threads_are_lost = False
@@ -36,9 +36,7 @@ def check(what: str) -> None:
 
 def _in_child() -> None:
     global threads_are_lost
-    running = context.context_safe()
-    # A private name of TensorFlow 2.21, as is its module.
-    threads_are_lost = threads_are_lost or (running is not None and running._initialized)
+    threads_are_lost = threads_are_lost or has_begun()
 
 
 os.register_at_fork(after_in_child=_in_child)

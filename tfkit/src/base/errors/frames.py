@@ -10,16 +10,15 @@ import functools
 import os
 import sys
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import h5py
 import numpy as np
 import rich
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import autograph_api
+from tfkit.src.borrowed.private import autograph_source_maps
 
 _GENERATED = "__autograph_generated_file"
 _HERE = str(Path(__file__).resolve().parents[3]) + os.sep
@@ -68,19 +67,11 @@ def as_written(filename: str, line: int) -> Place | None:
     """Returns the user's line of generated code of AutoGraph; `None` for other code."""
     if _GENERATED not in filename:
         return None
-    for sources in _source_maps():
+    for sources in autograph_source_maps():
         for place, origin in sources.items():
             if place.filename == filename and place.lineno == line:
                 return Place(origin.loc.filename, origin.loc.lineno, origin.function_name or "")
     return None
-
-
-def _source_maps() -> Iterator[dict[Any, Any]]:
-    """Yields the source maps of all functions that AutoGraph has converted (seen in TensorFlow 2.21)."""
-    cache = getattr(getattr(autograph_api._TRANSPILER, "_cache", None), "_cache", {})
-    for factories in list(cache.values()):
-        for factory in list(factories.values()):
-            yield getattr(factory, "source_map", None) or {}
 
 
 def warn(message: str, category: type[Warning] = UserWarning) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import is_dependency, is_library, is_tfkit
+from tfkit.src.borrowed.private import functions_of_graph, graph_of_function, set_message
 
 # `{{function_node f}}{{node n}}`; a node of the program itself has no function.
 _NODE = re.compile(r"(?:\{\{function_node ([^}]*)\}\})?\{\{node ([^}]*)\}\}")
@@ -138,7 +139,7 @@ def tidy(error: BaseException) -> None:
         if made is not None or _FUNCTION.match(message):
             text = _FUNCTION.sub("", _PLACES.sub("", _EAGER.sub("", message))).strip()
             by = f"\nRaised by the operation {made[1]}." if made else ""
-            error._message = text + _position_of_label(text) + by
+            set_message(error, text + _position_of_label(text) + by)
     elif type(error) in (ValueError, TypeError) and error.args and isinstance(error.args[0], str):
         error.args = (
             _TRACED_NODE.sub(r" in the operation \2 ('\1')", error.args[0]),
@@ -214,8 +215,8 @@ def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tup
 def _graphs(graph: Any) -> Iterator[Any]:
     """Yields a graph, and those of the functions in it."""
     yield graph
-    for function in graph._functions.values():
-        inner = getattr(function, "_cached_graph", None)
+    for function in functions_of_graph(graph):
+        inner = graph_of_function(function)
         if inner is not None:
             yield from _graphs(inner)
 

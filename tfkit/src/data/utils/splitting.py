@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import generators_in_force
+from tfkit.src.borrowed.datasets import batch_size_of
 
 
 @shortened
@@ -78,7 +79,7 @@ def split_dataset(
 def _columns(dataset: Any) -> tuple[Any, Any]:
     """Returns the data as a nest of arrays of one length, and the batch size, if it is batched."""
     if isinstance(dataset, tf.data.Dataset):
-        batch_size = getattr(dataset, "_batch_size", None)  # It has no public name.
+        batch_size = batch_size_of(dataset)
         samples = list(dataset if batch_size is None else dataset.unbatch())
         if not samples:
             raise ValueError("`dataset` has no samples.")

@@ -9,7 +9,10 @@ import tensorflow as tf
 
 from tfkit.src.borrowed.private import (
     AtomicFunction,
+    add_function,
+    data_of_handle,
     function_pb2,
+    functions_of_graph,
     get_read_only_resource_input_indices_graph,
 )
 from tfkit.src.engine.function_defs import registered
@@ -161,8 +164,8 @@ class GuardedFunction:
         """Adds the call of a form of the function to the graph, with the functions that it needs."""
         if not tf.executing_eagerly():
             graph = tf.compat.v1.get_default_graph()
-            for each in [*functions, *self._function.graph._functions.values()]:
-                graph._add_function_recursive(each)
+            for each in [*functions, *functions_of_graph(self._function.graph)]:
+                add_function(graph, each)
         tensors = tf.nest.flatten(tensors, expand_composites=True)
         # A `FunctionDef` has no captures: these are its last arguments.
         inputs = [*tensors, *self._function.captured_inputs]
@@ -185,7 +188,7 @@ def _written(function: Any) -> list[tuple[Any, tf.DType]]:
     found = []
     for index, handle in enumerate(function.captured_inputs, first):
         if handle.dtype == tf.resource and index not in read_only:
-            data = getattr(handle, "_handle_data", None)
+            data = data_of_handle(handle)
             if data is not None and data.is_set:
                 found.append((handle, tf.as_dtype(data.shape_and_type[0].dtype)))
     return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import function_pb2
+from tfkit.src.borrowed.private import add_function, function_pb2
 from tfkit.src.engine.function_defs import registered
 from tfkit.src.engine.guards.check import Operation
 from tfkit.src.engine.guards.known_values import SHAPES
@@ -57,7 +57,7 @@ class Predicate:
     def __call__(self, tensors: Sequence[tf.Tensor]) -> tf.Tensor:
         """Returns the result for the inputs and outputs of an operation."""
         if not tf.executing_eagerly():
-            tf.compat.v1.get_default_graph()._add_function_recursive(self.function)
+            add_function(tf.compat.v1.get_default_graph(), self.function)
         arguments = [tensors[place] for place in self.places]
         (accepted,) = tf.raw_ops.PartitionedCall(
             args=arguments, Tout=[tf.bool], f=self.function.name

@@ -10,7 +10,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.borrowed.private import op_def_registry
+from tfkit.src.borrowed.private import find_function, graph_of_function, op_def_registry
 from tfkit.src.engine.function_defs import functions_in
 from tfkit.src.engine.guards.bounds import Bounds, bound_of
 from tfkit.src.engine.guards.known_values import KnownValues
@@ -271,5 +271,4 @@ def called_functions(node: Any) -> Iterator[str]:
 
 def _graph_of(graph: Any, name: str) -> Any:
     """Returns the `FuncGraph` of a function that is called in a graph; `None` if it is not available."""
-    function = None if graph is None else graph._get_function(name)
-    return getattr(function, "_cached_graph", None)
+    return None if graph is None else graph_of_function(find_function(graph, name))

@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.calls import calls, current_frame
-from tfkit.src.borrowed.private import BaseResourceVariable
+from tfkit.src.borrowed.private import BaseResourceVariable, arguments_of_alias
 from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
 
 
@@ -80,15 +80,10 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
         self._owner = tf.Variable(initial_value, dtype=dtype, name=name, trainable=trainable)
         super().__init__(
             trainable=trainable,
-            shape=self._owner.shape,
-            dtype=self._owner.dtype,
-            handle=self._owner.handle,
-            handle_name=self._owner._shared_name,
-            unique_id=self._owner._unique_id,
             constraint=constraint,
             synchronization=tf.VariableSynchronization.AUTO,
             aggregation=aggregation,
-            distribute_strategy=getattr(self._owner, "_distribute_strategy", None),
+            **arguments_of_alias(self._owner),
         )
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.borrowed.private import is_copied
 from tfkit.src.engine import replicas
 from tfkit.src.engine.row_kinds import Kind
 
@@ -38,7 +39,7 @@ def is_combined(variable: Any) -> bool:
     is_replica = tf.distribute.has_strategy() and tf.distribute.get_replica_context() is not None
     return (
         is_replica
-        and hasattr(variable, "_values")
+        and is_copied(variable)
         and variable.synchronization != tf.VariableSynchronization.ON_READ
         and variable.aggregation != tf.VariableAggregation.NONE
     )

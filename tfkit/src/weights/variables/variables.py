@@ -22,6 +22,9 @@ from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import (
     AggregatingVariable,
     CachingVariable,
+    is_copied,
+    set_constraint,
+    set_trainable,
     tape,
     write_object_proto_for_resource_variable,
 )
@@ -159,7 +162,7 @@ class Variable(Operators):
     def trainable(self, trainable: bool) -> None:
         # TensorFlow's own flag permanently determines whether tapes watch the variable.
         if trainable:
-            self._set("_trainable", True)
+            set_trainable(self, True)
         self._frozen = not trainable
 
     @property
@@ -174,7 +177,7 @@ class Variable(Operators):
 
     @constraint.setter
     def constraint(self, constraint: Any) -> None:
-        self._set("_constraint", constraint)
+        set_constraint(self, constraint)
 
     def _watch(self) -> None:
         """Notifies tapes of a frozen variable that is read."""
@@ -195,10 +198,6 @@ class Variable(Operators):
         """Returns the slices at given indices."""
         self._watch()
         return super().gather_nd(*args, **kwargs)  # type: ignore[misc]
-
-    def _set(self, attribute: str, value: Any) -> None:
-        for variable in getattr(self, "_values", (self,)):
-            setattr(variable, attribute, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _READ_BY_STEPS:
@@ -243,7 +242,7 @@ class Variable(Operators):
         A metric's variable, which is added up when it is read, has a value on each replica.
         """
         is_sum = getattr(self, "synchronization", None) == tf.VariableSynchronization.ON_READ
-        if is_sum and hasattr(self, "_values"):
+        if is_sum and is_copied(self):
             return getattr(super(), method)(replicated.part_of_sum(self, value))
         value = replicated.value_for_all(self, value)
 
@@ -257,7 +256,7 @@ class Variable(Operators):
 
     def _write_object_proto(self, proto: Any, options: Any) -> None:
         # TensorFlow's own rejects a name that does not end in ":0" (seen in 2.21).
-        if hasattr(self, "_values"):
+        if is_copied(self):
             super()._write_object_proto(proto, options)  # type: ignore[misc]
         else:
             write_object_proto_for_resource_variable(self, proto, options, enforce_naming=False)
