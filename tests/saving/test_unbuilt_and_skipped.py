@@ -142,7 +142,7 @@ def test_layers_inside_of_a_skipped_one_are_skipped(tmp_path):
 
 
 @tfkit.saving.register_keras_serializable("unbuilt")
-def doubled(x):
+def twofold(x):
     return 2 * x
 
 
@@ -178,8 +178,8 @@ def test_specs_in_configurations():
 
 
 def test_a_function_that_was_written_without_its_package():
-    config = {"module": "builtins", "class_name": "function", "config": "doubled"}
-    assert tfkit.saving.deserialize_keras_object(config) is doubled
+    config = {"module": "builtins", "class_name": "function", "config": "twofold"}
+    assert tfkit.saving.deserialize_keras_object(config) is twofold
 
 
 class Scale:

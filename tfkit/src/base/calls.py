@@ -45,7 +45,7 @@ class Part:
 
 
 class _OfThread(threading.local):
-    """What is in progress in one thread.
+    """The state of one thread: its calls, traces and scopes in progress.
 
     Attributes:
         frame: the innermost layer call in progress, or `None`.

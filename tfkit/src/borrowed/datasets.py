@@ -1,4 +1,4 @@
-"""What a `tf.data.Dataset` was made of: private attributes, seen in TensorFlow 2.21.
+"""The parts that a `tf.data.Dataset` was made of: private attributes, seen in TensorFlow 2.21.
 
 A public dataset only has an element's specification and a number of elements. `tests/test_borrowed.py` has a
 contract for each function. A dataset without the attribute gives `None` where it says so, and raises

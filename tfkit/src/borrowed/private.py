@@ -232,13 +232,13 @@ def copies_of(variable: Any) -> tuple[Any, ...]:
 
 
 def set_trainable(variable: Any, trainable: bool) -> None:
-    """Sets whether tapes watch a variable and its copies, which the public `trainable` only tells."""
+    """Sets whether tapes watch a variable and its copies, which the public `trainable` only returns."""
     for copy in copies_of(variable):
         copy._trainable = trainable
 
 
 def set_constraint(variable: Any, constraint: Any) -> None:
-    """Sets the constraint of a variable and of its copies, which the public `constraint` only tells."""
+    """Sets the constraint of a variable and of its copies, which the public `constraint` only returns."""
     for copy in copies_of(variable):
         copy._constraint = constraint
 
@@ -273,7 +273,7 @@ def has_several_workers(strategy: tf.distribute.Strategy) -> bool:
 def keep_tensor_lists(converter: tf.lite.TFLiteConverter) -> bool:
     """Makes a converter keep the operations on lists of tensors; returns whether it would have replaced them.
 
-    Its errors tell users to set this attribute, which has no public name.
+    Its errors advise users to set this attribute, which has no public name.
     """
     was_lowering = bool(converter._experimental_lower_tensor_list_ops)
     converter._experimental_lower_tensor_list_ops = False
