@@ -29,6 +29,7 @@ class CallSignature:
         self.has_training = training is not None
         self.training_default = getattr(training, "default", inspect.Parameter.empty)
         self.takes_any_keyword = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        # As in Keras: `mask` is for the only tensor argument, `query_mask` for the argument `query`.
         self.mask_names = tuple(n for n in self.names if n == "mask" or n.endswith("_mask"))
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any], layer: HasPath) -> CallArguments:
@@ -90,6 +91,7 @@ class CallArguments:
         return {
             name: specs.shapes_of(value)
             for name, value in self.tensors().items()
+            # Tensors in `**kwargs` of `call` have no shape argument in `build`.
             if name != "mask" and name in self.signature.names
         }
 
@@ -112,6 +114,7 @@ class CallArguments:
         `None` if none of them is given. Each layer inside then uses its own default, so that a model of
         random image layers changes images as such a layer does.
         """
+        # `False` is a mode: only `None` leaves the choice to the next one.
         for mode in (self.training, inherited, self.signature.training_default):
             if mode is not None and mode is not inspect.Parameter.empty:
                 return mode

@@ -68,6 +68,7 @@ def symbolic_in_dtype(value: Any, dtype: str) -> Any:
     is_float = isinstance(value, KerasTensor) and dtypes.is_float(value.dtype)
     if not is_float or value.dtype == dtype:
         return value
+    # Without a node: the cast belongs to the layer's own call, which is recorded as one.
     cast = KerasTensor(value.shape, dtype, value.sparse, value.ragged)
     masking.set_mask(cast, masking.get_mask(value))
     return cast
@@ -84,6 +85,7 @@ def is_tensors(value: Any) -> bool:
 
 def check_tensors(value: Any, layer: HasPath) -> None:
     """Raises an error for positional arguments that are not tensors, as Keras does."""
+    # An optional input may be `None`.
     if value is None or isinstance(value, _TENSORS):
         return
     if not nests.is_nested(value):

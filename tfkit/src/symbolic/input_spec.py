@@ -60,6 +60,7 @@ class InputSpec:
     ) -> None:
         self.dtype = None if dtype is None else standardize_dtype(dtype)
         self.shape = None if shape is None else tuple(shape)
+        # A shape says how many axes there are, whatever `ndim` is.
         self.ndim = ndim if self.shape is None else len(self.shape)
         self.max_ndim = max_ndim
         self.min_ndim = min_ndim
@@ -106,6 +107,7 @@ class InputSpec:
         if self.dtype is not None and standardize_dtype(value.dtype) != self.dtype:
             return f"expected dtype={self.dtype}, found dtype={standardize_dtype(value.dtype)}"
         for axis, size in self.axes.items():
+            # An unknown size is not an error: the call on values checks it again.
             if size is not None and shape[axis] not in (size, None):
                 return (
                     f"expected axis {axis} of input shape to have value {size}, found {shape[axis]}"

@@ -52,6 +52,7 @@ def set_mask(tensor: Any, mask: Any) -> None:
 def masks_of(value: Any) -> Any:
     """Returns the masks of a tensor or a nest of tensors; `None` if there are none at all."""
     masks = _masks(value)
+    # One `None` for a nest without masks, so that layers need not look into it.
     return masks if any(mask is not None for mask in tf.nest.flatten(masks)) else None
 
 
@@ -87,6 +88,8 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         mask: the mask of the inputs, or `None`.
     """
     if not layer.supports_masking:
+        # Noted in the state of the layer and not by the place of the call: a warning for each layer, not
+        # for each step.
         if mask is not None and not takes_mask and not layer._tfkit.loses_masks:
             layer._tfkit.loses_masks = True
             warn(

@@ -53,6 +53,8 @@ class Operation(metaclass=abc.ABCMeta):
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates the operation and records the constructor's arguments for `get_config()`."""
         operation = super().__new__(cls)
+        # In `__new__`, because a subclass's constructor may change its arguments before it calls this
+        # one's.
         operation._arguments = constructors.ConstructorArguments(cls, args, kwargs)
         operation._inbound_nodes = []
         return operation
@@ -62,6 +64,7 @@ class Operation(metaclass=abc.ABCMeta):
         check_name(name)
         self.name = name or auto_name(type(self).__name__)
         self._inbound_nodes: list[Node] = []
+        # The scope counts in which an operation is made, and not the one in which it is called.
         self._remat = rematerialization.current_scope()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -81,6 +84,7 @@ class Operation(metaclass=abc.ABCMeta):
 
     def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
         """Records a call on symbolic tensors, and returns its symbolic outputs."""
+        # An error in the trace leaves no node behind.
         node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
         self._inbound_nodes.append(node)
         return node.outputs

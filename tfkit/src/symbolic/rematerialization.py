@@ -38,6 +38,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
         7.0
     """
 
+    # `f` may be a layer, whose attributes must not be copied to the function.
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
         frame, recomputation = calls.frame, Recomputation()
@@ -49,6 +50,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
         # here.
         def call(tensors: Sequence[Any]) -> Any:
             copies = iter(tensors)
+            # Integers and other arguments have no gradient: they stay as they are, in a closure.
             leaves = [next(copies) if _has_gradient(leaf) else leaf for leaf in given]
             for leaf, copy in zip(given, leaves, strict=True):
                 set_mask(copy, get_mask(leaf))
@@ -79,6 +81,8 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
             outputs.append(next(flat) if _has_gradient(result) else result)
             set_mask(outputs[-1], get_mask(result))
         for (owner, _), loss in zip(recomputation.losses, flat, strict=True):
+            # The loss that comes out of `recompute_grad`, so that its gradient is computed from the second
+            # run.
             add_loss(owner, loss)
         return tf.nest.pack_sequence_as(forms[0], outputs)
 

@@ -74,6 +74,7 @@ def spec_of(tensor: Any, as_given: bool = False) -> Any:
     if tensor is None:
         return None
     if not isinstance(tensor, (tf.Tensor, tf.Variable, KerasTensor)):
+        # Ragged and sparse tensors: their specs have more than a shape.
         return tf.type_spec_from_value(tensor)
     shape = list(tensor.shape) if tensor.shape is not None else None
     dtype = given_dtype(tensor) if as_given else tensor.dtype
@@ -99,6 +100,7 @@ def _alike(old: dict[str, Any], new: dict[str, Any]) -> bool:
 def _comparable(a: Any, b: Any) -> bool:
     if isinstance(a, tf.TensorSpec) and isinstance(b, tf.TensorSpec):
         return a.dtype == b.dtype and a.shape.rank == b.shape.rank
+    # `None` for an optional argument, or the spec of a composite tensor.
     return type(a) is type(b)
 
 

@@ -162,6 +162,7 @@ class KerasTensor:
     def __len__(self) -> int:
         raise TypeError(f"{self!r} has no length. Use `x.shape[0]`.")
 
+    # `==` is an op on symbolic tensors, and a class that defines it would lose its hash.
     __hash__ = object.__hash__
 
 
@@ -182,6 +183,7 @@ class Node:
         self.operation = operation
         self.args = args
         self.kwargs = kwargs
+        # By identity, for the same reason as in `_keras_history`.
         given = {id(tensor) for tensor in self.input_tensors}
         self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
         for output in self.output_tensors:
@@ -265,6 +267,7 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     # While a file is loaded, the graph counts operations: a small file could describe a huge model.
     kind = _CountedGraph if budget.is_limited() else FuncGraph
     with kind(_SCRATCH).as_default():
+        # TensorFlow infers sizes that no formula of tfkit's states; nothing of the graph is ever run.
         args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
         results = function(*args, **kwargs)
         return tf.nest.map_structure(specification, results)
@@ -275,6 +278,7 @@ def is_described() -> bool:
     if tf.executing_eagerly():
         return False
     graph = tf.compat.v1.get_default_graph()
+    # A `tf.function`, or a branch inside, is traced in a graph within the scratch graph.
     while graph is not None:
         if getattr(graph, "name", None) == _SCRATCH:
             return True
@@ -398,6 +402,7 @@ class _TensorFlowFunctions(GlobalOpDispatcher):
         except BaseException as error:
             tracebacks.shorten(error)
             raise
+        # TensorFlow then asks the next dispatcher, or raises its own error.
         return self.NOT_SUPPORTED
 
 

@@ -113,9 +113,7 @@ class KerasReader:
         if dtype == "opaque16":
             dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
         if dtype is None:
-            self._refuse(
-                item.path, "has a dtype that is not numeric, in the byte order of this machine"
-            )
+            self._refuse(item.path, "has no numeric dtype in the byte order of this machine")
         shape = dataset.shape
         if shape is None or dataset.size != math.prod(shape) * tf.as_dtype(dtype).size:
             self._refuse(
