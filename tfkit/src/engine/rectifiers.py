@@ -97,8 +97,8 @@ def _with_axis_and_without(definition: Any, node: Any) -> str:
 def join(definition: Any) -> None:
     """Joins rectifiers to what is before them in a `FunctionDef` that XLA, which keeps NaN, compiles.
 
-    The nodes in between are at the end of the trace, where they were added. `xla_orders.py`, which relies on
-    the order of the trace, would miss products that are behind them.
+    The nodes in between are at the end of the trace, where they were added. `passes/orders.py`, which relies
+    on the order of the trace, would miss products that are behind them.
     """
     between = {
         f"{it.name}:output:0": it.input[0] for it in definition.node_def if it.op == _BETWEEN

@@ -19,16 +19,16 @@ import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
-from tfkit.src.engine import program_cache, xla
+from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.function_defs import functions_in, make_known
+from tfkit.src.engine.passes.equals import equal_of
+from tfkit.src.engine.passes.halves import halves_of
+from tfkit.src.engine.passes.orders import early_gradients, put_after
+from tfkit.src.engine.passes.places import computed_places
+from tfkit.src.engine.passes.transposes import transposed_of
 from tfkit.src.engine.rectifiers import join, set_apart
 from tfkit.src.engine.tensorflow_faults import onednn_is_on
-from tfkit.src.engine.xla_equals import equal_of
-from tfkit.src.engine.xla_halves import halves_of
 from tfkit.src.engine.xla_kernels import kernel_of
-from tfkit.src.engine.xla_orders import early_gradients, put_after
-from tfkit.src.engine.xla_places import computed_places
-from tfkit.src.engine.xla_transposes import transposed_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
 # and these are called without gradients.
@@ -231,8 +231,10 @@ class _Renaming:
             set_apart(copy)
         if in_xla:
             join(copy)
-            self._order_updates(copy)
-            self._hold_places(copy)
+            if passes.is_on("orders"):
+                self._order_updates(copy)
+            if passes.is_on("places"):
+                self._hold_places(copy)
             self._replace_by_equals(copy)
         # The name is a hash of everything else. Functions inside were renamed before, so that their names
         # stand for their content.
@@ -327,7 +329,12 @@ class _Renaming:
 
 
 def _equal_of(node: Any) -> Any:
-    return halves_of(node) or transposed_of(node) or kernel_of(node) or equal_of(node)
+    return (
+        (passes.is_on("halves") and halves_of(node))
+        or (passes.is_on("transposes") and transposed_of(node))
+        or kernel_of(node)
+        or (passes.is_on("equals") and equal_of(node))
+    )
 
 
 @functools.cache

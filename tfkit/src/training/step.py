@@ -15,9 +15,9 @@ from tfkit.src.borrowed.private import default_variable_creator_v2, last_variabl
 from tfkit.src.engine import xla
 from tfkit.src.engine.guards.guarded_function import GuardedFunction
 from tfkit.src.engine.known_rows import have_rows
+from tfkit.src.engine.passes.halves import mark_products
+from tfkit.src.engine.passes.transposes import mark_tall_gradients
 from tfkit.src.engine.shared_programs import SharedProgram, differs_in_xla
-from tfkit.src.engine.xla_halves import mark_products
-from tfkit.src.engine.xla_transposes import mark_tall_gradients
 
 
 @dataclasses.dataclass(frozen=True)

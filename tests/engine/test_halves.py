@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
-from tfkit.src.engine import xla_halves
+from tfkit.src.engine.passes import halves as halving
 
 
 def products(shape):
@@ -14,14 +14,14 @@ def products(shape):
     dense.build((None, shape[0]))
     function = tf.function(dense, autograph=False)
     graph = function.get_concrete_function(tf.TensorSpec([None, shape[0]])).graph
-    xla_halves.mark_products(graph)
+    halving.mark_products(graph)
     return [node for node in graph.as_graph_def().node if node.op == "MatMul"]
 
 
 @pytest.mark.parametrize("num_rows", [1, 31, 38, 39, 64, 65, 99, 130])
 def test_halves_are_equal_to_the_whole(num_rows):
     (node,) = products((256, 256))
-    halves = tf.function(xla_halves.halves_of(node), jit_compile=True, autograph=False)
+    halves = tf.function(halving.halves_of(node), jit_compile=True, autograph=False)
     left, right = np.random.default_rng(0).normal(size=(2, 256, 256)).astype("float32")
     left = tf.constant(left[:num_rows])
     given = halves(left, tf.constant(right))
@@ -30,10 +30,10 @@ def test_halves_are_equal_to_the_whole(num_rows):
 
 
 def test_only_products_of_steps_that_gain_by_it_have_halves():
-    assert xla_halves.halves_of(*products((64, 784)))
-    assert not xla_halves.halves_of(*products((784, 64)))  # Halves of the left would be copied.
-    assert not xla_halves.halves_of(*products((16, 32)))  # Too small.
-    assert not xla_halves.halves_of(*products((1024, 1024)))  # Both cores work on it.
+    assert halving.halves_of(*products((64, 784)))
+    assert not halving.halves_of(*products((784, 64)))  # Halves of the left would be copied.
+    assert not halving.halves_of(*products((16, 32)))  # Too small.
+    assert not halving.halves_of(*products((1024, 1024)))  # Both cores work on it.
 
 
 def test_a_program_with_halves_trains_as_one_without_xla():

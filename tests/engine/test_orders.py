@@ -8,7 +8,8 @@ import pytest
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import function_pb2
-from tfkit.src.engine import rectifiers, shared_programs, xla_orders
+from tfkit.src.engine import rectifiers, shared_programs
+from tfkit.src.engine.passes import orders
 from tfkit.src.training.step import trace_once, traced
 
 ROWS = tf.random.stateless_normal([8, 24], [1, 2])
@@ -51,7 +52,7 @@ def early(function):
     definition = function_pb2.FunctionDef()
     definition.CopyFrom(concrete.function_def)
     rectifiers.join(definition)
-    found = xla_orders.early_gradients(definition)
+    found = orders.early_gradients(definition)
     return {at(it.result): [at(waited) for waited in it.waited] for it in found}
 
 
@@ -125,7 +126,7 @@ def test_without_updates_nothing_waits():
 )
 def test_the_zero_is_zero(values, dtype):
     dtype = tf.as_dtype(dtype)
-    zero = xla_orders._zero(dtype, dtype, tf.float32)
+    zero = orders._zero(dtype, dtype, tf.float32)
     result = zero(tf.constant(values, dtype), tf.constant(values))
     assert result.numpy().tobytes() == np.zeros((), dtype.as_numpy_dtype).tobytes()
 

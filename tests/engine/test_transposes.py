@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.xla_transposes import mark_tall_gradients, transposed_of
 
 import tfkit as keras
-from tfkit.src.engine import xla_transposes
+from tfkit.src.engine.passes import transposes
+from tfkit.src.engine.passes.transposes import mark_tall_gradients, transposed_of
 
 
 def gradient_nodes(shape):
@@ -44,7 +44,7 @@ def test_only_gradients_of_tall_kernels_gain_by_it():
 
 
 def test_xla_does_not_turn_the_product_back():
-    product = tf.function(xla_transposes._transposed(), jit_compile=True, autograph=False)
+    product = tf.function(transposes._transposed(), jit_compile=True, autograph=False)
     left, right = tf.ones((512, 1024)), tf.ones((512, 16))
     program = product.experimental_get_compiler_ir(left, right)(stage="optimized_hlo")
     products = [line for line in program.splitlines() if " dot(" in line]

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.xla_equals import equal_of
 
 import tfkit as keras
+from tfkit.src.engine.passes.equals import equal_of
 from tfkit.src.training.step import traced
 
 SPECIAL = np.array([-np.inf, -3.5, -0.0, 0.0, 1e-40, 0.3, 7.0, 3e38, np.inf, np.nan])
