@@ -210,7 +210,10 @@ def test_docstrings_are_sentences_in_plain_english(folder):
     )
     idiom = re.compile(
         r"\b(tells?|told|nobody|somebody|anew|under way|go(es)? on|stands? (for|in|there|at|on)|beside"
-        r"|good for|(is|are) to be|hand(s|ed)? (on|over|down|out)|by (itself|themselves)|asks? for)\b"
+        r"|good for|(is|are) to be|hand(s|ed)? (on|over|down|out)|by (itself|themselves)|asks? for"
+        r"|(which|that) (is|are) no (?!longer|part|change)\w+"
+        r"|(of|has|have|with) another (shape|size|length|number|rank|dtype|mode|kind|type|width)"
+        r"|for another (mode|format|rank|dtype|number))\b"
     )
     found = []
     for path in sorted((ROOT / folder).rglob("*.py")):

@@ -24,11 +24,11 @@ def traced() -> bool:
 
 
 def of_batch(state: tf.Tensor, inputs: tf.Tensor) -> tf.Tensor:
-    """Returns a state, `(batch, ...)`, that cannot be used with inputs of another batch size.
+    """Returns a state, `(batch, ...)`, that cannot be used with inputs of a different batch size.
 
     LiteRT resizes inputs whose sizes are fixed, and has no assertions: one sample would be broadcast over
     the states. Instead, a column of the inputs is joined to the states, and removed again: where it has
-    another number of rows, joining them is an error.
+    a different number of rows, joining them is an error.
     """
     flat = tf.reshape(state, [state.shape[0], -1])
     beside = tf.cast(tf.reshape(inputs, [tf.shape(inputs)[0], -1])[:, :1], state.dtype)

@@ -208,7 +208,7 @@ def load(filepath: Any, endpoint: str | None = None, trusted: bool = False) -> T
             Such a model is refused otherwise, before anything of it has run. Default: `False`.
 
     Raises:
-        LoadError: for a file that is no SavedModel, and for one with such operations.
+        LoadError: for a file that is not a SavedModel, and for one with such operations.
 
     Example:
         >>> import tempfile

@@ -67,7 +67,7 @@ class Dense(Quantizable):
     Output shape: `(batch, ..., units)`.
 
     Raises:
-        ValueError: if `units` is not a positive integer, or if the inputs' last axis has another
+        ValueError: if `units` is not a positive integer, or if the inputs' last axis has a different
             size than `kernel` was built for.
 
     Example:

@@ -68,8 +68,8 @@ class Reshape(Layer):
     Output shape: `(batch, *target_shape)`.
 
     Raises:
-        ValueError: if `target_shape` holds other things than sizes and one -1, or if samples have
-            another number of entries.
+        ValueError: if `target_shape` contains anything but sizes and one -1, or if samples have
+            a different number of entries.
 
     Example:
         >>> Reshape((2, -1))(tf.ones((1, 6))).shape
@@ -143,7 +143,7 @@ class Permute(Layer):
     Output shape: That of the inputs with its axes in the new order.
 
     Raises:
-        ValueError: if `dims` is not a permutation of 1, 2, ..., or if the inputs have another
+        ValueError: if `dims` is not a permutation of 1, 2, ..., or if the inputs have a different
             number of axes.
 
     Example:

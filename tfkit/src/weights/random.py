@@ -370,7 +370,7 @@ def uniform(
 
     Raises:
         ValueError: when `dtype` is not a float dtype (`randint` draws integers), and for a seed of
-            another type.
+            a different type.
 
     Example:
         >>> uniform((3,), seed=1).numpy().round(3)
@@ -406,7 +406,7 @@ def randint(
 
     Raises:
         ValueError: when `dtype` is not an integer dtype (`uniform` draws floats), and for a seed of
-            another type.
+            a different type.
 
     Example:
         >>> randint((5,), 0, 10, seed=1).numpy().tolist()

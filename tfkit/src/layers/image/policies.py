@@ -125,7 +125,7 @@ class RandAugment(_Choosing):
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and a `num_ops` that is
-            no integer, or negative.
+            not an integer, or negative.
 
     Reference:
         Cubuk et al., "RandAugment: practical automated data augmentation with a reduced search space", 2019.

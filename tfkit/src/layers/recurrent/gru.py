@@ -185,7 +185,7 @@ class GRU(GatedRNN):
 
     Raises:
         ValueError: if `units` is not a positive integer, if a share is not between 0 and 1, if
-            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has another
+            `unroll` or `stateful` needs a size that is unknown, or if `initial_state` has a different
             number of states.
 
     Reference:

@@ -40,7 +40,7 @@ def resolved(mode: Any, config: Any) -> QuantizationConfig:
     """Returns the configuration of a quantization, of which mode or configuration are given.
 
     Raises:
-        ValueError: if both are missing or contradict each other, and for another mode.
+        ValueError: if both are missing or contradict each other, and for any other mode.
     """
     if mode is None and config is None:
         raise ValueError("You must provide either `mode` or `config` to `quantize`. Received: None")
