@@ -119,37 +119,40 @@ def test_the_map_names_files_that_exist():
     assert not missing
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_each_file_imports_from_its_own_room_or_from_below(module):
+def test_each_file_imports_from_its_own_room_or_from_below():
     """So no rooms import each other in a circle."""
-    own = FLOORS.index(room_of(module))
-    if module == "tfkit.__init__" or module.endswith(".__main__"):
-        own = len(FLOORS)
-    above = [
-        name
-        for name in imports_of(module)
-        if name.startswith("tfkit.") and FLOORS.index(room_of(name)) > own
-    ]
-    assert not above, f"{module} is in the room {room_of(module)}"
+    above = []
+    for module in FILES:
+        own = FLOORS.index(room_of(module))
+        if module == "tfkit.__init__" or module.endswith(".__main__"):
+            own = len(FLOORS)
+        above += [
+            f"{module} of the room {room_of(module)} imports {name}"
+            for name in imports_of(module)
+            if name.startswith("tfkit.") and FLOORS.index(room_of(name)) > own
+        ]
+    assert not above
 
 
-@pytest.mark.parametrize("module", [it for it in FILES if it.startswith("tfkit.src.")])
-def test_types_are_imported_from_the_own_room_or_from_below(module):
+def test_types_are_imported_from_the_own_room_or_from_below():
     """So a reader who follows the types does not walk in a circle either."""
     rooms = list(ROOMS)
-    own = rooms.index(module.split(".")[2])
-    imported = (it for it in imports_of(module, with_types=True) if it.startswith("tfkit.src."))
-    assert not [name for name in imported if rooms.index(name.split(".")[2]) > own]
+    above = [
+        f"{module} imports {name}"
+        for module in FILES
+        if module.startswith("tfkit.src.")
+        for name in imports_of(module, with_types=True)
+        if name.startswith("tfkit.src.")
+        and rooms.index(name.split(".")[2]) > rooms.index(module.split(".")[2])
+    ]
+    assert not above
 
 
-FACE_FILES = [module for module in FILES if room_of(module) == FACES and module != "tfkit.src"]
-
-
-@pytest.mark.parametrize("module", FACE_FILES)
-def test_a_public_module_is_a_list(module):
-    """Of names that are imported, of modules, and of second names for what it lists."""
+def more_than_a_list(module):
+    """What a public module has beside imported names, modules, and second names for what it lists."""
     tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
-    assert ast.get_docstring(tree)
+    if not ast.get_docstring(tree):
+        yield f"{module} has no docstring"
     for node in tree.body[1:]:
         nodes = [node]
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
@@ -160,22 +163,30 @@ def test_a_public_module_is_a_list(module):
                 inner.value, (ast.Name, ast.List)
             )
             offers = ast.unparse(inner) == "_later.offer(__name__)"
-            assert is_import or is_alias or offers or module.endswith(".__main__"), ast.unparse(
-                inner
-            )
+            if not (is_import or is_alias or offers or module.endswith(".__main__")):
+                yield f"{module}: {ast.unparse(inner)}"
 
 
-@pytest.mark.parametrize("module", FILES)
-def test_imports_stand_at_the_top_and_name_dependencies(module):
-    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+def test_a_public_module_is_a_list():
+    faces = [module for module in FILES if room_of(module) == FACES and module != "tfkit.src"]
+    assert not [found for module in faces for found in more_than_a_list(module)]
+
+
+def test_imports_stand_at_the_top_and_name_dependencies():
     functions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-    inner = itertools.chain.from_iterable(
-        ast.walk(node) for node in ast.walk(tree) if isinstance(node, functions)
-    )
-    assert not [node.lineno for node in inner if isinstance(node, (ast.Import, ast.ImportFrom))]
-    roots = {name.partition(".")[0] for name in imports_of(module)}
     dependencies = {"tfkit", "tensorflow", "numpy", "h5py", "rich", "absl"}
-    assert roots <= dependencies | OPTIONAL | sys.stdlib_module_names
+    admitted = dependencies | OPTIONAL | sys.stdlib_module_names
+    found = []
+    for module, path in FILES.items():
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        inner = itertools.chain.from_iterable(
+            ast.walk(node) for node in ast.walk(tree) if isinstance(node, functions)
+        )
+        imports = (node for node in inner if isinstance(node, (ast.Import, ast.ImportFrom)))
+        found += [f"{module}:{node.lineno} imports inside a function" for node in imports]
+        roots = {name.partition(".")[0] for name in imports_of(module)}
+        found += [f"{module} imports {root}" for root in sorted(roots - admitted)]
+    assert not found
 
 
 def test_keras_is_reached_in_no_other_way():
