@@ -135,7 +135,7 @@ def test_a_process_that_is_gone_ends_the_others_with_its_name(tmp_path):
         status = processes[0].wait(LIMIT)
     error = (tmp_path / "0.log").read_text()
     assert status == 1, error
-    assert "a process of it has ended or does not answer: worker 1. Start all" in error
+    assert "one of its processes has ended or does not answer: worker 1. Start all" in error
 
 
 @pytest.mark.parametrize(
