@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tfkit.src.engine import passes
 from tfkit.src.engine.passes import halves as halving
 
 
@@ -14,7 +15,7 @@ def products(shape):
     dense.build((None, shape[0]))
     function = tf.function(dense, autograph=False)
     graph = function.get_concrete_function(tf.TensorSpec([None, shape[0]])).graph
-    halving.mark_products(graph)
+    passes.mark_products(graph)
     return [node for node in graph.as_graph_def().node if node.op == "MatMul"]
 
 

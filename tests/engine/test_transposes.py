@@ -5,8 +5,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tfkit.src.engine import passes
 from tfkit.src.engine.passes import transposes
-from tfkit.src.engine.passes.transposes import mark_tall_gradients, transposed_of
+from tfkit.src.engine.passes.transposes import transposed_of
 
 
 def gradient_nodes(shape):
@@ -17,7 +18,7 @@ def gradient_nodes(shape):
             tape.watch(kernel)
             loss = tf.reduce_sum(tf.sin(rows @ kernel))
         result = tape.gradient(loss, kernel)
-        mark_tall_gradients(tf.compat.v1.get_default_graph())
+        passes.mark_products(tf.compat.v1.get_default_graph())
         return result
 
     specs = tf.TensorSpec([None, shape[0]]), tf.TensorSpec(shape)

@@ -113,19 +113,19 @@ def take_operations(count: int = 1) -> None:
 
 def check_outputs(count: int) -> None:
     """Raises an error for a call, requested by a file, with more outputs than any honest one has."""
-    if context.current().budget is not None and (excess := limits.OUTPUTS.excess(count)):
+    if is_limited() and (excess := limits.OUTPUTS.excess(count)):
         raise ValueError(f"The configuration asks for a call with {excess}. It is refused.")
 
 
 def check_repeats(count: int) -> None:
     """Raises an error for a loop in a file's function with more steps than any honest one has."""
-    if context.current().budget is not None and (excess := limits.REPEATS.excess(count)):
+    if is_limited() and (excess := limits.REPEATS.excess(count)):
         raise ValueError(f"The configuration asks for {excess}. It is refused.")
 
 
 def check_calls(count: int) -> None:
     """Raises an error for a file's graph with more calls than can be run."""
-    if context.current().budget is not None and (excess := limits.CALLS.excess(count)):
+    if is_limited() and (excess := limits.CALLS.excess(count)):
         raise ValueError(
             f"The configuration describes a model that makes {excess}: models inside call each other "
             "again and again. It is refused."

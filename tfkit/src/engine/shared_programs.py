@@ -328,13 +328,18 @@ class _Renaming:
             definition.ret[result] = pointed(definition.ret[result])
 
 
+# The functions that return the replacement of a node, `None` for most; the first that has one decides. A node
+# that `halves` and `transposes` replace has a mark, which it gets only if the pass is on.
+_REPLACEMENTS = (
+    halves_of,
+    transposed_of,
+    kernel_of,
+    *([equal_of] if passes.is_on("equals") else ()),
+)
+
+
 def _equal_of(node: Any) -> Any:
-    return (
-        (passes.is_on("halves") and halves_of(node))
-        or (passes.is_on("transposes") and transposed_of(node))
-        or kernel_of(node)
-        or (passes.is_on("equals") and equal_of(node))
-    )
+    return next(filter(None, (replacement(node) for replacement in _REPLACEMENTS)), None)
 
 
 @functools.cache

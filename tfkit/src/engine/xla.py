@@ -52,13 +52,9 @@ def own_loop() -> Iterator[None]:
         yield
         return
     # Operations next to the loop get the attribute too, without harm.
-    with marked(OWN_LOOP, attr_value_pb2.AttrValue(b=True)):
+    graph = tf.compat.v1.get_default_graph()
+    with attribute_scope(graph, OWN_LOOP, attr_value_pb2.AttrValue(b=True)):
         yield
-
-
-def marked(name: str, value: Any) -> contextlib.AbstractContextManager[None]:
-    """Returns a context manager that gives the operations of the trace in progress an attribute."""
-    return attribute_scope(tf.compat.v1.get_default_graph(), name, value)
 
 
 def has_part(definition: Any) -> bool:

@@ -15,8 +15,7 @@ from tfkit.src.borrowed.private import default_variable_creator_v2, last_variabl
 from tfkit.src.engine import xla
 from tfkit.src.engine.guards.guarded_function import GuardedFunction
 from tfkit.src.engine.known_rows import have_rows
-from tfkit.src.engine.passes.halves import mark_products
-from tfkit.src.engine.passes.transposes import mark_tall_gradients
+from tfkit.src.engine.passes import mark_products
 from tfkit.src.engine.shared_programs import SharedProgram, differs_in_xla
 
 
@@ -82,9 +81,7 @@ class StepTrace:
             with self.watch, have_rows(tensors if may_rely else ()) as known:
                 results = step.run(tf.nest.pack_sequence_as(batch, tensors))
                 if not tf.executing_eagerly():
-                    graph = tf.compat.v1.get_default_graph()
-                    mark_products(graph)
-                    mark_tall_gradients(graph)
+                    mark_products(tf.compat.v1.get_default_graph())
             self.relies_on_rows = self.relies_on_rows or known.were_used
             return tf.nest.map_structure(_as_tensor, results)
 

@@ -11,6 +11,11 @@ from __future__ import annotations
 
 import os
 
+import tensorflow as tf
+
+from tfkit.src.engine import xla
+from tfkit.src.engine.passes import halves, transposes
+
 NAMES = ("equals", "halves", "orders", "places", "transposes")
 _VARIABLE = "TFKIT_WITHOUT_PASSES"
 
@@ -31,3 +36,14 @@ _OFF = _switched_off(os.environ.get(_VARIABLE, ""))
 def is_on(name: str) -> bool:
     """Whether the pass of this name is applied."""
     return name not in _OFF
+
+
+def mark_products(graph: tf.Graph) -> None:
+    """Marks the products of a traced step that passes replace; the shapes are known in the trace alone."""
+    marks = [each.mark for each in (halves, transposes) if is_on(each.__name__.rpartition(".")[2])]
+    if not marks or xla.device() != "CPU":
+        return
+    for operation in graph.get_operations():
+        if operation.type == "MatMul" and operation.outputs[0].dtype == tf.float32:
+            for mark in marks:
+                mark(operation)

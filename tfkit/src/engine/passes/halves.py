@@ -15,21 +15,17 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import attr_value_pb2, set_attribute
-from tfkit.src.engine import xla
 
 _MARK = "_tfkit_kernel_size"
 _FEWEST_TERMS, _MOST_TERMS = 2_500_000, 6_500_000
 _FEWEST_ROWS, _USUAL_ROWS = 32, 1024
 
 
-def mark_products(graph: tf.Graph) -> None:
-    """Marks the products of a traced step that gain by halves: those of rows and a kernel of known size."""
-    if xla.device() != "CPU":
-        return
-    for operation in graph.get_operations():
-        if operation.type == "MatMul" and _is_fitting(operation):
-            size = operation.inputs[1].shape.num_elements()
-            set_attribute(operation, _MARK, attr_value_pb2.AttrValue(i=size))
+def mark(product: tf.Operation) -> None:
+    """Marks a product of a traced step that gains by halves: of rows and a kernel of known size."""
+    if _is_fitting(product):
+        size = product.inputs[1].shape.num_elements()
+        set_attribute(product, _MARK, attr_value_pb2.AttrValue(i=size))
 
 
 def halves_of(node: Any) -> Any:
@@ -41,7 +37,7 @@ def _is_fitting(product: tf.Operation) -> bool:
     kernel = product.inputs[1].shape
     if product.get_attr("transpose_a") or product.get_attr("transpose_b"):  # Products of gradients.
         return False
-    if kernel.num_elements() is None or product.outputs[0].dtype != tf.float32:
+    if kernel.num_elements() is None:
         return False
     # The number of rows is not known in the trace. Products that would fit for no usual number of rows are
     # not marked; the others decide when XLA compiles them.

@@ -15,20 +15,16 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import apply_op, attr_value_pb2, set_attribute
-from tfkit.src.engine import xla
 
 _MARK = "_tfkit_transposed"
 _MOST_COLUMNS = 32
 _TALL = 4  # A kernel is tall with this many rows for each column.
 
 
-def mark_tall_gradients(graph: tf.Graph) -> None:
-    """Marks the products of a traced step that are gradients of tall kernels with few columns."""
-    if xla.device() != "CPU":
-        return
-    for operation in graph.get_operations():
-        if operation.type == "MatMul" and _is_fitting(operation):
-            set_attribute(operation, _MARK, attr_value_pb2.AttrValue(b=True))
+def mark(product: tf.Operation) -> None:
+    """Marks a product of a traced step that is the gradient of a tall kernel with few columns."""
+    if _is_fitting(product):
+        set_attribute(product, _MARK, attr_value_pb2.AttrValue(b=True))
 
 
 def transposed_of(node: Any) -> Any:
@@ -37,13 +33,13 @@ def transposed_of(node: Any) -> Any:
 
 
 def _is_fitting(product: tf.Operation) -> bool:
-    result = product.outputs[0]
     # TensorFlow computes the gradient of `x @ kernel` as `matmul(x, upstream, transpose_a=True)`.
     if not product.get_attr("transpose_a") or product.get_attr("transpose_b"):
         return False
-    if result.dtype != tf.float32 or not result.shape.num_elements():
+    shape = product.outputs[0].shape
+    if not shape.num_elements():
         return False
-    rows, columns = result.shape
+    rows, columns = shape
     return bool(columns <= _MOST_COLUMNS and rows >= _TALL * columns)
 
 
