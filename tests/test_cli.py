@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tfkit.src.outer.cli import diff
 
 import tfkit
 from tfkit.src.outer import cli
+from tfkit.src.outer.cli import diff
 
 GOLDENS = Path(__file__).parent / "goldens"
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.known_rows import as_many_rows, has_rows, have_rows
 
 import tfkit as keras
 from tfkit.src.engine import tensorflow_faults
+from tfkit.src.engine.known_rows import as_many_rows, has_rows, have_rows
 
 KERNELS = ("Conv2D", "MaxPool", "DepthwiseConv2dNative")
 KERNEL = tf.ones([2, 2, 3, 5])

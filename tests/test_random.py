@@ -7,11 +7,11 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.shared_programs import SharedProgram
-from tfkit.src.engine.variable_values import not_constant
 
 from tfkit.src.base.registry import serialization
 from tfkit.src.engine import dataset_functions, philox
+from tfkit.src.engine.shared_programs import SharedProgram
+from tfkit.src.engine.variable_values import not_constant
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.weights import random
 

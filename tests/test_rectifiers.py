@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.tensorflow_faults import onednn_is_on
 
 import tfkit
 from tfkit import callbacks, layers, ops
+from tfkit.src.engine.tensorflow_faults import onednn_is_on
 from tfkit.src.export.verification import run_elsewhere
 
 ROWS = np.random.default_rng(0).normal(size=(2, 5, 5, 4)).astype("float32")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.row_kinds import ROWS, Kind, RowKinds
-from tfkit.src.engine.row_rules import kind_after
 
 import tfkit as keras
 from tfkit import ops
+from tfkit.src.engine.row_kinds import ROWS, Kind, RowKinds
+from tfkit.src.engine.row_rules import kind_after
 
 
 def count(x):

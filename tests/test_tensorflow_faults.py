@@ -12,12 +12,12 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
 
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers, ops
 from tfkit.src.engine import tensorflow_faults
+from tfkit.src.engine.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
 from tfkit.src.export.verification import run_elsewhere
 
 HAS_ONEDNN = onednn_is_on()

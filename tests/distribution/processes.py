@@ -15,9 +15,8 @@ import time
 from multiprocessing import forkserver
 from pathlib import Path
 
-from tfkit.src.outer.launch.cluster import Task, find_addresses
-
 from tfkit.src.base.errors import forks
+from tfkit.src.outer.launch.cluster import Task, find_addresses
 
 ROOT = Path(__file__).resolve().parents[2]
 # Variables of a cluster that tests may have been started in.

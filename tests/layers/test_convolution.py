@@ -4,10 +4,10 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.engine.tensorflow_faults import onednn_is_on
 
 import tfkit
 from tfkit import layers
+from tfkit.src.engine.tensorflow_faults import onednn_is_on
 from tfkit.src.symbolic.tensors import KerasTensor
 
 DRAWS = np.random.default_rng(0)

@@ -10,11 +10,11 @@ import urllib.request
 import numpy as np
 import pytest
 import tensorflow as tf
-from tfkit.src.outer.serving.server import Options, running
 
 import tfkit
 from tfkit.src.export.saved_model import archive_of
 from tfkit.src.export.warmup import write_warmup
+from tfkit.src.outer.serving.server import Options, running
 
 LABELS = ["good", "bad"]
 X = np.array([[1, 2, 3], [4, 5, 6]], "float32")

@@ -9,9 +9,9 @@ import urllib.request
 import grpc
 import pytest
 from tensorflow_serving.apis import predict_pb2
-from tfkit.src.outer.serving.metrics import Counter, Histogram
 
 from tests.serving.conftest import X, serving
+from tfkit.src.outer.serving.metrics import Counter, Histogram
 
 ROWS = {"instances": X.tolist()}
 

@@ -6,6 +6,7 @@ import tensorflow as tf
 from tensorflow.core.framework import types_pb2
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis import predict_pb2
+
 from tfkit.src.outer.serving.bodies import protos
 from tfkit.src.outer.serving.errors import Code, RequestError
 

@@ -5,10 +5,10 @@ import shutil
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
-from tfkit.src.outer.serving import scan
-from tfkit.src.outer.serving.servable import Servable
 
 from tfkit.src.files.saving.errors import LoadError
+from tfkit.src.outer.serving import scan
+from tfkit.src.outer.serving.servable import Servable
 
 
 @pytest.fixture(scope="module")

@@ -22,9 +22,9 @@ from tensorflow_serving.apis import (
     prediction_service_pb2_grpc,
     regression_pb2,
 )
-from tfkit.src.outer.serving.server import Options, running
 
 from tests.serving.conftest import LABELS, X
+from tfkit.src.outer.serving.server import Options, running
 
 EXAMPLES = {"examples": [{"x": row} for row in X.tolist()]}
 

@@ -21,15 +21,15 @@ from tensorflow_serving.apis import (
     predict_pb2,
     prediction_service_pb2_grpc,
 )
+
+import tfkit
+from tests.serving.conftest import X, export, serving, small
+from tfkit.src.outer import cli
 from tfkit.src.outer.serving import batching, packages
 from tfkit.src.outer.serving.bodies import jobs
 from tfkit.src.outer.serving.errors import RequestError
 from tfkit.src.outer.serving.servable import Servable
 from tfkit.src.outer.serving.server import Options
-
-import tfkit
-from tests.serving.conftest import X, export, serving, small
-from tfkit.src.outer import cli
 
 ROWS = {"instances": X.tolist()}
 

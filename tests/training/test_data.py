@@ -15,10 +15,10 @@ import pandas
 import pytest
 import scipy.sparse
 import tensorflow as tf
-from tfkit.src.engine.arrays import as_tensor
 
 import tfkit as keras
 from tests.tolerances import assert_same_sums
+from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.training.py_dataset import PyDatasetPasses
 
 X = np.random.default_rng(1).random((50, 3)).astype("float32")
