@@ -381,14 +381,59 @@ def CachingVariable():
 
 
 @contract
-def write_object_proto_for_resource_variable():
-    proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
+def VariableHooks():
+    read = []
+
+    class Named(private.VariableHooks, type(tf.Variable(1.0))):
+        name = "weight"
+
+        def __init__(self):
+            pass
+
+        def _watch(self):
+            read.append(self)
+
     variable = tf.Variable(tf.zeros((2, 3)), name="weight")
-    private.write_object_proto_for_resource_variable(
-        variable, proto, tf.saved_model.SaveOptions(), enforce_naming=False
-    )
+    variable.__class__ = Named
+    proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
+    variable._write_object_proto(proto, tf.saved_model.SaveOptions())
     assert proto.variable.name.startswith("weight")
     assert tf.TensorShape(proto.variable.shape) == (2, 3)
+    assert not read
+    assert variable.read_value().shape == (2, 3)
+    assert [it is variable for it in read] == [True]
+
+
+@contract
+def ConversionHook():
+    class Cast(private.ConversionHook, type(tf.Variable(1.0))):
+        _cast_when_read = staticmethod(lambda value: tf.cast(value, tf.float16))
+
+        def __init__(self):
+            pass
+
+    variable = tf.Variable([1.0])
+    variable.__class__ = Cast
+    assert tf.convert_to_tensor(variable).dtype == tf.float16
+    # So TensorFlow asks its other ways to convert.
+    assert variable._dense_var_to_tensor(dtype=tf.int32) is NotImplemented
+
+
+@contract
+def Module(folder=None):
+    class Kept(private.Module):
+        asked = ()
+
+        def _tfkit_children(self, children, save_type):
+            self.asked = (*self.asked, save_type)
+            return children | {"hidden": hidden}
+
+    hidden, module = tf.Variable(3.0), Kept()
+    tf.train.Checkpoint(module=module).write(str(folder))
+    assert "module/hidden/.ATTRIBUTES/VARIABLE_VALUE" in dict(tf.train.list_variables(str(folder)))
+    assert set(module.asked) == {"checkpoint"}
+    tf.saved_model.save(module, str(folder.parent / "model"))
+    assert "savedmodel" in module.asked
 
 
 @contract
