@@ -3,6 +3,7 @@
 import ast
 import inspect
 import linecache
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -381,14 +382,59 @@ def CachingVariable():
 
 
 @contract
-def write_object_proto_for_resource_variable():
-    proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
+def VariableHooks():
+    read = []
+
+    class Named(private.VariableHooks, type(tf.Variable(1.0))):
+        name = "weight"
+
+        def __init__(self):
+            pass
+
+        def _watch(self):
+            read.append(self)
+
     variable = tf.Variable(tf.zeros((2, 3)), name="weight")
-    private.write_object_proto_for_resource_variable(
-        variable, proto, tf.saved_model.SaveOptions(), enforce_naming=False
-    )
+    variable.__class__ = Named
+    proto = private.SavedModel().meta_graphs.add().object_graph_def.nodes.add()
+    variable._write_object_proto(proto, tf.saved_model.SaveOptions())
     assert proto.variable.name.startswith("weight")
     assert tf.TensorShape(proto.variable.shape) == (2, 3)
+    assert not read
+    assert variable.read_value().shape == (2, 3)
+    assert [it is variable for it in read] == [True]
+
+
+@contract
+def ConversionHook():
+    class Cast(private.ConversionHook, type(tf.Variable(1.0))):
+        _cast_when_read = staticmethod(lambda value: tf.cast(value, tf.float16))
+
+        def __init__(self):
+            pass
+
+    variable = tf.Variable([1.0])
+    variable.__class__ = Cast
+    assert tf.convert_to_tensor(variable).dtype == tf.float16
+    # So TensorFlow asks its other ways to convert.
+    assert variable._dense_var_to_tensor(dtype=tf.int32) is NotImplemented
+
+
+@contract
+def Module(folder=None):
+    class Kept(private.Module):
+        asked = ()
+
+        def _tfkit_children(self, children, save_type):
+            self.asked = (*self.asked, save_type)
+            return children | {"hidden": hidden}
+
+    hidden, module = tf.Variable(3.0), Kept()
+    tf.train.Checkpoint(module=module).write(str(folder))
+    assert "module/hidden/.ATTRIBUTES/VARIABLE_VALUE" in dict(tf.train.list_variables(str(folder)))
+    assert set(module.asked) == {"checkpoint"}
+    tf.saved_model.save(module, str(folder.parent / "model"))
+    assert "savedmodel" in module.asked
 
 
 @contract
@@ -755,19 +801,84 @@ def test_each_contract_is_of_a_name_that_is_listed():
     assert sorted(CONTRACTS) == LISTED
 
 
-def test_no_other_file_imports_from_private_modules():
-    found = []
-    for path in SOURCES.rglob("*.py"):
-        if path.relative_to(SOURCES).as_posix().startswith(APART):
-            continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            modules = []
-            if isinstance(node, ast.ImportFrom):
-                modules = [node.module or ""]
-            elif isinstance(node, ast.Import):
-                modules = [alias.name for alias in node.names]
-            found += [f"{path}: {module}" for module in modules if module.startswith("tensorflow.")]
+OF_TFKIT = {"_cast_when_read", "_tfkit_children", "_watch"}  # Called by classes of `borrowed`.
+NAMED = [
+    getattr(node, {ast.Attribute: "attr", ast.Constant: "value"}[type(node)])
+    for tree in TREES
+    for node in ast.walk(tree)
+    if isinstance(node, ast.Attribute | ast.Constant)
+]
+# Attributes and methods of TensorFlow's objects that `borrowed` uses, and methods that it defines.
+PRIVATE = {it for it in NAMED if isinstance(it, str) and re.fullmatch("_[a-z]\\w*", it)} - OF_TFKIT
+OVERRIDDEN = {
+    method.name
+    for node in NODES
+    if isinstance(node, ast.ClassDef)
+    for method in node.body
+    if isinstance(method, ast.FunctionDef) and method.name in PRIVATE
+}
+# Names of objects of tfkit, whose attributes may be called as some of TensorFlow's are.
+OWN = {"self", "cls", "layer", "model"}
+
+
+def private_uses(source):
+    """Lists private modules, attributes and methods of TensorFlow in a source.
+
+    An attribute is private if `borrowed` uses it, or if it begins with an underscore and is read from
+    anything that an expression with `tf.` gives, such as a default graph.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom):
+            yield from [node.module] if (node.module or "").startswith("tensorflow.") else []
+        elif isinstance(node, ast.Import):
+            yield from (it.name for it in node.names if it.name.startswith("tensorflow."))
+        elif isinstance(node, ast.Attribute):
+            owner = ast.unparse(node.value)
+            is_of_tf = owner.partition(".")[0] == "tf" and re.match("_[^_]|__internal__", node.attr)
+            if is_of_tf or (node.attr in PRIVATE and owner not in OWN):
+                yield f"{owner}.{node.attr}"
+        elif isinstance(node, ast.ClassDef):
+            methods = [it for it in node.body if isinstance(it, ast.FunctionDef)]
+            yield from (f"{node.name}.{it.name}" for it in methods if it.name in OVERRIDDEN)
+        elif isinstance(node, ast.Call) and len(node.args) > 1:
+            reads = ast.unparse(node.func) in ("getattr", "hasattr", "setattr", "delattr")
+            name = getattr(node.args[1], "value", None)
+            if reads and name in PRIVATE and ast.unparse(node.args[0]) not in OWN:
+                yield f"{ast.unparse(node.args[0])}.{name}"
+
+
+def test_no_other_file_uses_private_tensorflow():
+    found = {
+        name: uses
+        for path in SOURCES.rglob("*.py")
+        if not (name := path.relative_to(SOURCES).as_posix()).startswith(APART)
+        if (uses := list(private_uses(path.read_text(encoding="utf-8"))))
+    }
     assert not found
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from tensorflow.python.eager import context",
+        "import tensorflow.core.framework.types_pb2",
+        "tf.__internal__.FuncGraph('a')",
+        "graph._functions.values()",
+        "dataset._inputs()",
+        "operation._set_attr('a', 1)",
+        "getattr(variable, '_distribute_strategy', None)",
+        "tf.compat.v1.get_default_graph()._no_name_that_borrowed_uses",
+        "tf.distribute.get_strategy().extended._another",
+        "class A(tf.Module):\n    def _trackable_children(self): ...",
+    ],
+)
+def test_private_uses_are_found(source):
+    assert list(private_uses(f"def f():\n    self._functions\n    tf.__version__\n{source}"))
+
+
+def test_attributes_of_tfkit_and_public_names_are_not_private_uses():
+    source = "self._functions, layer._trainable, tf.__version__, tf.Graph().name, x._asdict()"
+    assert not list(private_uses(source))
 
 
 def test_lines_of_tensorflow_are_dropped_and_those_of_a_notebook_stay(

@@ -71,7 +71,7 @@ from tensorflow.python.ops.resource_variable_ops import (
     default_variable_creator_v2 as default_variable_creator_v2,
 )
 from tensorflow.python.ops.resource_variable_ops import (
-    write_object_proto_for_resource_variable as write_object_proto_for_resource_variable,
+    write_object_proto_for_resource_variable,
 )
 from tensorflow.python.saved_model import fingerprinting_utils as fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse_saved_model
@@ -243,6 +243,46 @@ def set_constraint(variable: Any, constraint: Any) -> None:
         copy._constraint = constraint
 
 
+class VariableHooks:
+    """A base, before TensorFlow's class, of variables whose `name` has no `":0"` at its end.
+
+    TensorFlow calls these methods of a variable.
+    """
+
+    @property
+    def _shared_name(self) -> str:
+        return super().name.partition(":")[0]  # type: ignore[misc]
+
+    def _watch(self) -> None:
+        """Is called before the value is read."""
+
+    def _read_variable_op(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+        self._watch()
+        return super()._read_variable_op(*args, **kwargs)  # type: ignore[misc]
+
+    def _write_object_proto(self, proto: Any, options: Any) -> None:
+        # TensorFlow's own rejects a name without `":0"`.
+        if is_copied(self):
+            super()._write_object_proto(proto, options)  # type: ignore[misc]
+        else:
+            write_object_proto_for_resource_variable(self, proto, options, enforce_naming=False)
+
+
+class ConversionHook:
+    """A base, before TensorFlow's class, of variables that are read in a different dtype."""
+
+    _cast_when_read: Callable[[tf.Tensor], tf.Tensor]  # Of the stored value; a static method.
+
+    def _dense_var_to_tensor(
+        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
+    ) -> tf.Tensor:
+        """Is called where an operation receives the variable."""
+        value = self._cast_when_read(super()._dense_var_to_tensor(name=name, as_ref=as_ref))  # type: ignore[misc]
+        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
+            return NotImplemented
+        return value
+
+
 def strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
     """Returns the strategy in whose scope a variable was made; `None` outside of all."""
     return getattr(variable, "_distribute_strategy", None)
@@ -265,6 +305,25 @@ def has_several_workers(strategy: tf.distribute.Strategy) -> bool:
     """Whether the replicas of a strategy run in several processes."""
     # A public `cluster_resolver` has no meaning that is the same for all strategies.
     return bool(strategy.extended._in_multi_worker_mode())
+
+
+# --- Checkpoints ----------------------------------------------------------------------------------------
+
+
+class Module(tf.Module):
+    """A module that chooses which objects belong to it, for `tf.train.Checkpoint` and SavedModels."""
+
+    def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
+        """Returns the objects by name.
+
+        Args:
+            children: those that TensorFlow has found, in attributes.
+            save_type: `"checkpoint"` or `"savedmodel"`.
+        """
+        return children
+
+    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+        return self._tfkit_children(super()._trackable_children(save_type, **kwargs), save_type)
 
 
 # --- LiteRT ---------------------------------------------------------------------------------------------

@@ -7,11 +7,13 @@ another thread run; if that thread reads the same part, two objects are register
 end a dangling pointer is left: a later read crashes, or gives an object of a different kind (protobuf 7.36.2
 with Python 3.11; from 3.12 on, Python collects no garbage at such a moment).
 
-Here all parts that TensorFlow reads become objects before another thread sees the message, and stay alive.
+Here, for Python 3.11, all parts that TensorFlow reads become objects before another thread sees the message,
+and stay alive. Remove this file when tfkit no longer supports Python 3.11.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from tfkit.src.borrowed.private import op_def_registry
@@ -48,4 +50,6 @@ def _parts(definition: Any) -> list[Any]:
     return parts
 
 
-op_def_registry._cache = _Definitions(op_def_registry._cache)
+# Conditional, because it replaces a private attribute.
+if sys.version_info < (3, 12):
+    op_def_registry._cache = _Definitions(op_def_registry._cache)

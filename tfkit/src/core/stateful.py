@@ -28,10 +28,10 @@ if TYPE_CHECKING:
         name_scope: Any
         add_weight: Any
 
-        def _trackable_children(self, save_type: str, **kwargs: Any) -> dict[str, Any]: ...
+        def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]: ...
 
 else:
-    _Module = tf.Module
+    from tfkit.src.borrowed.private import Module as _Module
 
 
 class Stateful(_Module):
@@ -100,9 +100,9 @@ class Stateful(_Module):
         self._tfkit.changed(name)
         super().__delattr__(name)
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns children for `tf.train.Checkpoint`, including members in containers."""
-        children = super()._trackable_children(save_type, **kwargs)
+        children = super()._tfkit_children(children, save_type)
         return {**dict(self._tfkit_members()), **children}
 
     def add_variable(

@@ -207,9 +207,9 @@ class IndexLookup(WithVocabulary):
         first = len(self._special_tokens()) - self.num_oov_indices
         return tf.where(unknown, first + places, indices)
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns the children with the table, for `tf.saved_model.save`, which writes reachable objects."""
-        children = super()._trackable_children(save_type, **kwargs)
+        children = super()._tfkit_children(children, save_type)
         if save_type == "savedmodel" and self._vocabulary is not None:
             make = self._token_table if self.invert else self._index_table
             children["_table"] = make(self._vocabulary)

@@ -140,9 +140,9 @@ class RNN(Layer):
             )
             self._tfkit_set("_tfkit_states", states)
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns the children, including the kept states."""
-        children = super()._trackable_children(save_type, **kwargs)
+        children = super()._tfkit_children(children, save_type)
         states = enumerate(tf.nest.flatten(self._tfkit_states)) if self._tfkit_states else ()
         return {**children, **{f"state_{index}": state for index, state in states}}
 

@@ -406,9 +406,9 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """
         export.export(self, filepath, format, verbose, input_signature, **kwargs)
 
-    def _trackable_children(self, save_type: str = "checkpoint", **kwargs: Any) -> dict[str, Any]:
+    def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns the members, and for `tf.saved_model.save` a signature."""
-        children = super()._trackable_children(save_type, **kwargs)
+        children = super()._tfkit_children(children, save_type)
         return children if save_type == "checkpoint" else children | export.default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:

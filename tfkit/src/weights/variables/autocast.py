@@ -9,12 +9,21 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.calls import calls, current_frame
-from tfkit.src.borrowed.private import BaseResourceVariable, arguments_of_alias
+from tfkit.src.borrowed.private import BaseResourceVariable, ConversionHook, arguments_of_alias
 from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
 
 
-class _ReadInCallsDtype(Variable):
+def _autocast(value: tf.Tensor) -> tf.Tensor:
+    frame = current_frame()
+    if frame is None or frame.autocast_dtype is None:
+        return value
+    return tf.cast(value, frame.autocast_dtype)
+
+
+class _ReadInCallsDtype(Variable, ConversionHook):
     """The reads of a variable that, inside a layer's call, has the layer's compute dtype."""
+
+    _cast_when_read = staticmethod(_autocast)
 
     def _read(self) -> tf.Tensor:
         """Returns the value, in the dtype of the call in progress."""
@@ -34,14 +43,6 @@ class _ReadInCallsDtype(Variable):
     def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
         """Returns the rows at `indices`, in the dtype of the call in progress."""
         return _autocast(super().sparse_read(indices, name=name))
-
-    def _dense_var_to_tensor(
-        self, dtype: Any = None, name: str | None = None, as_ref: bool = False
-    ) -> tf.Tensor:
-        value = _autocast(super()._dense_var_to_tensor(name=name, as_ref=as_ref))  # type: ignore[misc]
-        if dtype is not None and not tf.as_dtype(dtype).is_compatible_with(value.dtype):
-            return NotImplemented
-        return value
 
 
 class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
@@ -135,10 +136,3 @@ def _writing(name: str) -> Callable[..., Any]:
 
 for _name in WRITING_METHODS:
     setattr(AutocastVariable, _name, _writing(_name))
-
-
-def _autocast(value: tf.Tensor) -> tf.Tensor:
-    frame = current_frame()
-    if frame is None or frame.autocast_dtype is None:
-        return value
-    return tf.cast(value, frame.autocast_dtype)

@@ -22,11 +22,11 @@ from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import (
     AggregatingVariable,
     CachingVariable,
+    VariableHooks,
     is_copied,
     set_constraint,
     set_trainable,
     tape,
-    write_object_proto_for_resource_variable,
 )
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables import replicated
@@ -46,7 +46,7 @@ _AGGREGATIONS = {
 _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "trainable")
 
 
-class Variable(Operators):
+class Variable(Operators, VariableHooks):
     """A `tf.Variable` with the interface of Keras's: the class of weights and of tfkit's other variables.
 
     An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
@@ -134,11 +134,7 @@ class Variable(Operators):
     @property
     def name(self) -> str:
         """The last part of `path`."""
-        return vars(self).get("label") or self._shared_name
-
-    @property
-    def _shared_name(self) -> str:
-        return super().name.partition(":")[0]  # type: ignore[misc]
+        return vars(self).get("label") or super().name.partition(":")[0]  # type: ignore[misc]
 
     @property
     def ndim(self) -> int:
@@ -184,10 +180,6 @@ class Variable(Operators):
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
         if self.made_trainable and not self.trainable:
             tape.variable_accessed(self)
-
-    def _read_variable_op(self, *args: Any, **kwargs: Any) -> tf.Tensor:
-        self._watch()
-        return super()._read_variable_op(*args, **kwargs)  # type: ignore[misc]
 
     def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:
         """Returns the rows at given indices."""
@@ -253,13 +245,6 @@ class Variable(Operators):
 
         replicas.merged(assign, value)
         return self
-
-    def _write_object_proto(self, proto: Any, options: Any) -> None:
-        # TensorFlow's own rejects a name that does not end in ":0" (seen in 2.21).
-        if is_copied(self):
-            super()._write_object_proto(proto, options)  # type: ignore[misc]
-        else:
-            write_object_proto_for_resource_variable(self, proto, options, enforce_naming=False)
 
 
 def _check_setting(name: str, value: Any) -> None:
