@@ -70,7 +70,7 @@ def run(program, *arguments, **environment):
 
 
 ALL_CHECKS = [
-    "ruff check .",
+    "ruff check --no-cache .",
     "ruff format --check .",
     "mypy ",
     "python -m pytest -q -n 2",
