@@ -50,7 +50,7 @@ def unfold(
         batch, rows, columns, _ = static_or_dynamic_shape(patches)
         channels = x.shape[-1]
         patches = tf.reshape(patches, [batch, rows * columns, kernel[0] * kernel[1], channels])
-        by_channel = tf.transpose(patches, [0, 3, 2, 1])
+        by_channel = tf.transpose(patches, [0, 3, 2, 1])  # (batch, channels, kernel, positions)
         return tf.reshape(by_channel, [batch, channels * kernel[0] * kernel[1], rows * columns])
 
     return with_some_row(cut, x)
