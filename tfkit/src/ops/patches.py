@@ -220,9 +220,11 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
                 f"Give the sizes of all but one of {group} as keywords. Received: {axes_lengths}"
             )
         for name in unknown:
+            # The size that is missing in a group is what the others leave of it.
             for other in group:
                 size = size // lengths[other] if other != name else size
             lengths[name] = size
+    # One axis for each name, then the new order, then the new groups.
     split = tf.reshape(tensor, [lengths[name] for name in names])
     moved = tf.transpose(split, [names.index(name) for name in order])
     return tf.reshape(moved, [_product(lengths[name] for name in group) for group in targets])
