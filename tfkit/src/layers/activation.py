@@ -195,6 +195,7 @@ class PReLU(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `alpha`, of the shape of one sample, 1 along the shared axes."""
+        # Axes are counted with the batch, as everywhere in Keras; the weight has no batch axis.
         shape, shared = list(input_shape[1:]), self.shared_axes or []
         for axis in shared:
             shape[axis - 1] = 1
@@ -210,6 +211,8 @@ class PReLU(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the activations of `inputs`."""
+        # Two rectifiers instead of a `where`: the gradient for `alpha` is 0 where inputs are
+        # positive.
         return rectifiers.relu(inputs) - self.alpha * rectifiers.relu(-inputs)
 
 
@@ -289,6 +292,7 @@ class Softmax(Layer):
         mask = tf.convert_to_tensor(mask)
         self._check_mask(inputs.shape, mask.shape)
         if mask.dtype != tf.bool:
+            # A cast of floats to booleans would count 0.1 as present.
             mask = mask > 0.5 if mask.dtype.is_floating else mask != 0
         # Not minus infinity: an entirely masked row would become NaN, in gradients too.
         lowest = -3e4 if inputs.dtype == tf.float16 else -1e9
@@ -318,4 +322,5 @@ class Softmax(Layer):
             return tf.nn.softmax(inputs, axis=self.axis)
         if len(self.axis) == 1:
             return tf.nn.softmax(inputs, axis=self.axis[0])
+        # TensorFlow's kernel has one axis. The logarithm keeps large inputs from overflowing.
         return tf.exp(inputs - tf.reduce_logsumexp(inputs, axis=list(self.axis), keepdims=True))

@@ -24,6 +24,7 @@ def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
     if in_progress is None:
         return {}
     owner, parts = in_progress
+    # By path, which is the same in the process that wrote the configuration.
     paths = [path for path, each in tracking.named_layers(owner) if each is layer]
     entry = parts.get("/".join(filter(None, (paths[0], attribute)))) if paths else None
     if not isinstance(entry, dict):
@@ -31,6 +32,8 @@ def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
     entry = {name: value for name, value in entry.items() if name in adapted_parts.NAMES}
     if "dtype" in entry:
         entry["dtype"] = dtype_policies.get(entry["dtype"])
+        # A file could name any policy; only that of a quantization may differ from the layer's
+        # own.
         if entry["dtype"].quantization_mode is None:
             raise ValueError(
                 f"Expected a quantized dtype policy for a part of {layer._tfkit.title}. Received: "

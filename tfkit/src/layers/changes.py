@@ -23,6 +23,7 @@ def changing_weights(layer: Layer) -> Iterator[None]:
     with (
         claims.claimed(layer),
         building.undone_on_error([layer]),
+        # Variables are made outside of a trace in progress, and outlive it.
         tf.init_scope(),
         CallFrame(layer),
     ):

@@ -125,6 +125,7 @@ class _Convolution(Adaptable):
         paddings = ("valid", "same", "causal") if self.rank == 1 else ("valid", "same")
         check(self, str(padding).lower() in paddings, "padding", f"one of {paddings}", padding)
         self.padding = padding.lower()
+        # TensorFlow's kernels do not support both at once.
         both = max(self.strides) > 1 and max(self.dilation_rate) > 1
         check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
         self.data_format = standardize_data_format(data_format)
@@ -157,6 +158,7 @@ class _Convolution(Adaptable):
             )
         self.kernel = self.add_weight(
             name="kernel",
+            # Each group of filters sees its own share of the channels.
             shape=(*self.kernel_size, channels // self.groups, self.filters),
             initializer=self.kernel_initializer,
             regularizer=self.kernel_regularizer,
@@ -169,6 +171,7 @@ class _Convolution(Adaptable):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns `activation(conv(inputs, kernel) + bias)`."""
         inputs = as_floats(self, inputs)
+        # The kernel of the convolution adds the bias itself, in one pass over the outputs.
         if type(self).convolution_op is _Convolution.convolution_op:
             outputs = self._convolved(inputs, self.kernel, self.bias)
         else:  # A method of a user's subclass, which does not add the bias.
@@ -189,6 +192,7 @@ class _Convolution(Adaptable):
     def _convolved(self, inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:
         padding = self.padding
         if padding == "causal":
+            # Zeros before the sequence alone: an output depends on no later step.
             before = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             inputs = tf.pad(inputs, [[0, 0], [before, 0], [0, 0]])
             padding = "valid"

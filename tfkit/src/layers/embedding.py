@@ -92,6 +92,7 @@ class Embedding(Quantizable):
         self.supports_masking = mask_zero
         self.autocast = False  # In 16 bits, float ids above 256 would be rounded to other ids.
         if weights is not None:
+            # `weights` are values, and need the variable.
             self.build()
             self.set_weights(weights if isinstance(weights, list) else [weights])
 
@@ -119,11 +120,14 @@ class Embedding(Quantizable):
     def _rows(self, ids: tf.Tensor) -> tf.Tensor:
         scheme = self._tfkit_scheme()
         if scheme is None:
+            # From the variable itself: `self.embeddings` would be the sum with LoRA, of the whole
+            # table. The gradient of a lookup is `IndexedSlices`: rows alone.
             rows = tf.nn.embedding_lookup(vars(self)["embeddings"], ids)
         else:
             rows = scheme.rows(vars(self), self._tfkit_table("embeddings"), ids)
         if self.lora_enabled:  # The sum of the whole tables is not needed.
             a, b, scale = self._tfkit_lora()
+            # (..., rank) times (rank, output_dim)
             low_rank = tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)
             rows += tf.cast(scale * low_rank, rows.dtype)
         return rows

@@ -60,6 +60,7 @@ class InputLayer(Layer):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
+        # Keras 2 wrote it into configurations; an input has no weights.
         kwargs.pop("trainable", None)
         old_shape = kwargs.pop("input_shape", None)
         old_batch_shape = kwargs.pop("batch_input_shape", None)
@@ -104,6 +105,7 @@ class InputLayer(Layer):
             dtype = dtype or settings.floatx()
             tensor = KerasTensor(self.batch_shape, dtype, self.sparse, self.ragged, name=self.name)
         self._tensor_dtype = tensor.dtype
+        # The call without arguments is where a functional model begins.
         self._tfkit.nodes.append(Node(self, (), {}, tensor))
         self.built = True
 

@@ -75,7 +75,9 @@ class Lambda(Layer):
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         """Returns the result of the function."""
         given = {"mask": mask, "training": training}
+        # Only what the function names: most accept the inputs alone.
         wanted = {name: value for name, value in given.items() if name in self._takes}
+        # By AutoGraph, so that an `if` on a tensor works in a trace.
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
         if self._output_shape is None:
             return outputs
@@ -112,6 +114,8 @@ class Lambda(Layer):
             ValueError: for Python bytecode, in any form in which Keras has stored it.
         """
         named = (config.get(key) for key in ("function", "output_shape", "mask"))
+        # Keras wrote the bytecode of lambdas as lists. Running it would run whatever a file
+        # contains.
         if any(isinstance(value, list) and not is_shape(value) for value in named):
             raise ValueError(serialization.LAMBDA_HELP)
         return super().from_config(config)

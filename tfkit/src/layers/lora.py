@@ -29,6 +29,7 @@ class MainWeight:
         """Returns the variable, its sum with the product of the small matrices, or integers."""
         if layer is None:
             return self
+        # Before `build`; an `AttributeError`, so that `hasattr` works.
         if self._name not in vars(layer):
             raise AttributeError(
                 f"You must build the layer before accessing `{self._name}`.",
@@ -148,8 +149,10 @@ class Adaptable(Layer):
                     regularizer=getattr(self, f"{main}_regularizer"),
                 )
             setattr(self, name, weight)
+        # With `alpha` equal to the rank the product is added unscaled.
         self.lora_rank, self.lora_alpha = rank, rank if alpha is None else alpha
         self.lora_enabled = True
+        # Only the two small matrices are trained.
         vars(self)[main].trainable = False
 
     def _tfkit_main_shape(self) -> list[int]:

@@ -41,6 +41,8 @@ class Masking(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, 0 in masked steps."""
         present = self.compute_mask(inputs)
+        # Zeros, since layers without masks see these steps; a product with the mask would keep
+        # NaN.
         return tf.where(tf.expand_dims(present, -1), inputs, tf.zeros_like(inputs))
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> tf.Tensor:

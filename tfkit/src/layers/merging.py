@@ -73,6 +73,7 @@ class Merge(Layer):
         """Returns the combined tensor."""
         _check_list(self, inputs, self._count)
         try:
+            # Without the batch, whose size may be unknown in one input and known in another.
             functools.reduce(tf.broadcast_static_shape, [x.shape[1:] for x in inputs])
         except ValueError:
             raise _refusal(self, "inputs whose shapes broadcast to one shape", inputs) from None
@@ -106,6 +107,7 @@ class Merge(Layer):
 
 def _with_rank(x: tf.Tensor, rank: int) -> tf.Tensor:
     for _ in range(rank - x.shape.rank):
+        # After the batch axis: samples broadcast from their last axis, as in Keras.
         x = tf.expand_dims(x, 1)
     return x
 
@@ -230,6 +232,7 @@ class Multiply(Merge):
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         factors = [
+            # A masked entry is the neutral element of the product.
             x if mask is None else tf.where(mask, x, tf.ones_like(x))
             for x, mask in zip(inputs, masks, strict=True)
         ]
@@ -251,6 +254,7 @@ class _Extremum(Merge):
                 x = tf.where(mask, x, result)
             if present is not None:
                 result = tf.where(present, result, x)
+            # An input without a mask is present everywhere, and so is the result.
             present = None if mask is None or present is None else present | mask
             result = type(self)._choose(result, x)
         return result
@@ -349,6 +353,7 @@ class Concatenate(Layer):
                 f"Layer '{self.path}' (of type {type(self).__name__}) concatenates along axis {self.axis}, "
                 f"which inputs do not have. Received: shapes {[tuple(x.shape) for x in inputs]}"
             )
+        # The sizes along the axis may differ, all others must agree.
         for sizes in others:
             sizes[self.axis] = None
         try:
@@ -449,6 +454,7 @@ class Dot(Layer):
             raise _refusal(self, f"inputs of equal sizes along the axes {self.axes}", inputs)
         if self.normalize:
             inputs = [
+                # The square of Keras's epsilon, with which TensorFlow compares the squared norm.
                 tf.math.l2_normalize(x, axis, epsilon=1e-14)
                 for x, axis in zip(inputs, axes, strict=True)
             ]
@@ -460,9 +466,11 @@ class Dot(Layer):
         left, right = ("".join(name) for name in names)
         kept = (left + right[1:]).replace("z", "")
         dtype = inputs[0].dtype
+        # The sum is cast back below, and so may wrap around, as in NumPy.
         if dtype.is_bool or (dtype.is_integer and dtype.size < 4):
             inputs = [tf.cast(x, "int32") for x in inputs]  # TensorFlow has no products of these.
         product = tf.cast(tf.einsum(f"{left},{right}->{kept}", *inputs), dtype)
+        # Two vectors give one number for each sample, of shape (batch, 1), as in Keras.
         product = product[:, tf.newaxis] if kept == "b" else product
         return with_shape(tf.sparse.from_dense(product), product.shape) if both_sparse else product
 

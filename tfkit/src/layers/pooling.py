@@ -36,6 +36,7 @@ class _Pooling(Layer):
     ) -> None:
         super().__init__(name=name, **kwargs)
         self.pool_size = sizes(self, "pool_size", pool_size, self.rank)
+        # Windows that neither overlap nor leave anything out.
         given = self.pool_size if strides is None else strides
         self.strides = sizes(self, "strides", given, self.rank)
         self.padding = check_padding(self, padding)
@@ -304,6 +305,7 @@ class _GlobalPooling(Layer):
 
     @property
     def _axes(self) -> list[int]:
+        # The axes without batch and channels.
         first = 1 if self.data_format == "channels_last" else 2
         return list(range(first, first + self.rank))
 
@@ -451,6 +453,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         inputs = as_floats(self, inputs)
         # A mask of integers tells which steps count, not how much.
         weights = tf.cast(tf.cast(mask, "bool"), inputs.dtype)
+        # (batch, steps, 1) or (batch, 1, steps)
         weights = tf.expand_dims(weights, 2 if self._axes == [1] else 1)
         total = tf.reduce_sum(inputs * weights, self._axes, self.keepdims)
         return total / tf.reduce_sum(weights, self._axes, self.keepdims)

@@ -73,6 +73,7 @@ class Dropout(Layer):
         self.rate = rate
         self.noise_shape = None if noise_shape is None else tuple(noise_shape)
         self.seed = seed
+        # Without a rate nothing is drawn: no variable is made that files would contain.
         if rate > 0:
             self.seed_generator = random.SeedGenerator(seed)
         self.supports_masking = True
@@ -129,7 +130,7 @@ class SpatialDropout1D(Dropout):
         self.input_spec = InputSpec(ndim=3)
 
     def _pattern(self, inputs: Any) -> Any:
-        return (None, 1, None)
+        return (None, 1, None)  # (batch, steps, channels)
 
 
 class SpatialDropout2D(Dropout):
@@ -335,6 +336,7 @@ class GaussianDropout(Layer):
         if not training or self.rate == 0:
             return inputs
         check_floats(self, inputs)
+        # The variance that dropout of this rate would have (Srivastava et al., 2014).
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(
             tf.shape(inputs), 1.0, stddev, inputs.dtype, seed=self.seed_generator
@@ -408,8 +410,11 @@ class AlphaDropout(Layer):
             pattern = [
                 sizes[i] if size is None else size for i, size in enumerate(self.noise_shape)
             ]
+        # Klambauer et al. (2017), "Self-Normalizing Neural Networks": the constants of `selu`.
         alpha, scale = 1.6732632423543772, 1.0507009873554805
         limit = -alpha * scale
+        # Scale and shift after which the outputs again have the mean and the variance of the
+        # inputs.
         a = ((1 - self.rate) * (1 + self.rate * limit**2)) ** -0.5
         b = -a * limit * self.rate
         draws = random.uniform(pattern, seed=self.seed_generator)

@@ -48,6 +48,7 @@ class Flatten(Layer):
         """Returns the inputs, flattened."""
         rank = inputs.shape.rank
         if self.data_format == "channels_first" and rank > 1:
+            # Channels become the last axis: flattened samples are the same in both formats.
             inputs = _transposed(inputs, [0, *range(2, rank), 1])
         sizes = inputs.shape[1:]
         size = math.prod(sizes) if sizes.is_fully_defined() else -1
@@ -95,6 +96,8 @@ class Reshape(Layer):
             entries, wanted = math.prod(given), math.prod(size for size in target if size != -1)
             if -1 in target and wanted and entries % wanted == 0:
                 target = tuple(entries // wanted if size == -1 else size for size in target)
+            # Here and not in TensorFlow: its message names neither the layer nor the sample's
+            # shape.
             if math.prod(target) != entries:
                 raise ValueError(
                     f"Layer '{self.path}' (of type Reshape) cannot give samples of shape "
@@ -108,6 +111,7 @@ def _reshape_samples(inputs: tf.Tensor, sizes: tuple[int, ...]) -> tf.Tensor:
     """Returns `inputs` with samples of shape `sizes`. A static batch size is kept."""
     batch_size = inputs.shape[0]
     if batch_size is None:
+        # A shape can have one -1: if the sample has it, the batch size must be a tensor.
         batch_size = _rows(inputs) if -1 in sizes else -1
     if is_sparse(inputs):
         static = [inputs.shape[0], *(None if size == -1 else size for size in sizes)]

@@ -42,6 +42,7 @@ def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.T
                 f"cropping={(before, after)} along axis {axis}. Expected inputs with more than "
                 f"{before + after} entries there. Received: inputs.shape={tuple(inputs.shape)}"
             )
+        # `-0` would end the slice at its beginning.
         slices[axis] = slice(before, -after or None)
     return inputs[tuple(slices)]
 
@@ -285,6 +286,7 @@ class UpSampling2D(Layer):
         images = tf.transpose(inputs, [0, 2, 3, 1]) if first else inputs
         # Both methods are the same for whole factors.
         if self.interpolation in ("nearest", "area"):
+            # (batch, height * size[0], width * size[1], channels)
             images = tf.repeat(tf.repeat(images, self.size[0], axis=1), self.size[1], axis=2)
         else:
             images = self._interpolated(images)

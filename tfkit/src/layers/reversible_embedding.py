@@ -127,15 +127,18 @@ class ReversibleEmbedding(Embedding):
             return super().call(inputs)
         frame = current_frame()
         if frame is not None and frame.layer is self:
+            # Vectors are not ids: a comparison of them with 0 would be no mask.
             frame.gives_mask = False
         dtype = self.reverse_dtype or self.compute_dtype
         inputs = tf.cast(inputs, dtype)
         shape = tf.concat([tf.shape(inputs)[:-1], [self.input_dim]], 0)
+        # One matrix product for all axes: a batched product would multiply sample by sample.
         rows = tf.reshape(inputs, [-1, self.output_dim])
         logits = tf.reshape(self._logits(rows), shape)
         logits = tf.ensure_shape(logits, [*inputs.shape[:-1], self.input_dim])
         if self.logit_soft_cap is None:
             return logits
+        # As in Gemma 2: logits stay below the cap, with a gradient everywhere.
         return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
 
     def _logits(self, rows: tf.Tensor) -> tf.Tensor:
@@ -150,6 +153,7 @@ class ReversibleEmbedding(Embedding):
         logits = self._tfkit_with_integers(scheme, table, rows, multiply)
         if tied and self.lora_enabled:
             a, b, scale = self._tfkit_lora()
+            # In this order both products are of the small matrices.
             logits += scale * multiply(multiply(rows, b), a)
         return logits
 

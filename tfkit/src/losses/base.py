@@ -97,6 +97,8 @@ class Loss(watching.Watched):
                     "function with `return`."
                 )
             out_mask = get_mask(losses)
+            # A loss may set a mask itself, as `sparse_categorical_crossentropy` does for
+            # `ignore_class`.
             if in_mask is not None and out_mask is not None:
                 mask = mask_along(in_mask, losses) & mask_along(out_mask, losses)
             else:

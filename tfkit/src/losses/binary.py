@@ -16,6 +16,7 @@ def _binary_crossentropy(y_true: tf.Tensor, y_pred: tf.Tensor, from_logits: bool
     check_same_shape(y_true, y_pred)
     y_pred, from_logits = find_logits(y_pred, from_logits, "Sigmoid")
     if from_logits:
+        # max(z, 0) - z * y + log(1 + exp(-|z|)): exact where a sigmoid would round to 0 or 1.
         return tf.nn.sigmoid_cross_entropy_with_logits(y_true, y_pred)
     p = clip_probabilities(y_pred)
     return -(y_true * tf.math.log(p) + (1 - y_true) * tf.math.log(1 - p))
@@ -96,6 +97,8 @@ def binary_focal_crossentropy(
     y_true, y_pred = as_tensors(y_true, y_pred)
     y_true = smooth_labels(y_true, label_smoothing, 2)
     p = tf.sigmoid(y_pred) if from_logits else y_pred
+    # Lin et al. (2017), "Focal Loss for Dense Object Detection": the probability of the right
+    # label.
     p_t = y_true * p + (1 - y_true) * (1 - p)
     losses = (1.0 - p_t) ** gamma * _binary_crossentropy(y_true, y_pred, from_logits)
     if apply_class_balancing:

@@ -91,6 +91,8 @@ def categorical_crossentropy(
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(y_true, y_pred, axis=axis)
+    # Normalized before it is clipped, as in Keras: then clipping changes the sum by at most
+    # epsilon for each class.
     p = clip_probabilities(normalized(y_pred, axis))
     return -tf.reduce_sum(y_true * tf.math.log(p), axis)
 
@@ -137,6 +139,7 @@ def categorical_focal_crossentropy(
     y_true = smooth_labels(y_true, label_smoothing, axis=axis)
     p = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
     p = clip_probabilities(normalized(p, axis))
+    # `alpha` may be one weight for each class.
     return -tf.reduce_sum(alpha * (1.0 - p) ** gamma * y_true * tf.math.log(p), axis)
 
 
@@ -178,11 +181,15 @@ def sparse_categorical_crossentropy(
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)
     if ignore_class is not None:
+        # An ignored id may be outside of the classes, such as -1 or 255: it is replaced before the
+        # lookup.
         is_valid = y_true != ignore_class
         y_true = tf.where(is_valid, y_true, 0)
         y_pred = tf.where(is_valid[..., None], y_pred, 0)
     logits, from_logits = find_logits(y_pred, from_logits, "Softmax")
     if not from_logits:
+        # The softmax of log(p) is p if the probabilities add up to 1, and normalizes them
+        # otherwise.
         logits = tf.math.log(clip_probabilities(y_pred))
     losses = sparse_softmax_crossentropy(y_true, logits)
     if ignore_class is not None:
@@ -230,6 +237,7 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
     check_class_ids(y_true, y_pred)
     # A `one_hot` would give 0 for an id that is out of range, such as a missing one, without an error.
     p_of_label = tf.gather(y_pred, y_true, batch_dims=y_pred.shape.rank - 1)
+    # Zhang and Sabuncu (2018): crossentropy for q near 0, mean absolute error for q = 1.
     return (1 - p_of_label**q) / q
 
 

@@ -14,6 +14,8 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
     """Returns labels 0 and 1 as -1 and 1; labels -1 and 1 are not changed."""
+    # The whole batch decides, on all devices: labels of 1 alone look the same in both conventions,
+    # and stay as they are.
     is_binary = replicas.of_all(tf.reduce_all((y_true == 0) | (y_true == 1)))
     return tf.where(is_binary, 2.0 * y_true - 1.0, y_true)
 
@@ -83,6 +85,7 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
     right = tf.reduce_sum(y_true * y_pred, -1)
+    # The right class contributes 0 here: the best wrong score is never below 0, as in Keras.
     wrong = tf.reduce_max((1.0 - y_true) * y_pred, -1)
     return tf.maximum(wrong - right + 1.0, 0.0)
 

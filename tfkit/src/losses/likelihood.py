@@ -19,6 +19,7 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
         op_type: the operation that makes probabilities here: `"Softmax"` or `"Sigmoid"`.
     """
     logits = getattr(y_pred, "_keras_logits", None)
+    # In a graph the operation that made a tensor is known; eagerly an activation notes its logits.
     if logits is None and tf.is_symbolic_tensor(y_pred) and y_pred.op.type == op_type:
         logits = y_pred.op.inputs[0]
     if logits is None:
@@ -59,4 +60,5 @@ def smooth_labels(
         return y_true
     if num_classes is None:
         num_classes = tf.shape(y_true)[axis]
+    # Szegedy et al. (2016): the smoothed labels still add up to 1.
     return y_true * (1.0 - label_smoothing) + label_smoothing / tf.cast(num_classes, y_true.dtype)

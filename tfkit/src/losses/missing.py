@@ -26,6 +26,7 @@ def without_missing_labels(y_true: Any, sample_weight: Any, mask: Any) -> Any:
     """
     if sample_weight is None and mask is None:
         return y_true
+    # Integers cannot be missing, and nests of targets belong to losses of the user.
     if not isinstance(y_true, (np.ndarray, tf.Tensor)) or not tf.as_dtype(y_true.dtype).is_floating:
         return y_true
     y_true = tf.convert_to_tensor(y_true)
@@ -40,4 +41,5 @@ def without_missing_labels(y_true: Any, sample_weight: Any, mask: Any) -> Any:
             excluded |= ~mask_along(mask, y_true)
     except ValueError:
         return y_true  # Weights that do not fit the losses are refused when these are known.
+    # Before the loss: NaN times a weight of 0 is NaN, and so is its gradient.
     return tf.where(excluded & ~tf.math.is_finite(y_true), tf.zeros([], y_true.dtype), y_true)

@@ -94,12 +94,14 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         mask = tf.broadcast_to(tf.cast(mask, "bool"), tf.shape(y_pred)[:2])
         # The steps that count are moved to the front, in their order.
         step = tf.range(num_steps)
-        order = tf.argsort(tf.where(mask, step, step + num_steps), axis=-1)
+        order = tf.argsort(tf.where(mask, step, step + num_steps), axis=-1)  # (batch, steps)
         y_pred = tf.gather(y_pred, order, batch_dims=1)
         num_steps = tf.reduce_sum(tf.cast(mask, "int32"), -1)
     losses = tf.nn.ctc_loss(
         labels=y_true,
+        # TensorFlow's kernel computes in float32 alone.
         logits=tf.cast(y_pred, "float32"),
+        # Class 0 is the blank, and so labels are filled up with it.
         label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),
         logit_length=num_steps,
         logits_time_major=False,

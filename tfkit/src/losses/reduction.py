@@ -59,6 +59,7 @@ def reduce_weighted_values(
     if sample_weight is not None:
         weights = as_tensor(sample_weight, values.dtype, "`sample_weight`")
         values, weights = squeeze_or_expand_to_same_rank(values, weights)
+        # Weights are for samples, and may lack the other axes of the values.
         if values.shape.rank:  # A loss that is one number for a batch is weighed by each weight.
             weights = weights_along(weights, values)
     if included is not None:
@@ -87,6 +88,8 @@ def mask_along(mask: Any, values: tf.Tensor) -> tf.Tensor:
     mask = tf.cast(mask, "bool")
     rank, given = values.shape.rank, mask.shape.rank
     if rank is not None and given is not None and given > rank:
+        # A loss over the last axis has fewer axes than its mask: a sample counts if any of its
+        # entries does.
         mask = tf.reduce_any(mask, axis=list(range(rank, given)))
     return weights_along(mask, values, "mask")
 
@@ -101,6 +104,7 @@ def _reduce(values: tf.Tensor, weights: tf.Tensor | None, reduction: str | None)
         count = tf.cast(tf.size(values), total.dtype)
     else:
         count = replicas.weighted(replicas.total(tf.reduce_sum(weights)))
+    # A batch in which nothing counts has the loss 0, and not NaN.
     return scale_loss_for_distribution(tf.math.divide_no_nan(total, count))
 
 

@@ -79,6 +79,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
         array([25.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
+    # A target of 0 would make the percentage infinite.
     scale = tf.maximum(tf.abs(y_true), settings.epsilon())
     return 100.0 * tf.reduce_mean(tf.abs((y_true - y_pred) / scale), -1)
 

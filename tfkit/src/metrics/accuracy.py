@@ -36,6 +36,7 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
     y_true, y_pred = squeeze_or_expand_to_same_rank(
         tf.convert_to_tensor(y_true), tf.convert_to_tensor(y_pred)
     )
+    # A threshold such as 0.3 has no exact float16: the comparison would depend on its rounding.
     if y_pred.dtype != tf.float64:
         y_pred = tf.cast(y_pred, tf.float32)
     y_pred = tf.cast(y_pred > tf.cast(threshold, y_pred.dtype), y_true.dtype)
@@ -128,12 +129,13 @@ def sparse_top_k_categorical_accuracy(
         array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
-    y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
+    y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])  # (samples, classes)
     y_true = tf.cast(y_true, y_pred.dtype if from_sorted_ids else tf.int32)
     targets = tf.reshape(y_true, [-1])
     if from_sorted_ids:
         matches = tf.reduce_any(tf.equal(targets[:, tf.newaxis], y_pred[:, :k]), axis=1)
     else:
+        # The kernel accepts float32 alone.
         matches = tf.math.in_top_k(targets, tf.cast(y_pred, tf.float32), k)
     return tf.reshape(tf.cast(matches, settings.floatx()), tf.shape(y_true))
 

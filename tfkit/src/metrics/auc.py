@@ -165,6 +165,7 @@ class AUC(Metric):
             pieces = _interpolated_pr_pieces(counts)
         else:
             x, y = _CURVE_POINTS[self.curve](counts)
+            # Thresholds rise, and so x falls.
             pieces = (x[:-1] - x[1:]) * self._heights(y[:-1], y[1:])
         areas = tf.reduce_sum(pieces, axis=0)
         if not self.multi_label:
@@ -217,6 +218,7 @@ def _pr_gain_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
     """Returns recall gain and precision gain of Flach and Kull, with recall gain cut off below 0."""
     tp, fp, tn, fn = counts
     odds = tf.math.divide_no_nan(tp + fn, tn + fp)
+    # Flach and Kull (2015), "Precision-Recall-Gain Curves".
     recall_gain = 1 - odds * tf.math.divide_no_nan(fn, tp)
     precision_gain = 1 - odds * tf.math.divide_no_nan(fp, tp)
     found = tp > 0
@@ -238,6 +240,8 @@ def _interpolated_pr_pieces(counts: ConfusionCounts) -> Any:
     intercept = tp[1:] - slope * positives[1:]
     ratio = tf.math.divide_no_nan(positives[:-1], positives[1:])
     both = tf.logical_and(positives[:-1] > 0, positives[1:] > 0)
+    # Davis and Goadrich (2006): between two thresholds, true positives are linear in all
+    # positives, and so precision is not. The area is an integral with a logarithm.
     log_ratio = tf.math.log(tf.where(both, ratio, 1.0))
     area = slope * (tp_difference + intercept * log_ratio)
     return tf.math.divide_no_nan(area, tf.maximum(tp[1:] + fn[1:], 0.0))

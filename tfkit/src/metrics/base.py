@@ -129,6 +129,7 @@ class Metric(watching.Watched, tf.Module):
 
     def _tfkit_adds_up(self) -> bool:
         """Whether the `update_state` in effect only adds to variables."""
+        # A subclass that overrides `update_state` is not bound by its base's promise.
         owner = next(it for it in type(self).__mro__ if "update_state" in vars(it))
         return bool(vars(owner).get("_tfkit_sums", False))
 
@@ -151,6 +152,7 @@ class Metric(watching.Watched, tf.Module):
         for leaf in leaves:
             if isinstance(leaf, Metric):
                 variables += leaf.variables
+        # Without repetitions: a variable may be an attribute of two metrics.
         return list({id(variable): variable for variable in variables}.values())
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:

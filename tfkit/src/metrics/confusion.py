@@ -82,7 +82,7 @@ def confusion_counts(
             weights = weights[..., class_id, tf.newaxis]
 
     positive = tf.cast(tf.cast(y_true, tf.bool), dtype)
-    labels = tf.stack([positive, 1 - positive], axis=-1)
+    labels = tf.stack([positive, 1 - positive], axis=-1)  # (..., 2): positive, negative
     for weight in (weights, label_weights):
         if weight is not None:
             weight = tf.broadcast_to(tf.cast(weight, dtype), tf.shape(y_pred))
@@ -92,7 +92,8 @@ def confusion_counts(
         y_pred = tf.reshape(y_pred, [-1])
 
     count_above = _count_by_bucket if evenly_spaced(thresholds) else _count_by_comparison
-    above = count_above(labels, y_pred, thresholds)
+    above = count_above(labels, y_pred, thresholds)  # (thresholds, [labels,] 2)
+    # Only one comparison is made for each threshold; the rest of the labels is below.
     below = tf.reduce_sum(labels, axis=0) - above
     return ConfusionCounts(above[..., 0], above[..., 1], below[..., 1], below[..., 0])
 
@@ -109,6 +110,7 @@ def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
     # The bucket of a prediction is the number of thresholds below it.
     bucket = tf.cast(tf.math.ceil(tf.clip_by_value(y_pred, 0.0, 1.0) * (size - 1)), tf.int32)
     if thresholds[0] < 0:
+        # The first threshold of an AUC is just below 0, which a prediction of 0 exceeds.
         bucket = tf.maximum(bucket, 1)
     one_label = y_pred.shape.rank == 1
     num_labels = 1 if one_label else y_pred.shape[-1]
@@ -126,11 +128,13 @@ def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
     """
 
     def by_segments(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
+        # All labels in one sum: each has `size` segments of its own.
         index = bucket + size * tf.range(num_labels)
         sums = tf.math.unsorted_segment_sum(
             tf.reshape(values, [-1, 2]), tf.reshape(index, [-1]), size * num_labels
         )
         sums = tf.transpose(tf.reshape(sums, [num_labels, size, 2]), [1, 0, 2])
+        # Exclusive: a prediction in bucket b exceeds the thresholds before number b.
         return tf.cumsum(sums, axis=0, exclusive=True, reverse=True)
 
     def by_comparison(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
@@ -366,6 +370,7 @@ class _PrecisionOrRecall(Metric):
         self.init_thresholds = thresholds
         self.top_k = top_k
         self.class_id = class_id
+        # With `top_k` each of the best k counts as a positive decision, whatever its value.
         default = 0.5 if top_k is None else NOT_IN_TOP_K
         self.thresholds = checked_thresholds(thresholds, default)
         shape = (len(self.thresholds),)

@@ -63,6 +63,7 @@ def concordance_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     mean_pred = tf.reduce_mean(y_pred, axis=axis, keepdims=True)
     # Around the mean of the predictions in both factors: the sum still is the covariance.
     covariance = (y_true - mean_pred) * (y_pred - mean_pred)
+    # Lin (1989). It is 0 where both are constant and equal, hence the epsilon.
     spread = (
         tf.math.reduce_variance(y_true, axis=axis, keepdims=True)
         + tf.math.reduce_variance(y_pred, axis=axis, keepdims=True)

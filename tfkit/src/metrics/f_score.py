@@ -89,6 +89,7 @@ class FBetaScore(Metric):
                     "number of classes. "
                     f"Received: y_true.shape={y_true_shape}, y_pred.shape={y_pred_shape}"
                 )
+        # "micro" counts the decisions of all classes together.
         shape = () if self.average == "micro" else (y_pred_shape[-1],)
 
         def count(name: str) -> Any:

@@ -112,6 +112,8 @@ class IoU(Metric):
         if self.ignore_class is not None:
             counts &= y_true != self.ignore_class
         cell = tf.where(counts, y_true * size + y_pred, -1)  # Negative cells are dropped.
+        # A cell of the matrix is a segment: a one-hot product would need samples * classes ** 2
+        # values.
         matrix = tf.math.unsorted_segment_sum(weights, cell, size * size)
         self.total_cm.assign_add(tf.reshape(matrix, [size, size]))
 
@@ -119,6 +121,7 @@ class IoU(Metric):
         """Returns the mean so far, over the target classes that occurred."""
         matrix = tf.cast(self.total_cm, tf.float32)
         intersection = tf.linalg.diag_part(matrix)
+        # Columns are predictions, rows are targets: what is in both was added twice.
         union = tf.reduce_sum(matrix, axis=0) + tf.reduce_sum(matrix, axis=1) - intersection
         intersection = tf.gather(intersection, list(self.target_class_ids))
         union = tf.gather(union, list(self.target_class_ids))

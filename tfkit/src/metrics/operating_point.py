@@ -66,7 +66,7 @@ class _OperatingPoint(Metric):
 
     def result(self) -> Any:
         """Returns the best value so far; 0 if no threshold reaches the level."""
-        kept = self._rate(self._constrained) >= self.value
+        kept = self._rate(self._constrained) >= self.value  # (thresholds,)
         return tf.reduce_max(tf.where(kept, self._rate(self._maximized), 0.0))
 
     def _rate(self, name: str) -> Any:

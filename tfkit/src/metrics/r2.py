@@ -114,8 +114,10 @@ class R2Score(Metric):
     def result(self) -> Any:
         """Returns the score so far: one for each output with `class_aggregation=None`, else a scalar."""
         mean = self.sum / self.count
+        # sum((y - mean) ** 2) from running sums, because the mean is known only at the end.
         total = self.squared_sum - self.sum * mean
         score = 1 - self.total_mse / total
+        # Constant targets have no variance to explain.
         score = tf.where(tf.math.is_inf(score), 0.0, score)
         if self.class_aggregation == "uniform_average":
             score = tf.reduce_mean(score)

@@ -71,6 +71,8 @@ def reduce_to_samples(
         weights = tf.broadcast_to(weights, tf.shape(values))
         values = weighted(values, weights)
         if values.shape.rank > 1:
+            # Weights are reduced like the values: a mean over a sample's entries divides by their
+            # weights.
             weights = reduce(weights, axis=list(range(1, values.shape.rank)))
     if values.shape.rank > 1:
         values = reduce(values, axis=list(range(1, values.shape.rank)))
@@ -150,6 +152,7 @@ class Mean(Metric):
             and sample_weight is None
             and tf.convert_to_tensor(values).shape.rank == 0
         ):
+            # x
             sample_weight = own.share(self.dtype)  # A mean over the replica's rows.
         values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
         self.total.assign_add(tf.reduce_sum(values))

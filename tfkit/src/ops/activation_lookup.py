@@ -94,6 +94,7 @@ def relu(
     x = as_tensor(x)
     if threshold == 0.0:
         if max_value is None:
+            # The usual cases have kernels of their own, which keep less for the gradient.
             return tf.nn.leaky_relu(x, negative_slope) if negative_slope else rectifiers.relu(x)
         if max_value == 6.0 and not negative_slope:
             return rectifiers.relu6(x)
@@ -101,6 +102,7 @@ def relu(
     if max_value is not None:
         result = tf.clip_by_value(result, 0, tf.cast(max_value, x.dtype))
     if negative_slope:
+        # Below the threshold the line passes through (threshold, 0), as in Keras.
         result -= negative_slope * rectifiers.relu(threshold - x)
     return result
 
@@ -202,6 +204,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
         >>> serialize(relu)
         'relu'
     """
+    # One of tfkit's own is a plain name in files, as Keras writes it.
     config = serialize_keras_object(activation)
     if inspect.isfunction(activation) and is_builtin(own_form(activation)):
         return config["config"]

@@ -157,6 +157,7 @@ def _warn_of_size_one(x: Any, axis: int) -> None:
         )
 
 
+# TensorFlow's softmax has one axis: several are moved to the end and flattened to one.
 def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
     """Returns `function` of `x` along one axis, over several as if they were one, or all for `None`."""
     if axis is None:
@@ -663,6 +664,8 @@ def sparsemax(x: Any, axis: int = -1) -> tf.Tensor:
     x = as_tensor(x)
     # A row with NaN or infinity is NaN, wherever they are sorted to.
     z = x + 0 * tf.reduce_max(x, axis, keepdims=True)
+    # Martins and Astudillo (2016), algorithm 1: the support are the largest k entries for which 1
+    # + k z_k > sum of the first k.
     z_sorted = tf.sort(z, axis, "DESCENDING")
     z_sum = tf.cumsum(z_sorted, axis)
     places = [1] * z.shape.rank

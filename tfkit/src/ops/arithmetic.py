@@ -585,6 +585,7 @@ def gcd(x1: Any, x2: Any) -> tf.Tensor:
     if not x1.dtype.is_unsigned:
         x1, x2 = tf.abs(x1), tf.abs(x2)
 
+    # Euclid's algorithm on all elements at once; those that are finished stay as they are.
     def step(a: Any, b: Any) -> Any:
         divisor = tf.where(b == 0, tf.ones_like(b), b)
         remainder = tf.where(b == 0, tf.zeros_like(b), tf.math.floormod(a, divisor))
@@ -622,6 +623,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
     if not x1.dtype.is_unsigned:
         x1, x2 = tf.abs(x1), tf.abs(x2)
     divisor = gcd(x1, x2)
+    # Divided first, so that the product overflows only if the result does.
     product = x1 * (x2 // tf.where(divisor == 0, tf.ones_like(divisor), divisor))
     return tf.where(divisor == 0, tf.zeros_like(product), product)
 
@@ -775,6 +777,7 @@ def isclose(
     x1, x2 = promote_tensors(x1, x2)
     if not x1.dtype.is_floating:
         return tf.equal(x1, x2)
+    # Infinities of one sign differ by NaN: they are close only by being equal.
     close = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
     finite = tf.math.is_finite(x1) & tf.math.is_finite(x2)
     result = (close & finite) | tf.equal(x1, x2)

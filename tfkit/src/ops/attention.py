@@ -79,8 +79,9 @@ def dot_product_attention(
             f"Received: query.shape={query.shape}, key.shape={key.shape}"
         )
     if None not in (heads, key_heads) and heads > key_heads:
+        # Grouped queries: several heads of queries share a head of keys.
         key, value = (tf.repeat(x, heads // key_heads, axis=2) for x in (key, value))
-    logits = to_float32(attention_products.scores(query, key))
+    logits = to_float32(attention_products.scores(query, key))  # (batch, heads, T, S)
     size = tf.cast(tf.shape(key)[-1], logits.dtype)
     logits *= tf.math.rsqrt(size) if scale is None else to_dtype(scale, logits.dtype)
     if bias is not None:
@@ -91,9 +92,12 @@ def dot_product_attention(
     allowed = None if mask is None else tf.cast(mask, tf.bool)
     if is_causal:
         shape = tf.shape(logits)
+        # (T, S): the lower triangle
         earlier = tf.linalg.band_part(tf.ones(shape[2:], tf.bool), -1, 0)
         allowed = earlier if allowed is None else tf.logical_and(allowed, earlier)
     if allowed is not None:
+        # 0.7 of the lowest float32, as in Keras: minus infinity would make a row without an
+        # allowed step NaN.
         logits = tf.where(allowed, logits, tf.cast(-0.7 * 3.38953e38, logits.dtype))
     weights = tf.cast(tf.nn.softmax(logits), dtype)
     return attention_products.weighted_means(weights, value)

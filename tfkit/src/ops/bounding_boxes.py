@@ -154,6 +154,7 @@ def clip_to_image_size(
         )
     boxes = tf.clip_by_value(boxes, tf.zeros([], boxes.dtype), _scale(boxes, height, width))
     left, top, right, bottom = tf.unstack(boxes, axis=-1)
+    # A box outside of the image was clipped to a line or a point.
     is_empty = (right - left) * (bottom - top) <= 0
     labels = tf.where(is_empty, tf.cast(-1, labels.dtype), labels)
     return {**bounding_boxes, "boxes": boxes, "labels": labels}
@@ -272,11 +273,13 @@ def affine_transform(
         for value in (angle, translate_x, translate_y, scale, shear_x, shear_y)
     )
     height, width = tf.cast(height, boxes.dtype), tf.cast(width, boxes.dtype)
+    # The centres of the first and the last pixel are 0 and width - 1.
     x = (width - 1) * (0.5 if center_x is None else tf.cast(center_x, boxes.dtype))
     y = (height - 1) * (0.5 if center_y is None else tf.cast(center_y, boxes.dtype))
     radians = math.pi / 180
     cos, sin = tf.cos(angle * radians), tf.sin(angle * radians)
     lean_x, lean_y = tf.tan(shear_x * radians), tf.tan(shear_y * radians)
+    # The product of the rotation and the two shears, multiplied out.
     a, b = cos + lean_x * (sin - lean_y * cos), sin + lean_x * (cos + lean_y * sin)
     d, e = lean_y * cos - sin, cos + lean_y * sin
     a, b, d, e = (scale * value for value in (a, b, d, e))
@@ -313,6 +316,7 @@ def map_corners(boxes: tf.Tensor, maps: tf.Tensor) -> tf.Tensor:
     a, b, c, d, e, f, g, h = tf.unstack(
         tf.cast(maps, boxes.dtype)[:, tf.newaxis, tf.newaxis], axis=-1
     )
+    # A projective map in homogeneous coordinates: (x, y, 1) is mapped to k times the new point.
     k = g * x + h * y + 1
     x, y = (a * x + b * y + c) / k, (d * x + e * y + f) / k
     corners = [
@@ -327,6 +331,8 @@ def map_corners(boxes: tf.Tensor, maps: tf.Tensor) -> tf.Tensor:
 def inverse_maps(maps: tf.Tensor) -> tf.Tensor:
     """Returns the inverses of projective maps, of shape `(batch, 8)`."""
     a, b, c, d, e, f, g, h = tf.unstack(maps, axis=-1)
+    # The adjugate is a multiple of the inverse; divided by its last entry, it has the form of a
+    # map.
     last = a * e - b * d
     adjugate = [
         e - f * h, c * h - b, b * f - c * e,

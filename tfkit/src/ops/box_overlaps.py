@@ -72,10 +72,12 @@ def compute_iou(
                 "compute_iou() expects boxes to have shape (boxes, 4) or (batch, boxes, 4). "
                 f"Received: boxes1.shape={tuple(boxes1.shape)}, boxes2.shape={tuple(boxes2.shape)}"
             )
+    # Before the conversion, after which a padded box would no longer be recognized.
     missing = [tf.reduce_all(boxes == mask_val, axis=-1) for boxes in (boxes1, boxes2)]
     boxes1, boxes2 = (
         _corners(boxes, bounding_box_format, image_shape) for boxes in (boxes1, boxes2)
     )
+    # (..., boxes1, boxes2, 4) after broadcasting
     boxes1, boxes2 = boxes1[..., :, tf.newaxis, :], boxes2[..., tf.newaxis, :, :]
     areas = [math.prod(_sides(boxes)) for boxes in (boxes1, boxes2)]
     intersection = _intersection(boxes1, boxes2)
@@ -130,6 +132,8 @@ def compute_ciou(
         tf.atan(w / (h + settings.epsilon())) for w, h in ((width1, height1), (width2, height2))
     ]
     ratio = 4 / math.pi**2 * (angles[1] - angles[0]) ** 2
+    # Zheng et al. (2020), "Enhancing Geometric Factors": the weight `alpha` and the penalty `v` of
+    # the aspect ratio.
     weight = ratio / (ratio - overlap + 1 + settings.epsilon())
     return overlap - distance - weight * ratio
 
@@ -204,6 +208,8 @@ def encode_box_to_deltas(
     deltas = tf.concat(
         [
             tf.math.divide_no_nan(box_center - center, side),
+            # Ren et al. (2015), Faster R-CNN: sides as logarithms of their ratio. Padded boxes
+            # have no sides.
             tf.math.log(tf.maximum(tf.math.divide_no_nan(box_side, side), settings.epsilon())),
         ],
         axis=-1,

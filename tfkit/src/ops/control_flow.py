@@ -43,6 +43,7 @@ def cond(pred: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> 
     """
     require_functions(true_fn=true_fn, false_fn=false_fn)
     if any_symbolic((pred,), {}):
+        # Both are traced, since either may run; the record needs one shape.
         branches = [trace(branch, (), {}) for branch in (true_fn, false_fn)]
         kinds = [tf.nest.map_structure(_kind, branch) for branch in branches]
         if kinds[0] != kinds[1]:
@@ -200,6 +201,7 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """
     require_functions(f=f)
     xs = tf.nest.map_structure(tf.convert_to_tensor, xs)
+    # `map_fn` must know the outputs' dtypes and structure before it runs.
     first = f(tf.nest.map_structure(lambda x: x[0], xs))
     signature = tf.nest.map_structure(_specification, tf.nest.map_structure(as_tensor, first))
     return tf.map_fn(f, xs, fn_output_signature=signature)
@@ -271,6 +273,7 @@ def scan(
     xs = None if xs is None else tf.nest.map_structure(as_tensor, xs)
     leaves = [] if xs is None else tf.nest.flatten(xs)
     count = length if length is not None else static_or_dynamic_shape(leaves[0])[0]
+    # TensorFlow unrolls nothing: the nearest thing is the number of iterations that run at once.
     parallel = unroll if not isinstance(unroll, bool) else 10 if unroll else 1
 
     def slices(i: Any) -> Any:
@@ -341,6 +344,7 @@ def associative_scan(
 
         return take
 
+    # Hillis and Steele (1986): after each step an element has combined twice as many before it.
     def step(distance: Any, elems: Any) -> Any:
         near, far = (part(None, -distance), part(distance, None))
         kept = part(None, distance)
@@ -420,6 +424,7 @@ def vectorize(
         for tensor, rank in zip(tensors, ranks, strict=True):
             core = tf.shape(tensor)[tensor.shape.rank - rank :]
             whole = tf.broadcast_to(tensor, tf.concat([shape, core], 0))
+            # (elements, *core)
             flat.append(tf.reshape(whole, tf.concat([[tf.reduce_prod(shape)], core], 0)))
 
         def element(values: Any) -> Any:

@@ -117,6 +117,7 @@ def _over_kernel(
     sizes = kernel.shape[:-2]
     rates = per_axis("dilation_rate", dilations, len(sizes))
     steps = per_axis("strides", strides, len(sizes))
+    # The extent of a dilated window, which must fit into the images.
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
     outputs = over_windows(what, function, images, windows, padding, shown=shown, always=always)
@@ -242,6 +243,8 @@ def _convolve(x: Any, kernel: Any, strides: Any, padding: str, dilations: Any) -
     rates = per_axis("dilation_rate", dilations, num_axes)
     if max(steps) > 1 and max(rates) > 1:
         x = _padded(x, kernel, steps, rates) if padding == "SAME" else x
+        # Strides with dilation: computed everywhere, then picked. It is rare enough to waste work
+        # on.
         return _picked(tf.nn.convolution(x, kernel, 1, "VALID", layout(x), rates), steps)
     return tf.nn.convolution(x, kernel, strides, padding, layout(x), dilations)
 
@@ -274,6 +277,8 @@ def _padded(x: Any, kernel: Any, strides: list[int], dilations: list[int]) -> tf
     borders: list[Any] = [[0, 0]]
     sizes = static_or_dynamic_shape(x)[1:-1]
     for size, k, s, d in zip(sizes, kernel.shape[:-2], strides, dilations, strict=True):
+        # TensorFlow's definition of "same": ceil(size / stride) outputs, and the odd zero at the
+        # end.
         needed = tf.maximum((-(-size // s) - 1) * s + (k - 1) * d + 1 - size, 0)
         borders.append([needed // 2, needed - needed // 2])
     return tf.pad(x, [*borders, [0, 0]])
@@ -412,7 +417,7 @@ def separable_conv(
 
     def convolve(x: Any) -> Any:
         x = _depthwise(x, depthwise_kernel, strides, padding, dilations=dilations)
-        return _convolve(x, pointwise_kernel, 1, "VALID", 1)
+        return _convolve(x, pointwise_kernel, 1, "VALID", 1)  # 1 by 1: a product over channels
 
     return channels_last(
         inputs,

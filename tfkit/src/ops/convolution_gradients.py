@@ -92,6 +92,8 @@ def _image_gradient(
         [size - 1 - before, size - 1 - after]
         for size, (before, after) in zip((height, width), _borders(kernel, padding), strict=True)
     ]
+    # The gradient for the images is a convolution with the kernel turned by 180 degrees, and
+    # inputs and outputs exchanged.
     turned = tf.reshape(turned, [height, width, filters, channels])
     return tf.nn.conv2d(upstream, turned, 1, [[0, 0], *borders, [0, 0]])
 
@@ -105,9 +107,11 @@ def _kernel_gradient(
         some_images, some_upstream = images, upstream
         if batch is None and not has_rows(images):
             some_images, some_upstream = map(tensorflow_faults.at_least_one_row, (images, upstream))
+        # The gradient for the kernel is a convolution of the images with the upstream gradient, in
+        # which the batch takes the part of the channels.
         gradient = tf.nn.conv2d(
-            tf.transpose(some_images, [3, 1, 2, 0]),
-            tf.transpose(some_upstream, [1, 2, 0, 3]),
+            tf.transpose(some_images, [3, 1, 2, 0]),  # (channels, height, width, batch)
+            tf.transpose(some_upstream, [1, 2, 0, 3]),  # (height, width, batch, filters)
             1,
             [[0, 0], *_borders(kernel, padding), [0, 0]],
         )
@@ -126,6 +130,7 @@ def _kernel_gradient(
         return by_kernel()
     if batch is not None:
         return by_convolution()
+    # The batch size is known only at run time; the last batch of an epoch may be small.
     return tf.cond(tf.shape(images)[0] < _MIN_BATCH, by_kernel, by_convolution)
 
 

@@ -362,6 +362,7 @@ def scatter_update(
         places = tf.shape(inputs)[: static_or_dynamic_shape(indices)[-1]]
         count = tf.reduce_prod(places)
         numbers = tf.gather_nd(tf.reshape(tf.range(count), places), indices)
+        # A segment without updates has the product 1.
         factors = tf.math.unsorted_segment_prod(updates, numbers, count)
         return inputs * tf.reshape(factors, tf.shape(inputs))
     functions = {

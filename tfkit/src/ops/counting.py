@@ -134,6 +134,7 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
     x2 = tf.reshape(x2, [-1])
     if not assume_unique and not x2.dtype.is_bool:
         x2 = tf.unique(x2)[0]
+    # Each with each: TensorFlow has no set of values that XLA would compile.
     found = tf.reduce_any(tf.equal(x1[..., None], x2), -1)
     return tf.logical_not(found) if invert else found
 
@@ -208,8 +209,10 @@ def unique(
     x = as_tensor(x)
     shape = static_or_dynamic_shape(x)
     slices = tf.reshape(x, [-1]) if axis is None else swapaxes(x, axis, 0)
+    # In the order of their first occurrence; NumPy's order is made below.
     values, inverse, counts = tf.raw_ops.UniqueWithCountsV2(x=slices, axis=[0])
     found = tf.shape(values)[0]
+    # The first of the positions that share a value.
     index = tf.math.unsorted_segment_min(tf.range(tf.shape(slices)[0]), inverse, found)
     if sorted:
         order = _lexicographic_order(values)
@@ -236,6 +239,7 @@ def _lexicographic_order(rows: Any) -> tf.Tensor:
 
     def by_column(i: Any, order: Any) -> Any:
         column = tf.gather(rows[:, last_column - i], order)
+        # From the last column to the first: a stable sort keeps the order of the columns after it.
         return i + 1, tf.gather(order, tf.argsort(ordered_keys(column), stable=True))
 
     start = (0, tf.range(tf.shape(rows)[0]))

@@ -201,6 +201,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     step = 1 if step is None else step
     if dtype in (tf.int32, tf.int64, tf.float32, tf.float64):
         return tf.range(start, stop, delta=step, dtype=dtype)
+    # TensorFlow has ranges of these four dtypes alone.
     return tf.cast(tf.range(start, stop, delta=step, dtype=tf.float32), dtype)
 
 
@@ -252,6 +253,7 @@ def linspace(
     intervals = num - 1 if endpoint else num
     if tf.is_tensor(intervals):
         intervals = tf.cast(intervals, computed)
+    # NumPy's step for fewer than two values.
     step = (stop - start) / intervals if intervals > 0 else tf.fill(tf.shape(start), _nan(computed))
     last = stop if endpoint or num <= 1 else stop - step
     result = tf.linspace(start, last, num, axis=axis)
@@ -260,6 +262,7 @@ def linspace(
     shape.insert(place, None if tf.is_tensor(num) else num)
     result = tf.ensure_shape(result, shape)
     if dtype.is_integer:
+        # Towards minus infinity, as NumPy since 1.20; a cast would round towards zero.
         result = tf.floor(result)
     result = tf.cast(result, dtype)
     return (result, step) if retstep else result
@@ -336,6 +339,7 @@ def geomspace(
     """
     dtype = tf.as_dtype(standardize_dtype(dtype))
     start, stop = to_dtype(start, dtype), to_dtype(stop, dtype)
+    # Powers of 10, as in NumPy: round numbers such as 1, 10, 100 are then exact.
     log10 = tf.math.log(tf.constant(10.0, dtype))
     log_start, log_stop = (tf.math.log(tf.abs(x)) / log10 for x in (start, stop))
     powers = logspace(log_start, log_stop, num, endpoint, dtype=dtype, axis=axis)
@@ -515,6 +519,7 @@ def blackman(x: Any) -> tf.Tensor:
     n = tf.cast(tf.range(tf.cast(x, tf.int32)), settings.floatx())
     phase = tf.math.divide_no_nan(6.283185307179586 * n, tf.cast(x, n.dtype) - 1)
     window = 0.42 - 0.5 * tf.cos(phase) + 0.08 * tf.cos(2 * phase)
+    # A window of one sample is 1.
     return tf.where(tf.equal(tf.cast(x, n.dtype), 1), tf.ones_like(window), window)
 
 

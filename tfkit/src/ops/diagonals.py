@@ -80,6 +80,7 @@ def diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> tf.Tens
     x = moveaxis(as_tensor(x), (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
     if None not in (rows, columns) and not -rows < offset < columns:
+        # A diagonal outside of the matrix is empty; TensorFlow's kernel refuses it.
         return tf.reshape(x[..., :0, :0], [*static_or_dynamic_shape(x)[:-2], 0])
     return tf.linalg.diag_part(x, k=offset)
 
@@ -133,6 +134,7 @@ def tril(x: Any, k: int = 0) -> tf.Tensor:
     x = as_tensor(x)
     if isinstance(k, int) and k >= 0:
         return tf.linalg.band_part(x, -1, k)
+    # `band_part` cannot leave out the main diagonal.
     return tf.where(_offsets(x) <= k, x, tf.zeros_like(x))
 
 

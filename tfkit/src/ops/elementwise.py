@@ -673,6 +673,7 @@ def abs(x: Any) -> tf.Tensor:
         np.float64(5.0)
     """
     x = as_tensor(x)
+    # TensorFlow has no kernel for these.
     return x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.abs(x)
 
 
@@ -765,6 +766,7 @@ def signbit(x: Any) -> tf.Tensor:
         return tf.zeros_like(x)
     if x.dtype.is_integer:
         return x < 0
+    # The sign bit itself, since -0.0 is not less than 0; it is that of the integer.
     return tf.bitcast(tf.cast(x, tf.float32), tf.int32) < 0
 
 
@@ -866,6 +868,7 @@ def _rounded_to(x: tf.Tensor, unit: int) -> tf.Tensor:
     below = tf.math.floordiv(wide, unit)
     rest = wide - below * unit
     odd = tf.equal(tf.math.floormod(below, 2), 1)
+    # Not `2 * rest > unit`, which could overflow.
     up = (rest > unit - rest) | (tf.equal(rest, unit - rest) & odd)
     return tf.cast((below + tf.cast(up, wide.dtype)) * unit, x.dtype)
 
@@ -920,6 +923,7 @@ def nan_to_num(
     neginf = x.dtype.min if neginf is None else neginf
     infinite = tf.math.is_inf(x)
     x = tf.where(tf.math.is_nan(x), tf.constant(nan, x.dtype), x)
+    # By the infinities of the original: a replacement for NaN may be infinite.
     x = tf.where(infinite & (x > 0), tf.constant(posinf, x.dtype), x)
     return tf.where(infinite & (x < 0), tf.constant(neginf, x.dtype), x)
 

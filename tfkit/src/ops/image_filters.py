@@ -45,6 +45,7 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     if images.shape[axis] == 1:
         return tf.identity(images)
     values = to_float(images)
+    # ITU-R BT.601: how bright the eye sees each colour.
     weights = tf.constant([0.2989, 0.5870, 0.1140], values.dtype)
     gray = tf.expand_dims(tf.tensordot(values, weights, [[axis], [0]]), axis)
     return tf.cast(gray, images.dtype)
@@ -126,7 +127,7 @@ def _gaussian(size: int, sigma: Any, dtype: Any) -> tf.Tensor:
 
 def _filter_channels(x: Any, rows: Any, columns: Any, padding: str) -> tf.Tensor:
     """Returns each channel of `x` convolved with the outer product of two vectors."""
-    kernel = tf.tensordot(rows, columns, 0)[:, :, None, None]
+    kernel = tf.tensordot(rows, columns, 0)[:, :, None, None]  # (rows, columns, 1, 1)
     kernel = tf.tile(kernel, [1, 1, x.shape[-1] or tf.shape(x)[-1], 1])
 
     def convolve(images: Any) -> Any:
@@ -263,6 +264,7 @@ def _patches(
     count = channels
     for length in size:
         count *= length
+    # Filter number i is 1 at the i-th point of a patch, and 0 elsewhere.
     kernel = tf.reshape(tf.eye(count, dtype=images.dtype), [*size, channels, count])
     patches = conv(images, kernel, strides or size, padding, data_format, dilation_rate)
     return tf.squeeze(patches, [0]) if single else patches

@@ -120,6 +120,7 @@ def resize(
         fitting_height = width * target_height // target_width
         fitting_width = height * target_width // target_height
         if crop_to_aspect_ratio:
+            # The largest part with the aspect ratio of the result.
             rows = tf.maximum(tf.minimum(height, fitting_height), 1)
             columns = tf.maximum(tf.minimum(width, fitting_width), 1)
             top, left = (height - rows) // 2, (width - columns) // 2
@@ -135,6 +136,7 @@ def resize(
     outputs = as_batch(images, data_format, resized)
     if images.dtype.is_integer:
         outputs = tf.round(outputs) if outputs.dtype.is_floating else outputs
+    # Bicubic and Lanczos overshoot: 260 must become 255, not 4.
     return tf.saturate_cast(outputs, images.dtype)
 
 

@@ -83,6 +83,7 @@ def _gathered(
     x = tf.cast(tf.range(width), tf.float32)[tf.newaxis, :]
     a, b, c, d, e, f, g, h = tf.unstack(maps[:, tf.newaxis, tf.newaxis, :], axis=-1)
     k = g * x + h * y + 1.0
+    # A point at infinity shows the fill value; a division by 0 would spread NaN to the gradient.
     divisor = tf.where(k == 0.0, 1.0, k)
     batch = tf.shape(images)[0]
     source = [
@@ -105,6 +106,7 @@ def _inside(place: tf.Tensor, size: Any, fill_mode: str) -> tf.Tensor:
         place = tf.math.floormod(place, 2.0 * length)
         place = tf.where(place >= length, 2.0 * length - 1.0 - place, place)
     elif fill_mode == "wrap":
+        # The kernel's own arithmetic, whose period is one pixel less than the image is long.
         turns = tf.floor(tf.abs(place) / tf.maximum(length - 1.0, 1.0))
         before, after = place + length * (turns + 1.0), place - length * turns
         place = tf.where(place < 0.0, before, tf.where(place > length - 1.0, after, place))
@@ -130,11 +132,13 @@ def sample(
         fill_value: the constant of `"constant"`.
     """
     _, height, width, channels = static_or_dynamic_shape(images)
+    # With one axis of pixels a gather needs one index for each.
     pixels = tf.reshape(images, [tf.shape(images)[0], height * width, channels])
 
     def read(row: tf.Tensor, column: tf.Tensor) -> tf.Tensor:
         row, column = tf.cast(row, tf.int32), tf.cast(column, tf.int32)
         inside = [index_inside(row, height, fill_mode), index_inside(column, width, fill_mode)]
+        # (batch, height, width, channels)
         values = tf.gather(pixels, inside[0] * width + inside[1], batch_dims=1)
         if fill_mode != "constant":
             return values
@@ -157,6 +161,7 @@ def index_inside(index: Any, size: Any, fill_mode: str) -> Any:
     if fill_mode == "wrap":
         return tf.math.floormod(index, size)
     if fill_mode == "mirror":
+        # "mirror" does not repeat the pixel at the edge, "reflect" does.
         period = tf.maximum(2 * (size - 1), 1)
         index = tf.math.floormod(index, period)
         return tf.minimum(index, period - index)

@@ -206,6 +206,7 @@ def map_coordinates(
         neighbours.append([(index, tf.ones_like(weight))] if order == 0 else pair)
     sizes = static_or_dynamic_shape(inputs)
     total = tf.zeros_like(coordinates[0])
+    # Two neighbours along each axis: 2 ** rank corners, each with the product of its weights.
     for corner in itertools.product(*neighbours):
         indices = tf.stack(
             [index_inside(i, size, fill_mode) for (i, _), size in zip(corner, sizes, strict=True)],
@@ -229,6 +230,7 @@ def _triangle(x: Any) -> Any:
 
 
 def _keys_cubic(x: Any) -> Any:
+    # Keys (1981), "Cubic convolution interpolation", with a = -0.5.
     near = ((1.5 * x - 2.5) * x) * x + 1.0
     far = ((-0.5 * x + 2.5) * x - 4.0) * x + 2.0
     return tf.where(x >= 2.0, tf.zeros_like(x), tf.where(x >= 1.0, far, near))
@@ -237,6 +239,7 @@ def _keys_cubic(x: Any) -> Any:
 def _lanczos(radius: float) -> Callable[[Any], Any]:
     def kernel(x: Any) -> Any:
         angle = math.pi * tf.where(x > 1e-3, x, tf.ones_like(x))
+        # sinc(x) * sinc(x / radius).
         value = radius * tf.sin(angle) * tf.sin(angle / radius) / tf.square(angle)
         value = tf.where(x > 1e-3, value, tf.ones_like(x))
         return tf.where(x > radius, tf.zeros_like(x), value)
@@ -298,12 +301,15 @@ def scale_and_translate(
         inverse = 1.0 / scale[i]
         targets = tf.cast(tf.range(output_shape[axis]), scale.dtype)
         size = tf.cast(tf.shape(images)[axis], scale.dtype)
+        # The centre of pixel i is at i + 0.5.
         places = (targets + 0.5 - translation[i]) * inverse - 0.5
         distance = tf.abs(places[None, :] - tf.range(size)[:, None])
+        # Against aliasing, the kernel is as wide as a pixel of the result, if this is larger.
         weights = _KERNELS[method](distance / (tf.maximum(inverse, 1.0) if antialias else 1.0))
         sums = tf.reduce_sum(weights, 0, keepdims=True)
         weights = tf.where(tf.abs(sums) > 1.2e-4, tf.math.divide_no_nan(weights, sums), 0)
         weights = tf.where((places >= -0.5) & (places <= size - 0.5), weights, 0)
+        # The axis moves to the end.
         outputs = tf.tensordot(outputs, tf.cast(weights, outputs.dtype), [[axis], [0]])
         rank = images.shape.rank
         outputs = tf.transpose(outputs, [*range(axis), rank - 1, *range(axis, rank - 1)])

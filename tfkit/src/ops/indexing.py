@@ -83,6 +83,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> tf.Tensor:
         [10, -1, -1, 400]
     """
     *choices, result = promote_tensors(*choicelist, default)
+    # In reverse: the first condition that holds is applied last, and wins.
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = tf.where(tf.cast(condition, tf.bool), choice, result)
     return result
@@ -223,6 +224,7 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
         x, axis = tf.reshape(x, [-1]), 0
     (axis,) = positive_axes([axis], x.shape.rank)
     if x.dtype == tf.bool:
+        # TensorFlow sorts no booleans.
         return tf.cast(tf.sort(tf.cast(x, tf.int8), axis), tf.bool)
     if not x.dtype.is_floating:
         return tf.sort(x, axis)
@@ -295,6 +297,7 @@ def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
         size = x.shape[positive_axes([axis], x.shape.rank)[0]]
     if size is not None and not -size <= kth < size:
         raise ValueError(f"`kth` must be in the range [-{size}, {size}). Received: kth={kth}")
+    # A whole order is also a partition; TensorFlow has no cheaper kernel.
     return argsort(x, axis)
 
 
@@ -381,6 +384,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
             f"Received: sorted_sequence.shape={sorted_sequence.shape}"
         )
     sorted_sequence, values = promote_tensors(sorted_sequence, values)
+    # As Keras: int64 where the size, and so the largest index, is not known.
     out_type = tf.int64 if sorted_sequence.shape[0] is None else tf.int32
     places = tf.searchsorted(sorted_sequence, tf.reshape(values, [-1]), side, out_type)
     places = tf.reshape(places, static_or_dynamic_shape(values))
@@ -427,6 +431,7 @@ def digitize(x: Any, bins: Any) -> tf.Tensor:
         raise ValueError(f"`bins` must be a 1D array of edges. Received: bins.shape={tuple(shape)}")
     if isinstance(bins, tf.Tensor) and not tf.executing_eagerly():
         return _bins_of(x, bins)
+    # The kernel accepts edges only as an attribute.
     edges = [float(edge) for edge in np.asarray(bins)]
     if is_sparse(x):
         if edges and edges[0] > 0:  # Zeros are before the first edge, in bin 0.

@@ -88,6 +88,8 @@ def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
         total = tf.reduce_sum(tf.where(is_zero, tf.ones_like(wide), wide) ** ord, axes, keepdims)
         has_zero = tf.reduce_any(is_zero, axes, keepdims)
         has_zero &= ~tf.math.is_nan(total)
+        # A negative power of 0 is infinite, and the norm is 0: written out, so that its gradient
+        # is not NaN.
         result = tf.where(has_zero, tf.zeros_like(total), total ** (1.0 / ord))
     else:
         result = _power(tf.reduce_sum(_power(wide, ord), axes, keepdims), 1.0 / ord)
@@ -104,6 +106,7 @@ def _power(x: tf.Tensor, exponent: float) -> tf.Tensor:
 def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
     x = moveaxis(x, axes, (-2, -1))
     if ord in ("nuc", 2, -2):
+        # These norms are sum, maximum and minimum of the singular values.
         values = tf.cast(_singular_values(x), x.dtype)
         fold = {"nuc": tf.reduce_sum, 2: tf.reduce_max, -2: tf.reduce_min}[ord]
         result = fold(values, -1)
@@ -143,6 +146,7 @@ def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
     x = as_tensor(x)
     require_square("x", x)
     try:
+        # Some kernels return NaN instead of an error.
         factor = tf.debugging.check_numerics(tf.linalg.cholesky(x), "Cholesky")
     except tf.errors.InvalidArgumentError as error:
         raise ValueError(
@@ -431,6 +435,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
             f"Received: a.shape={a.shape}, b.shape={b.shape}"
         )
     if rcond is None:
+        # NumPy's limit, below which singular values count as 0.
         rcond = _precision(a.dtype) * tf.cast(tf.reduce_max(tf.shape(a)), a.dtype)
     return _solve(lambda a, b: tf.matmul(_pseudo_inverse(a, rcond), b), a, b)
 
@@ -618,6 +623,7 @@ def cdist(x: Any, y: Any) -> tf.Tensor:
             "`x` and `y` must have at least 2 axes and equal last ones. "
             f"Received: x.shape={x.shape}, y.shape={y.shape}"
         )
+    # Differences, and not x**2 + y**2 - 2 x y, which cancels for near points.
     difference = x[..., :, None, :] - y[..., None, :, :]
     return root_of_sum(tf.reduce_sum(tf.square(difference), -1))
 

@@ -178,6 +178,7 @@ def sparse_categorical_crossentropy(
     if place != output.shape.rank - 1:
         output = moveaxis(output, place, -1)
     if not from_logits:
+        # `sparse_softmax_crossentropy` accepts logits: log(p) are logits of p.
         output = tf.math.log(_clip(output))
     return sparse_softmax_crossentropy(target, output)
 
@@ -318,6 +319,7 @@ def ctc_loss(
         raise ValueError(
             f"The arguments of `ctc_loss` must have the same first dimension. Received: {shapes}"
         )
+    # The kernel has no float64.
     computed = tf.cast(output, tf.float32) if output.dtype == tf.float64 else output
     loss = tf.nn.ctc_loss(
         tf.cast(target, tf.int32),
@@ -376,7 +378,7 @@ def ctc_decode(
     sequence_lengths = tf.cast(sequence_lengths, tf.int32)
     shape = tf.cast(tf.shape(inputs)[:2], tf.int64)
     num_classes = inputs.shape[-1]
-    by_time = tf.transpose(inputs, [1, 0, 2])
+    by_time = tf.transpose(inputs, [1, 0, 2])  # (time, batch, classes)
     if strategy == "greedy":
         paths, scores = tf.nn.ctc_greedy_decoder(
             by_time, sequence_lengths, merge_repeated, mask_index
@@ -399,6 +401,7 @@ def ctc_decode(
     ]
     decoded = tf.cast(tf.stack(dense), tf.int32)
     if strategy == "beam_search" and mask_index is not None:
+        # Undoes the move of the blank class to the end.
         decoded = tf.where(decoded >= mask_index, decoded + 1, decoded)
     return decoded, scores
 

@@ -179,6 +179,7 @@ def nanmean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 
 def _mean(x: tf.Tensor, axis: Axis, keepdims: bool) -> tf.Tensor:
+    # Without any number the mean is 0 / 0, which is NaN, as in NumPy.
     count = tf.reduce_sum(tf.cast(~isnan(x), x.dtype), axis, keepdims)
     return tf.reduce_sum(_replace_nan(x, 0.0), axis, keepdims) / count
 

@@ -49,6 +49,7 @@ def moments(
     else:
         mean, variance = _moments_of_all_replicas(replica, wide, axes, keepdims)
     if half:
+        # For bfloat16 as well, as in Keras.
         low, high = tf.float16.min, tf.float16.max
         mean, variance = (
             tf.cast(tf.clip_by_value(value, low, high), dtype) for value in (mean, variance)
@@ -64,6 +65,8 @@ def _moments_of_all_replicas(replica: Any, x: Any, axes: Any, keepdims: bool) ->
     )
     count, total, square = replica.all_reduce(tf.distribute.ReduceOp.SUM, list(sums))
     mean = tf.math.divide_no_nan(total, count)
+    # Sums of squares can be added over replicas in one exchange; rounding may make the result
+    # negative.
     variance = tf.math.divide_no_nan(square, count) - tf.square(mean)
     return mean, tf.maximum(variance, 0)
 
@@ -172,6 +175,7 @@ def layer_normalization(
         return tf.reshape(weight, shape)
 
     mean, variance = tf.nn.moments(x, axes, keepdims=True)
+    # Scale and offset are computed first: two operations on `x` instead of four.
     scale = tf.math.rsqrt(variance + (settings.epsilon() if epsilon is None else epsilon))
     if gamma is not None:
         scale *= aligned(gamma)

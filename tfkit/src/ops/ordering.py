@@ -20,6 +20,7 @@ def ordered_keys(x: Any, nan_first: bool = False) -> Any:
         return tf.cast(x, tf.uint8)
     if not x.dtype.is_floating:
         return x
+    # As an integer, a positive float ascends with its value (IEEE 754).
     wide = x if x.dtype == tf.float64 else tf.cast(x, tf.float32)
     integers = tf.int64 if x.dtype == tf.float64 else tf.int32
     bits = tf.bitcast(wide, integers)

@@ -50,7 +50,7 @@ def unfold(
         batch, rows, columns, _ = static_or_dynamic_shape(patches)
         channels = x.shape[-1]
         patches = tf.reshape(patches, [batch, rows * columns, kernel[0] * kernel[1], channels])
-        by_channel = tf.transpose(patches, [0, 3, 2, 1])
+        by_channel = tf.transpose(patches, [0, 3, 2, 1])  # (batch, channels, kernel, positions)
         return tf.reshape(by_channel, [batch, channels * kernel[0] * kernel[1], rows * columns])
 
     return with_some_row(cut, x)
@@ -220,9 +220,11 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
                 f"Give the sizes of all but one of {group} as keywords. Received: {axes_lengths}"
             )
         for name in unknown:
+            # The size that is missing in a group is what the others leave of it.
             for other in group:
                 size = size // lengths[other] if other != name else size
             lengths[name] = size
+    # One axis for each name, then the new order, then the new groups.
     split = tf.reshape(tensor, [lengths[name] for name in names])
     moved = tf.transpose(split, [names.index(name) for name in order])
     return tf.reshape(moved, [_product(lengths[name] for name in group) for group in targets])

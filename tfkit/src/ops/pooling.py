@@ -159,6 +159,8 @@ def _adaptive_pool(inputs: Any, output_size: Sizes, data_format: Any, is_mean: b
             elif length % size == 0:
                 shape = list(static_or_dynamic_shape(x))
                 shape[axis : axis + 1] = [size, length // size]
+                # Windows of equal length: an axis of windows and one inside of them, without
+                # slices.
                 x = reduce(tf.reshape(x, shape), axis + 1)
             else:
                 edges = np.arange(size + 1) * length

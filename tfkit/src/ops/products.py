@@ -56,6 +56,7 @@ def matmul(x1: Any, x2: Any) -> tf.Tensor:
     x1, x2 = as_tensor(x1), as_tensor(x2)
     rank1, rank2 = x1.shape.rank, x2.shape.rank
     if x1.dtype == x2.dtype == tf.int8 and rank1 != 1 and rank2 != 1:
+        # Sums of products of int8 do not fit into int8.
         return tf.matmul(x1, x2, output_type=tf.int32)
     x1, x2, dtype = _promote_for_product(x1, x2)
     if rank2 == 1:
@@ -264,6 +265,7 @@ def cross(
     x1, x2 = promote_tensors(x1, x2)
     x1, x2 = moveaxis(x1, axisa, -1), moveaxis(x2, axisb, -1)
     planar = x1.shape[-1] == 2 and x2.shape[-1] == 2
+    # Vectors of the plane have a third component of 0.
     x1, x2 = (
         tf.concat([x, tf.zeros_like(x[..., :1])], -1) if x.shape[-1] == 2 else x for x in (x1, x2)
     )
@@ -308,7 +310,9 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
     if mode == "valid" and None not in (length1, length2) and length1 < length2:
         return tf.reverse(correlate(x2, x1), [0])  # The shorter one moves along the longer one.
     if mode != "valid":
+        # "full" begins and ends where only one element overlaps.
         x1 = tf.pad(x1, [[length2 - 1, length2 - 1]])
+    # TensorFlow's convolutions are correlations: the kernel is not turned.
     result = convolve(x1[None, :, None], x2[:, None, None], 1, "VALID", 1)[0, :, 0]
     if mode != "same":
         return result
@@ -338,7 +342,7 @@ def corrcoef(x: Any) -> tf.Tensor:
     x = as_tensor(x)
     x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
     dtype, x = x.dtype, to_float32(x)
-    centered = x - tf.reduce_mean(x, -1, keepdims=True)
+    centered = x - tf.reduce_mean(x, -1, keepdims=True)  # (variables, observations)
     covariance = tf.tensordot(centered, centered, [[-1], [-1]])
     deviation = tf.sqrt(tf.linalg.diag_part(covariance) if x.shape.rank > 1 else covariance)
     scale = tf.tensordot(deviation, deviation, 0)
@@ -364,6 +368,8 @@ def kron(x1: Any, x2: Any) -> tf.Tensor:
     x1, x2 = promote_tensors(x1, x2)
     ndim = max(x1.shape.rank, x2.shape.rank)
     shape1, shape2 = ((1,) * (ndim - x.shape.rank) + static_or_dynamic_shape(x) for x in (x1, x2))
+    # Axes of both operands in turn, each with size 1 in the other: the broadcast product has all
+    # pairs.
     spread1 = [size for pair in zip(shape1, (1,) * ndim, strict=True) for size in pair]
     spread2 = [size for pair in zip((1,) * ndim, shape2, strict=True) for size in pair]
     product = tf.reshape(x1, spread1) * tf.reshape(x2, spread2)

@@ -52,6 +52,7 @@ def _common(kinds: tuple[Any, ...], floatx: str) -> tf.DType:
                 "These dtypes have no common dtype that is safe to convert to; cast the operands. "
                 f"Received: {sorted(names)}"
             )
+        # Of all types that hold every operand, the lowest one: it has the most types above it.
         candidates = frozenset.intersection(*map(_above, names))
         name = max(candidates, key=lambda candidate: len(_above(candidate)))
     else:
@@ -116,10 +117,12 @@ def to_dtype(x: Any, dtype: tf.DType) -> Any:
 def promote(*operands: Any) -> Any:
     """Returns the operands as tensors of their common dtype; Python numbers among them are weak."""
     first = operands[0]
+    # The usual case costs no lookup.
     if isinstance(first, tf.Tensor) and all(
         isinstance(x, tf.Tensor) and x.dtype is first.dtype for x in operands
     ):
         return operands
+    # By exact type: a `bool` is also an `int`, and NumPy's scalars have dtypes that count.
     operands = tuple(x if type(x) in (int, float) else as_tensor(x) for x in operands)
     dtype = common_dtype(*(getattr(x, "dtype", type(x)) for x in operands))
     return tuple(to_dtype(x, dtype) for x in operands)

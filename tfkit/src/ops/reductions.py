@@ -101,6 +101,7 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
         result = sparse.reduced_mean(to_float32(x), axis, keepdims)
         return cast(result, x.dtype) if x.dtype.is_floating else result
     x = sparse.to_dense(x)
+    # The usual case has no casts around it.
     if x.dtype == tf.float32:
         return tf.reduce_mean(x, axis, keepdims)
     result = tf.reduce_mean(to_float32(x), axis, keepdims)
@@ -180,6 +181,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
     if axis is None or x.shape.rank == weights.shape.rank:
         result = tf.reduce_sum(x * weights, axis) / tf.reduce_sum(weights, axis)
     else:
+        # One weight for each slice along the axis, as in NumPy.
         result = tf.tensordot(x, weights, [[axis], [0]]) / tf.reduce_sum(weights)
     return tf.cast(result, dtype)
 
@@ -518,6 +520,7 @@ def _running_product(x: tf.Tensor, axis: int) -> tf.Tensor:
     first = tf.equal(x, 0) & tf.equal(number, 1)
     zero = tf.reduce_sum(tf.where(first, x, tf.zeros_like(x)), axis, keepdims=True)
     others = tf.math.cumprod(tf.where(first, tf.ones_like(x), x), axis)
+    # Infinity times 0 is NaN: the value is that of the plain product, without a gradient.
     after = tf.where(tf.math.is_finite(others), others * zero, tf.stop_gradient(products))
     return tf.where(number > 0, after, others)
 
@@ -585,6 +588,7 @@ def trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> tf.Tens
     y = to_float(y)
     (axis,) = positive_axes([axis], y.shape.rank)
     leading = (slice(None),) * axis
+    # The mean height of each trapezoid.
     heights = 0.5 * (y[(*leading, slice(1, None))] + y[(*leading, slice(None, -1))])
     if x is None:
         return tf.reduce_sum(heights * to_dtype(dx, y.dtype), axis)

@@ -103,6 +103,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
     x = as_tensor(x)
     insert = sparse.expanded if isinstance(x, tf.SparseTensor) else tf.expand_dims
     axes = as_axes(axis)
+    # Positions are those in the result, and so are inserted from the left.
     for place in sorted(positive_axes(axes, x.shape.rank + len(axes))):
         x = insert(x, place)
     return x
@@ -254,6 +255,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
         )
     order = [a for a in range(x.shape.rank) if a not in sources]
     for place, axis in sorted(zip(destinations, sources, strict=True)):
+        # In ascending order of the destinations, so that a later insertion moves none of them.
         order.insert(place, axis)
     return tf.transpose(x, order)
 
@@ -617,6 +619,7 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
     if tf.is_tensor(repeats):
         repeats = tf.unstack(repeats)
     missing = x.shape.rank - len(repeats)
+    # As in NumPy, missing axes are added in front.
     x = tf.reshape(x, [1] * -missing + list(static_or_dynamic_shape(x))) if missing < 0 else x
     return tf.tile(x, [1] * missing + repeats)
 
@@ -730,6 +733,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
             shift, axes = (pair.tolist() for pair in np.broadcast_arrays(shift, axes))
             return tf.roll(x, shift, axes)
         return tf.roll(x, shift, axes if tf.is_tensor(shift) and shift.shape.rank else axes[0])
+    # Without an axis, elements move from the end of a row to the next one.
     return tf.reshape(tf.roll(tf.reshape(x, [-1]), shift, 0), static_or_dynamic_shape(x))
 
 
@@ -819,6 +823,7 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError(f"`axes` must be two different axes. Received: axes={axes}")
     first, second = positive_axes(axes, array.shape.rank, "axes")
+    # Python's remainder is not negative: -1 is three quarters.
     k %= 4
     if k == 2:
         return tf.reverse(array, [first, second])

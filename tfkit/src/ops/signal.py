@@ -161,6 +161,7 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
         _require_positive(fft_length=fft_length)
     spectrum = tf.signal.rfft(x, None if fft_length is None else [fft_length])
     size = x.shape[-1] if fft_length is None else fft_length
+    # The other half is the complex conjugate of this one.
     spectrum.set_shape([*x.shape[:-1], None if size is None else size // 2 + 1])
     return _pair(spectrum)
 
@@ -213,6 +214,8 @@ def _window(window: Any, length: int, fft_length: int, dtype: Any) -> Callable[.
         )
     before = (fft_length - length) // 2
     values = tf.pad(values, [[before, fft_length - length - before]])
+    # `tf.signal` would use a window as long as the frame; this one is shorter, with zeros around
+    # it.
     return lambda frame_length, dtype: values
 
 
@@ -306,11 +309,13 @@ def istft(
     _check_lengths(sequence_length, sequence_stride, fft_length)
     values = _window(window, sequence_length, fft_length, x.dtype.real_dtype)
     if values is not None:
+        # The window that undoes the first one where frames overlap.
         values = tf.signal.inverse_stft_window_fn(sequence_stride, values)
     signal = tf.signal.inverse_stft(x, fft_length, sequence_stride, fft_length, values)
     frames = x.shape[-2]
     reach = None if frames is None else (frames - 1) * sequence_stride + fft_length
     signal.set_shape([*x.shape[:-2], reach])  # TensorFlow loses it if frequencies are unknown.
+    # `stft` with `center` has put half a frame in front.
     start = fft_length // 2 if center else 0
     if length is None:
         return signal[..., start : -start or None]

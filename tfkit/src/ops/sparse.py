@@ -29,6 +29,7 @@ def is_sparse(x: Any) -> bool:
 def to_dense(x: Any) -> Any:
     """Returns `x` with its zeros written out; other tensors are returned unchanged."""
     if isinstance(x, tf.SparseTensor):
+        # `to_dense` requires indices in order.
         dense = tf.sparse.to_dense(tf.sparse.reorder(x))
         dense.set_shape(x.shape)
         return dense
@@ -65,6 +66,7 @@ def zeros_stay(function: Function) -> Function:
         if isinstance(x, tf.SparseTensor):
             return with_values(x, function(x.values, *args, **kwargs))
         if isinstance(x, tf.IndexedSlices):
+            # A function that is not linear must see the sum of rows with the same index.
             x = _rows_once(x)
             return tf.IndexedSlices(function(x.values, *args, **kwargs), x.indices, x.dense_shape)
         return function(x, *args, **kwargs)
@@ -126,6 +128,7 @@ def zeros_divided(function: Function) -> Function:
         if not (is_sparse(x1) and _broadcasts_to(x2, x1)):
             return None
         if x2.shape.rank:
+            # 0 / 0 and 0 / NaN are NaN, and need an element.
             x1 = _with_places(x1, tf.math.logical_not(tf.math.abs(x2) > 0))
         return _at_places_of(x1, x2, function)
 
@@ -311,6 +314,7 @@ def matmul(x1: Any, x2: Any) -> Any:
             return _sparse_product(x1, x2)
         return _dense_product(x1, x2)
     axes = [*range(rank - 2), rank - 1, rank - 2]
+    # The kernel has the sparse matrix on the left: (A B)^T = B^T A^T.
     turned = _dense_product(transposed(x2, axes), tf.transpose(x1, axes))
     return tf.transpose(turned, axes)
 
@@ -348,11 +352,13 @@ def _sparse_product(x1: tf.SparseTensor, x2: tf.SparseTensor) -> tf.SparseTensor
     # For each pair: the number of the element on the left, and of that on the right.
     left = tf.repeat(tf.range(tf.size(count, tf.int64)), count)
     begin = tf.cumsum(count, exclusive=True)
+    # The n-th pair of an element on the left is with the n-th element of that row on the right.
     right = tf.range(tf.size(left, tf.int64)) - tf.gather(begin - first, left)
     products = tf.gather(blocks1.values, left) * tf.gather(blocks2.values, right)
     row = tf.gather(blocks1.indices[:, 0], left)
     place = row * width + tf.gather(blocks2.indices[:, 1], right) % width
     places, order = tf.unique(place)
+    # Products for the same position of the result are added.
     values = tf.math.unsorted_segment_sum(products, order, tf.size(places))
     flat = tf.SparseTensor(places[:, None], values, [tf.reduce_prod(x1.dense_shape[:-1]) * width])
     shape = tf.concat([x1.dense_shape[:-2], [height, width]], 0)

@@ -51,10 +51,12 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
     count = tf.reduce_sum(tf.cast(~missing, tf.float64), -1)
     shares = tf.reshape(q, [-1] + [1] * count.shape.rank)
     unknown = tf.math.is_nan(shares) | (count == 0 if skip_nan else tf.reduce_any(missing, -1))
+    # A position between 0 and count - 1; a NaN here would be an index outside.
     place = tf.where(unknown, tf.zeros_like(count), shares * (count - 1))
     lower, higher = _at(ordered, tf.floor(place)), _at(ordered, tf.math.ceil(place))
     if method == "linear":
         fraction = tf.cast(place - tf.floor(place), x.dtype)
+        # Without the product by 0, which would make infinity NaN.
         result = tf.where(fraction == 0, lower, lower * (1 - fraction) + higher * fraction)
     elif method == "midpoint":
         result = 0.5 * (lower + higher)

@@ -79,6 +79,7 @@ def spans(
             added = 0 if same else max(reach - stride, 0)
         else:
             added = reach - stride + extra - (2 * (reach // 2) if same else 0)
+        # What is cut off of the full result is cut at both ends, the odd one at the end.
         dropped = max(reach - stride - added, 0) // 2 if same else 0
         found.append(Span(points, stride, dilation, added, dropped, same))
     return found
@@ -146,6 +147,9 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
         after = last * axis.stride - axis.dropped - axis.added
         kept.append(slice(before, -after or None))
     images = tf.pad(images, [*borders, [0, 0]])
+    # Outputs between two inputs are each a convolution with the points of the kernel that meet
+    # them. All are computed at once, as channels, and interleaved afterwards (sub-pixel
+    # convolution, Shi et al., 2016).
     kernel = tf.reverse(_by_place(kernel, counts, strides), list(range(ndim)))
     kernel = tf.reshape(kernel, [*counts, channels, -1])
     if convolution_gradients.applies(images, kernel, 1, rates):

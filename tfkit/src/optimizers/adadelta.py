@@ -28,6 +28,8 @@ def adadelta(
         Zeiler, 2012: ADADELTA: an adaptive learning rate method. https://arxiv.org/abs/1212.5701
     """
     g_mean = moving_average(g_mean, square(g), rho)
+    # Zeiler (2012), algorithm 1. The step has the unit of the weight, so that a learning rate of 1
+    # fits.
     delta = multiply(g, -tf.sqrt(delta_mean + epsilon) / tf.sqrt(g_mean + epsilon))
     delta_mean = moving_average(delta_mean, square(delta), rho)
     return w + alpha * dense(delta), g_mean, delta_mean

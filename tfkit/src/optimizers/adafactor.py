@@ -21,8 +21,10 @@ def rms(x: Any) -> tf.Tensor:
 
 def factored(r: tf.Tensor, c: tf.Tensor) -> tf.Tensor:
     """Returns the matrices whose means along the last two axes are `r` and `c`."""
+    # Shazeer and Stern (2018): the matrix of rank 1 with these means, which minimizes the
+    # divergence.
     share = r / tf.reduce_mean(r, axis=-1, keepdims=True)
-    return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]
+    return share[..., :, tf.newaxis] * c[..., tf.newaxis, :]  # (..., rows, columns)
 
 
 def adafactor(
@@ -33,6 +35,7 @@ def adafactor(
     Reference:
         Shazeer & Stern, 2018: Adafactor, algorithms 4 and 5. https://arxiv.org/abs/1804.04235
     """
+    # Relative to the weights: a variable of zeros would never move without the lower limit.
     alpha = tf.maximum(tf.cast(epsilon_2, w.dtype), rms(w)) * rho
     u = multiply(g, 1 / tf.sqrt(v))
     return w - alpha * dense(u) / tf.maximum(tf.ones((), w.dtype), rms(u) / clip_threshold)
@@ -122,6 +125,7 @@ class Adafactor(Optimizer):
         t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         rho = tf.minimum(alpha, 1 / tf.sqrt(t)) if self.relative_step else alpha
+        # 0 in the first step, so that no correction of the bias is needed.
         beta_2 = 1 - tf.pow(t, tf.cast(self.beta_2_decay, t.dtype))
         g2 = dense(square(g)) + self.epsilon_1
         if variable.shape.rank < 2:

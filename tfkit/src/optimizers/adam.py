@@ -38,6 +38,7 @@ def adam(
     v = moving_average(v, square(g), beta_2)
     if v_hat is None:
         return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
+    # AMSGrad (Reddi et al., 2018), of the uncorrected moment, as in Keras.
     v_hat = tf.maximum(v_hat, v)
     return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
 
@@ -115,7 +116,10 @@ class Adam(Optimizer):
         """Updates one variable and its moments."""
         index = self._get_variable_index(variable)
         g = tf.cast(gradient, variable.dtype)
+        # Scalars that are the same for all variables.
         root, rest = self._tfkit_once("corrections", variable.dtype, self._bias_corrections)
+        # Kingma and Ba (2015), end of section 2: both corrections in the step size. Epsilon is
+        # therefore added to the uncorrected root, as in Keras.
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}

@@ -39,6 +39,7 @@ class _Untracked:
 
     def __init__(self) -> None:
         self.variables: list[tf.Variable] = []
+        # By identity: variables cannot be hashed, since `==` of them is a tensor.
         self.index_of: dict[int, int] = {}
         self.exclusions = Exclusions()
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -166,6 +167,7 @@ class Optimizer(SlotOwner):
         learning_rate = as_schedule(learning_rate)
         if _is_function(learning_rate):
             self._learning_rate = learning_rate
+            # A rate that is computed has no variable: the old one must not be saved any more.
             self._tfkit_own_variables = [v for v in self._tfkit_own_variables if v is not before]
         elif isinstance(before, tf.Variable):
             before.assign(learning_rate)
@@ -212,6 +214,7 @@ class Optimizer(SlotOwner):
         """Sets an attribute; compiled steps that contain the old one are traced again."""
         super().__setattr__(name, value)
         is_property = isinstance(getattr(type(self), name, None), property)
+        # A property's setter assigns to a variable, or sets an attribute that comes here again.
         if "_tfkit_untracked" in vars(self) and not is_property:
             for settings in self._tfkit_untracked.owners:
                 settings.version += 1
@@ -241,12 +244,14 @@ class Optimizer(SlotOwner):
             ValueError: when numbers of gradients and variables differ, when a variable was not
                 there at `build`, and when all gradients are `None`.
         """
+        # A model without trainable weights still trains: it updates metrics and state.
         if len(grads) == 0:
             return
         try:
             gradients, variables = self._tfkit_pairs(grads, trainable_variables)
             # First summed over the replicas: limits of norms are for the gradients of the whole batch.
             gradients = distribution.all_reduce_sum(gradients)
+            # Before clipping, whose limits are for gradients of the real loss.
             gradients = self._tfkit_unscaled(gradients, variables)
             gradients = self._tfkit_clipped_unless_accumulating(gradients, variables)
             if replicas.is_one_of_several():
@@ -369,6 +374,7 @@ class Optimizer(SlotOwner):
 
     def _tfkit_phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
         """Returns the phases of a call after its gradients are ready, which can change all copies."""
+        # The two ways are chosen when the step is traced: neither costs the other an operation.
         update = (
             self._tfkit_accumulate
             if self.gradient_accumulation_steps
@@ -382,6 +388,7 @@ class Optimizer(SlotOwner):
 
     def _tfkit_update_variables(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Makes one update: runs the formula in `update_step` for each variable."""
+        # Variables of float8 scales: their "gradients" are new values.
         gradients, variables = overwrite(self.assign, gradients, variables)
         if not variables:
             return
@@ -392,6 +399,7 @@ class Optimizer(SlotOwner):
             if not on_copies and self._tfkit_may_use_xla() and compiling.pays(gradients, variables):
                 compiling.update(self._tfkit_decay_and_update, gradients, variables, learning_rate)
                 return
+            # Before the formula, as in Keras: the step is computed from the decayed weights.
             self._apply_weight_decay(variables)
             for gradient, variable in zip(gradients, variables, strict=True):
                 if on_copies:
@@ -431,9 +439,11 @@ class Optimizer(SlotOwner):
         if self.use_ema:
             self._tfkit_update_averages()
         for variable in variables:
+            # After the update: a constraint is for the value that the next step reads.
             if getattr(variable, "constraint", None) is not None:
                 watching.note(variable.constraint)
                 distribution.update(variable, _constrain, variable.constraint)
+        # Last, because all formulas read the number of the step in progress.
         self._iterations.assign_add(1)
 
     def _tfkit_accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
@@ -456,8 +466,10 @@ class Optimizer(SlotOwner):
             )
             self._tfkit_update_variables(means, variables)
             for accumulator in self._accumulated_gradients:
+                # All accumulators, also of variables that had no gradient in this call.
                 accumulator.assign(tf.zeros_like(accumulator))
 
+        # `_iterations` counts calls here, and `iterations` counts updates.
         tf.cond((self._iterations + 1) % num_steps == 0, update, lambda: None)
 
     def _tfkit_may_use_xla(self) -> bool:

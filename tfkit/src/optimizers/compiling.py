@@ -25,6 +25,7 @@ def pays(gradients: Sequence[Any], variables: Sequence[tf.Variable]) -> bool:
     return (
         tf.inside_function()
         and sum(variable.shape.num_elements() or 0 for variable in variables) >= MIN_NUMBERS
+        # With an unknown size XLA would compile again for each size that comes.
         and all(_values(gradient).shape.is_fully_defined() for gradient in gradients)
     )
 
@@ -44,6 +45,7 @@ def update(
         for gradient, variable in zip(gradients, variables, strict=True):
             update_one(variable, gradient, learning_rate)
 
+    # The name marks the function as one that must not be compiled again as a whole.
     update_all.__name__ = xla.PART
     tf.function(update_all, jit_compile=True, autograph=False)(gradients)
 

@@ -51,6 +51,7 @@ def _spared(optimizer: Optimizer) -> tuple[Any, str | None]:
 
 def _set_values(optimizer: Optimizer, values: dict[str, Any]) -> None:
     own = optimizer._tfkit_own_variables
+    # `strict=False`: the copy has its first variables only, and slots follow when it is built.
     for variable, value in zip(own, values["own"], strict=False):
         variable.assign(value)
     optimizer._tfkit_restored = Values(values["own"][len(own) :])

@@ -40,6 +40,8 @@ def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     not count.
     """
     sums = [_together(_as_of_mean(gradient)) for gradient in gradients]
+    # One exchange for each dtype: what an exchange costs does not depend on the size if tensors
+    # are small.
     by_dtype: dict[tf.DType, list[int]] = {}
     for index, gradient in enumerate(sums):
         if not isinstance(gradient, tf.IndexedSlices):
@@ -138,4 +140,5 @@ def whole_variable(variable: Any) -> Any:
 
 def key(variable: Any) -> int:
     """Returns a key for a variable, which is the same for each of its copies."""
+    # A strategy's copies are different objects, which stand for one variable of the model.
     return id(whole_variable(variable))

@@ -34,9 +34,11 @@ def ftrl(
         McMahan et al., 2013: Ad click prediction: a view from the trenches, algorithm 1.
     """
     new_n = add(n, square(g))
+    # McMahan et al. (2013), algorithm 1.
     sigma = (tf.pow(new_n, power) - tf.pow(n, power)) / alpha
     z = z + add(2 * shrinkage * w, g) - sigma * w
     curvature = tf.pow(new_n, power) / alpha + 2 * (lambda_2 + beta / (2 * alpha))
+    # The clip makes a weight exactly 0 where its objective is within the penalty.
     return (tf.clip_by_value(z, -lambda_1, lambda_1) - z) / curvature, new_n, z
 
 

@@ -19,6 +19,7 @@ from tfkit.src.base.errors.frames import warn
 def dense(g: Any) -> tf.Tensor:
     """Returns `g` as a dense tensor; rows with the same index are summed."""
     if isinstance(g, tf.IndexedSlices):
+        # An index may occur several times: its rows add up, which an assignment would not do.
         return tf.math.unsorted_segment_sum(g.values, g.indices, g.dense_shape[0])
     return g
 
@@ -62,6 +63,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     if isinstance(value, tf.IndexedSlices):
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
     average = tf.convert_to_tensor(average)  # The variable is read once.
+    # One product less than the usual form, and exact if value and average are equal.
     return average + (value - average) * (1 - beta)
 
 
@@ -79,6 +81,7 @@ def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]
     """Returns the gradients, dense, scaled so that their global norm is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
+    # The norm of rows is that of the values, in which an index may occur twice, as in TensorFlow.
     scale = clip_norm / tf.maximum(norm, clip_norm)
     # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.
     scale += norm - norm

@@ -36,6 +36,8 @@ def lamb(
     v_hat = v / (1 - tf.pow(tf.cast(beta_2, t.dtype), t))
     r = m_hat / (tf.sqrt(v_hat) + epsilon)
     w_norm, r_norm = tf.sqrt(tf.reduce_sum(w * w)), tf.sqrt(tf.reduce_sum(r * r))
+    # You et al. (2020): a variable that is all zeros is given a plain step of Adam, or it would
+    # stay zero.
     trust = tf.where((w_norm > 0) & (r_norm > 0), w_norm / r_norm, tf.ones_like(w_norm))
     return w - trust * alpha * r, m, v
 

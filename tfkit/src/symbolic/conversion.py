@@ -33,6 +33,8 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         cast = tf.cast(value, compute_dtype)
         # Attributes of a tensor, such as its mask, do not pass through an operation.
         masking.set_mask(cast, masking.get_mask(value))
+        # An export declares the caller's dtype, not that of the computation: under `mixed_float16`
+        # a client still sends float32.
         cast._tfkit_given = value.dtype
         return cast
     if nests.is_nested(value):

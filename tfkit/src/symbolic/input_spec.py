@@ -125,6 +125,7 @@ class InputSpec:
         if self.allow_last_axis_squeeze:
             shape = shape[:-1] if shape and shape[-1] == 1 else shape
             expected = expected[:-1] if expected and expected[-1] == 1 else expected
+        # `strict=False`: with `allow_last_axis_squeeze` the ranks may differ.
         return all(a is None or b is None or a == b for a, b in zip(expected, shape, strict=False))
 
 

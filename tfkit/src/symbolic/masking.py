@@ -104,6 +104,7 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
     if all(get_mask(tensor) is not None for tensor in tensors):
         return
     masks = layer.compute_mask(inputs, mask)
+    # `strict=False`: a layer with several outputs may return one mask, which belongs to the first.
     for tensor, tensor_mask in zip(tensors, tf.nest.flatten(masks), strict=False):
         if get_mask(tensor) is None and tensor_mask is not None:
             set_mask(tensor, tensor_mask)

@@ -162,6 +162,8 @@ class Operation(metaclass=abc.ABCMeta):
         return f"<Operation name={self.name}>"
 
 
+# A functional model lists operations, and a function can be called many times: each call becomes
+# an operation of its own, so that names and connections stay unambiguous.
 class FunctionCall(Operation):
     """One recorded call of a function, such as one of `tfkit.ops`, as an operation with a name.
 

@@ -41,6 +41,8 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     # `f` may be a layer, whose attributes must not be copied to the function.
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
+        # One object for both runs: random draws of the second must repeat those of the first, and
+        # updates of state must not happen twice.
         frame, recomputation = calls.frame, Recomputation()
         # The frame of the call is kept: it has the mode, and the dtype in which weights are read.
         given = tf.nest.flatten((args, kwargs))
@@ -80,6 +82,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
         for result in tf.nest.flatten(forms[0]):
             outputs.append(next(flat) if _has_gradient(result) else result)
             set_mask(outputs[-1], get_mask(result))
+        # `flat` has the losses at its end, where `compute` put them.
         for (owner, _), loss in zip(recomputation.losses, flat, strict=True):
             # The loss that comes out of `recompute_grad`, so that its gradient is computed from the second
             # run.

@@ -48,6 +48,7 @@ def free_batch(outputs: Any) -> Any:
     """Returns the shapes of a call's outputs, with any batch size."""
     return tf.nest.map_structure(
         lambda output: (
+            # A scalar has no batch axis that could be free.
             (None, *output.shape[1:]) if tf.is_tensor(output) and output.shape.rank else None
         ),
         outputs,
@@ -78,6 +79,7 @@ def spec_of(tensor: Any, as_given: bool = False) -> Any:
         return tf.type_spec_from_value(tensor)
     shape = list(tensor.shape) if tensor.shape is not None else None
     dtype = given_dtype(tensor) if as_given else tensor.dtype
+    # A scalar keeps its shape, and an unknown rank stays unknown: neither has a first axis.
     return tf.TensorSpec([None, *shape[1:]] if shape else shape, dtype)
 
 
@@ -107,6 +109,7 @@ def _comparable(a: Any, b: Any) -> bool:
 def _for_both(a: Any, b: Any) -> Any:
     if not isinstance(a, tf.TensorSpec):
         return b
+    # A size in which two calls differ becomes `None`, so that an export accepts both.
     return tf.TensorSpec(a.shape.most_specific_compatible_shape(b.shape), a.dtype)
 
 
@@ -128,6 +131,8 @@ def _spec_data(spec: Any) -> Any:
 def symbolic_from_data(data: Any) -> Any:
     """Returns the symbolic tensors for specs in the form of `to_data`."""
     if isinstance(data, dict):
+        # A leaf is recognized by its keys: a user's dict of inputs with exactly these two names is
+        # not supported.
         if set(data) == {"shape", "dtype"}:
             return KerasTensor(data["shape"], data["dtype"])
         return {key: symbolic_from_data(value) for key, value in data.items()}

@@ -166,6 +166,8 @@ class KerasTensor:
     __hash__ = object.__hash__
 
 
+# Nodes and tensors refer to each other, and a functional model keeps only its inputs and outputs:
+# it finds all calls between them by following these references backwards.
 class Node:
     """One recorded call: `operation(*args, **kwargs)` returned `outputs`.
 
@@ -187,6 +189,8 @@ class Node:
         given = {id(tensor) for tensor in self.input_tensors}
         self.outputs = tf.nest.map_structure(lambda leaf: _own(leaf, given), outputs)
         for output in self.output_tensors:
+            # A tensor is the result of exactly one call; `_own` has copied every output for which
+            # this would not hold.
             output.node = self
             mask = masking.get_mask(output)
             if isinstance(mask, KerasTensor) and mask.node is None:
@@ -213,6 +217,8 @@ class Node:
 
 def _own(leaf: Any, given: set[int]) -> Any:
     """Returns `leaf` as an output of a call: a copy if it is an input, or the output of an earlier call."""
+    # A layer may return its input unchanged. Without a copy the graph of the model would not
+    # contain the call, or the tensor would seem to be computed from itself.
     if not isinstance(leaf, KerasTensor) or (leaf.node is None and id(leaf) not in given):
         return leaf
     copy = KerasTensor(
@@ -268,6 +274,8 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     kind = _CountedGraph if budget.is_limited() else FuncGraph
     with kind(_SCRATCH).as_default():
         # TensorFlow infers sizes that no formula of tfkit's states; nothing of the graph is ever run.
+        # Placeholders have no values, so that a branch on a value fails here, as it would in any
+        # trace.
         args, kwargs = tf.nest.map_structure(placeholder, (args, kwargs))
         results = function(*args, **kwargs)
         return tf.nest.map_structure(specification, results)
@@ -329,8 +337,9 @@ def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
     ragged_rank = leaf.ragged_rank or sum(size is None for size in leaf.shape[1:]) or 1
     splits_dtype = tf.as_dtype(leaf.row_splits_dtype or tf.int64)
     sizes = leaf.shape[1 + ragged_rank :]
-    value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))
+    value = tf.compat.v1.placeholder(leaf.dtype, (None, *sizes))  # (values, *sizes within a row)
     rows = None if leaf.shape[0] is None else leaf.shape[0] + 1
+    # `validate=False`: placeholders have no values that could be checked.
     for axis in reversed(range(ragged_rank)):
         splits = tf.compat.v1.placeholder(splits_dtype, (None if axis else rows,))
         value = tf.RaggedTensor.from_row_splits(value, splits, validate=False)

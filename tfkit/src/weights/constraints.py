@@ -78,6 +78,8 @@ class MaxNorm(Constraint):
         """Returns the projected weight."""
         w = tf.convert_to_tensor(w)
         norms = _norms(w, self.axis)
+        # Epsilon is added, and not the maximum taken, as in Keras: norms within the limit shrink
+        # by 1e-7.
         return w * (tf.clip_by_value(norms, 0, self.max_value) / (settings.epsilon() + norms))
 
     def get_config(self) -> dict[str, Any]:
@@ -173,6 +175,7 @@ class MinMaxNorm(Constraint):
         w = tf.convert_to_tensor(w)
         norms = _norms(w, self.axis)
         inside = tf.clip_by_value(norms, self.min_value, self.max_value)
+        # With a rate below 1 the bound is approached, a part of the way in each step.
         desired = self.rate * inside + (1 - self.rate) * norms
         return w * (desired / (settings.epsilon() + norms))
 

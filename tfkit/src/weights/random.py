@@ -58,6 +58,7 @@ class SeedGenerator(tf.Module):
             seed = make_default_seed()
         if not isinstance(seed, int):
             raise ValueError(f"Argument `seed` must be an integer or None. Received: seed={seed!r}")
+        # The state is a variable of int64.
         if seed.bit_length() > 63:
             raise ValueError(
                 f"Argument `seed` must be an integer of 64 bits. Received: seed={seed}"
@@ -65,6 +66,7 @@ class SeedGenerator(tf.Module):
         self.state = make_variable(
             f"the state of seed generator '{self.name}'",
             (2,),
+            # The second value counts the draws.
             np.array([seed, 0], "int64"),
             "int64",
             "seed_generator_state",
@@ -88,7 +90,10 @@ class SeedGenerator(tf.Module):
         return replicas.once(lambda: self._advanced(ordered))
 
     def _advanced(self, ordered: bool) -> tf.Tensor:
+        # A copy, because the variable changes before the draw reads its seed.
         current = tf.identity(self.state)
+        # Both rules are Keras's, so that equal seeds give equal draws: layers count, and the
+        # global generator leaps.
         if ordered:
             self.state.assign_add([0, 1])
         else:
@@ -210,6 +215,8 @@ def set_random_seed(seed: int) -> None:
     """
     if not isinstance(seed, int):
         raise ValueError(f"`seed` must be an integer. Received: seed={seed!r}")
+    # Initializers and generators without a seed take theirs from Python's `random`, shuffles of
+    # data from NumPy's.
     python_random.seed(seed)
     np.random.seed(seed)
     tf.random.set_seed(seed)
@@ -419,6 +426,7 @@ def randint(
             "`randint` draws integers; use `uniform` for floats. Expected an integer `dtype`. "
             f"Received: dtype={dtype!r}"
         )
+    # TensorFlow draws integers of these two dtypes alone.
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
     draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
     return tf.cast(not_constant(draws), dtype)
@@ -487,6 +495,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
     if isinstance(rate, (int, float)) and not 0 <= rate <= 1:
         raise ValueError(f"`rate` must be from 0 to 1. Received: rate={rate}")
     if rate == 1.0:
+        # A scale of 1 / (1 - rate) would be infinite.
         return tf.zeros_like(inputs)
     if rate == 0.0:
         return inputs
@@ -496,6 +505,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
     else:
         pattern = [sizes[i] if size is None else size for i, size in enumerate(noise_shape)]
     kept = philox.at_least(rate, pattern, _draw_int32_seed(seed), inputs.dtype.name)
+    # By `where`, since NaN or infinity times 0 would be NaN: a dropped value must not spread.
     outputs = tf.where(kept, inputs * tf.cast(1.0 / (1.0 - rate), inputs.dtype), 0)
     return as_many_rows(outputs, inputs)
 
@@ -588,6 +598,7 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
     int32_seed = _draw_int32_seed(seed)
     # X / (X + Y) of gamma draws X and Y, which must be independent: hence the second seed.
     x = _gamma(shape, tf.broadcast_to(alpha, shape), dtype, int32_seed)
+    # The number 12 is Keras's: other numbers would give other draws for the same seed.
     y = _gamma(shape, tf.broadcast_to(beta, shape), dtype, int32_seed + 12)
     return x / (x + y)
 

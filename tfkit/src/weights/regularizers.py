@@ -88,6 +88,7 @@ class L1L2(Regularizer):
         """Returns the penalty for `x`, a scalar."""
         x = tf.convert_to_tensor(x)
         penalty = tf.zeros((), x.dtype)
+        # Factors of 0 add no operations to the graph.
         if self.l1:
             penalty += self.l1 * tf.reduce_sum(tf.abs(x))
         if self.l2:
@@ -200,10 +201,12 @@ class OrthogonalRegularizer(Regularizer):
             )
         if self.mode == "columns":
             vectors = tf.transpose(vectors)
+        # TensorFlow compares epsilon with the squared norm.
         vectors = tf.math.l2_normalize(vectors, axis=1, epsilon=settings.epsilon() ** 2)
         cosines = tf.matmul(vectors, vectors, transpose_b=True)
         size = tf.shape(cosines)[0]
         off_diagonal = tf.linalg.set_diag(cosines, tf.zeros(size, cosines.dtype))
+        # Each pair is in the matrix twice, hence the factor 0.5 below.
         num_pairs = tf.cast(size * (size - 1), cosines.dtype) / 2
         return self.factor * 0.5 * tf.reduce_sum(tf.abs(off_diagonal)) / num_pairs
 

@@ -14,6 +14,7 @@ from typing import Any
 from tfkit.src.borrowed.private import types_pb2
 from tfkit.src.engine.guards.survey import called_functions
 
+# `ahead` runs before each step outside of XLA, where each node costs some microseconds.
 _MAX_NODES = 200
 
 # Operations that are slow, or that do more than compute a value.

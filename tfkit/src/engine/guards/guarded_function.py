@@ -164,11 +164,15 @@ class GuardedFunction:
         """Adds the call of a form of the function to the graph, with the functions that it needs."""
         if not tf.executing_eagerly():
             graph = tf.compat.v1.get_default_graph()
+            # A graph finds a function only in its own library; eagerly, the whole process has one
+            # library.
             for each in [*functions, *functions_of_graph(self._function.graph)]:
                 add_function(graph, each)
         tensors = tf.nest.flatten(tensors, expand_composites=True)
         # A `FunctionDef` has no captures: these are its last arguments.
         inputs = [*tensors, *self._function.captured_inputs]
+        # Stateful, although some forms only compute values: TensorFlow would otherwise merge or
+        # drop calls of functions that read variables.
         results = tf.raw_ops.StatefulPartitionedCall(args=inputs, Tout=dtypes, f=function.name)
         return list(results) if dtypes else []
 

@@ -89,7 +89,7 @@ def _segments(op: Operation) -> tf.Tensor:
 def _sparse_to_dense(op: Operation) -> tf.Tensor:
     indices, shape = op.inputs[:2]
     # A vector contains positions in a vector, a scalar one of them.
-    indices = tf.reshape(indices, [-1, tf.size(shape)])
+    indices = tf.reshape(indices, [-1, tf.size(shape)])  # (rows, axes)
     accepted = within(indices, shape)
     if not op.attr["validate_indices"].b:
         return accepted
@@ -106,6 +106,7 @@ def _permutation(op: Operation) -> tf.Tensor:
 
 def _sequences(op: Operation) -> tf.Tensor:
     x, lengths = op.inputs
+    # A length may be the whole size, unlike an index.
     return within(lengths, size_of(x, op.attr["seq_dim"].i) + 1)
 
 
@@ -137,6 +138,7 @@ def _stacks_any(attr: Attributes, constants: Constants) -> bool:
 def _list_elements(op: Operation) -> tf.Tensor:
     tensor, shape = op.inputs
     shape = tf.reshape(shape, [-1])  # The scalar -1 means an unknown shape.
+    # The first axis counts the elements of the list; the declared shape is that of one element.
     return tf.reduce_all((shape < 0) | (shape == tf.shape(tensor, shape.dtype)[1:]))
 
 

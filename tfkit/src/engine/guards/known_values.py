@@ -31,6 +31,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
     "Reshape": np.reshape,
     "Sub": np.subtract,
 }
+# Python's stack limits the depth of the search, and chains of arithmetic on sizes are shorter.
 _DEPTH = 20  # How many operations are followed back from a value.
 # Operations whose results depend on shapes alone.
 SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
@@ -115,6 +116,7 @@ class KnownValues:
         return True
 
     def _value(self, tensor: tf.Tensor, depth: int) -> np.ndarray | None:
+        # None of these dtypes holds sizes or indices.
         if tensor.dtype in (tf.resource, tf.variant, tf.string) or not depth:
             return None
         key = tensor.ref()

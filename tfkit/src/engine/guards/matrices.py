@@ -27,6 +27,8 @@ def _invertible(matrix: tf.Tensor, inverse: tf.Tensor, adjoint: bool = False) ->
     margin = tf.cast(_MARGIN * np.finfo(real.as_numpy_dtype).eps, real) * tf.cast(rows, real)
     # Each pair of columns is compared, without a maximum: XLA's maximum of NaN and a value may be the value.
     condition = _sizes(matrix)[..., :, tf.newaxis] * _sizes(inverse)[..., tf.newaxis, :]
+    # The product of the norms is the condition number: if it is near 1 / eps, the inverse has no
+    # correct digit, whether LU met an exact zero or not.
     return tf.reduce_all(difference < 0.5) & tf.reduce_all(condition * margin < 1)
 
 

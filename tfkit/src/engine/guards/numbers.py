@@ -97,6 +97,7 @@ NUMBERS = {
     **dict.fromkeys(
         ("Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod"), _DIVISION
     ),
+    # No integer is 2 ** -1: the kernel refuses it.
     "Pow": Check(
         "an integer to the power of a negative one",
         lambda op: tf.reduce_all(op.inputs[1] >= 0),
@@ -105,6 +106,7 @@ NUMBERS = {
     "LeftShift": _SHIFT,
     "RightShift": _SHIFT,
     "Igammac": _UPPER_GAMMA,
+    # XLA removes `Assert` without a check of its condition.
     "Assert": Check(
         "a condition that does not hold",
         lambda op: tf.reshape(op.inputs[0], []),

@@ -29,6 +29,7 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
         Whether there was something to change.
     """
     nodes = {node.name: node for node in definition.node_def}
+    # A call that both updates and refuses cannot wait for itself.
     refusals = set(refusing) - set(updating)
     before_refusals: set[str] = set()
     left = list(refusals)

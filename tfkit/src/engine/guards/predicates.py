@@ -37,6 +37,7 @@ class Predicate:
         # computing the predicate before the step.
         used = [bool(tensor.consumers()) for tensor in function.inputs]
         self.places = [place for place, is_used in zip(variable, used, strict=True) if is_used]
+        # An argument of which only the shape is read counts as known when XLA compiles.
         self.places_by_value = [
             place
             for place, tensor in zip(variable, function.inputs, strict=True)
@@ -89,6 +90,7 @@ def predicate_of(
     known = tuple(
         (place, value.dtype.str, value.shape, value.tobytes())
         for place, value in sorted((constants or {}).items())
+        # Sizes, indices and flags alone: values of floats differ from one step to the next.
         if value.size <= _MAX_CONSTANT and value.dtype.kind in "biu"
     )
     return _made(node.op, attr, tuple(inputs), tuple(outputs), known)

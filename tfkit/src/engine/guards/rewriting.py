@@ -150,6 +150,7 @@ class Rewriter:
         call.attr["f"].func.name = predicate.function.name
         call.attr["Tin"].list.SetInParent()  # An empty list is a value, unlike a missing one.
         tensors = _tensors_of(node)
+        # A predicate may depend on the operation's results too: it is called after the operation.
         for index in predicate.places:
             name, dtype = tensors[index]
             call.input.append(name)
@@ -225,6 +226,7 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
         input=[f"{one.name}:output:0", f"{shape.name}:output:0"],
     )
     asserted.attr["T"].type = asserted.attr["Tshape"].type = types_pb2.DT_INT32
+    # A control input, because nothing reads the reshaped tensor: TensorFlow would remove it.
     node.input.append(f"^{asserted.name}")
 
 
@@ -254,6 +256,7 @@ def _all_of(definition: Any, results: list[str]) -> str:
         return _constant_true(definition)
     first, *others = results
     for other in others:
+        # The number of nodes grows with each one that is added, so the name is new.
         name = f"{_RESULT}_{len(definition.node_def)}"
         definition.node_def.add(name=name, op="LogicalAnd", input=[first, other])
         first = f"{name}:z:0"

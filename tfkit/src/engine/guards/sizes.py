@@ -177,6 +177,7 @@ class Sizes:
 
     def _slice(self, operation: Any) -> Shape | None:
         values = self.values_of(operation.inputs[0])
+        # Only slices of a vector of sizes are followed: these have one entry.
         begin, end, step = (self._value_of(each) for each in operation.inputs[1:])
         if values is None or begin is None or end is None or step is None or len(begin) != 1:
             return None
@@ -209,6 +210,7 @@ class Sizes:
         known = [shape for shape in shapes if shape is not None]
         if len(known) < len(shapes):
             return None
+        # An operation without inputs is not in the list: `known` is never empty.
         rank = max(map(len, known))
         padded = [(1,) * (rank - len(shape)) + shape for shape in known]
         # Shapes are lined up from the last axis, and a size of 1 takes the size of the others.
@@ -238,6 +240,8 @@ class Sizes:
                 left.remove(size)
             elif size != -1:
                 return None
+        # Axes of size 1 may disappear in a reshape, since they do not change the number of
+        # elements.
         left = [size for size in left if size != 1]
         return tuple(left[0] if size == -1 else size for size in after) if len(left) == 1 else None
 
@@ -272,6 +276,7 @@ class Sizes:
         equation = operation.node_def.attr["equation"].s.decode()
         sizes: dict[str, Size] = {}
         inputs, _, output = equation.partition("->")
+        # An ellipsis has no names for its axes.
         if "." in equation:
             return None
         for names, tensor in zip(inputs.split(","), operation.inputs, strict=True):

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tfkit.src.engine.guards.check import Attributes, Check, Constants, Operation, size_of
 from tfkit.src.engine.guards.sizes import Sizes
 
+# Masks are 32-bit integers in effect: a slice has at most as many entries.
 _MAX_NDIM = 32
 
 
@@ -93,6 +94,8 @@ def _same_sizes(op: Operation) -> tf.Tensor:
     first: dict[str, Any] = {}
     equal = []
     for x, dims in zip(op.inputs, equation.partition("->")[0].split(","), strict=True):
+        # `replace` has made one character of the ellipsis, so that indices in `dims` are those of
+        # axes.
         behind = dims.find(".") if "." in dims else len(dims)
         for at, name in enumerate(dims):
             if name != ".":

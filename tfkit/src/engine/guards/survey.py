@@ -34,6 +34,7 @@ CALLS = {
 }
 # These represent arguments and results, and compute nothing.
 _STAND_INS = frozenset(("Placeholder", "_Arg", "_Retval"))
+# By prefix: TensorFlow adds versions such as `ResourceApplyAdagradV2`.
 _UPDATES = ("Assign", "ResourceApply", "ResourceScatter", "ResourceStridedSliceAssign")
 
 
@@ -155,6 +156,7 @@ class Survey:
         self.definitions[self.name] = function.function_def
         self.differences: list[Difference] = []
         self._notes: dict[str, FunctionNotes] = {}
+        # The program itself returns its results to the caller: it is led out by definition.
         self._look(self.name, function.graph, is_led_out=True)
         self.bounds = Bounds(self._sizes)
 
@@ -202,6 +204,7 @@ class Survey:
             for called in called_functions(node):
                 if called in self.definitions:
                     inner = self._look(called, _graph_of(graph, called), called in led_out)
+                    # A call counts once, however many operations inside it refuse or update.
                     notes.refusing += [node.name] * bool(inner.refusing)
                     notes.updating += [node.name] * bool(inner.updating)
             # A call itself refuses nothing.

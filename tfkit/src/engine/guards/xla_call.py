@@ -33,6 +33,8 @@ class XlaCall:
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, if no tape watches."""
         # Where a value might be refused, the call has changed nothing, and the kernels decide.
+        # `accepted` is the last result, so that the indices of the others are those of the plain
+        # function.
         *results, accepted = self._compiled.run_flat(tensors)
         return results if accepted else self._shared_plain.run_flat(tensors)
 
@@ -69,6 +71,8 @@ class XlaCall:
         return SharedProgram(self._plain)
 
     def _traced(self, run: Any) -> Any:
+        # The signature of the plain trace, which may have unknown sizes. XLA compiles each size
+        # that comes.
         specs = self._plain.structured_input_signature[0]
         function = tf.function(run, autograph=False, jit_compile=True)
         return function.get_concrete_function(*specs)

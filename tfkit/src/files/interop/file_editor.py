@@ -88,6 +88,8 @@ class KerasFileEditor:
             if archive is not None:
                 self.metadata = keras_hdf5.parse(path, METADATA, archive.text(METADATA))
             for place in reader.datasets:
+                # The empty step makes sure that there are three parts, as weights of the model
+                # itself have no group above `vars`.
                 *steps, holder, weight = ("", *place.split("/"))
                 group = "/".join(filter(None, steps))
                 if holder != _VARS:

@@ -125,6 +125,7 @@ def load_model(
             )
         if not isinstance(reader, _ArchiveReader):
             document = _legacy_model(reader, document)
+        # Used later, after the weights exist that the optimizer's slots belong to.
         document = {key: value for key, value in document.items() if key != "compile_config"}
         config = _translated(path, keras_config.from_keras, document)
         deferred: list[budget.Deferred] = []
@@ -132,6 +133,8 @@ def load_model(
         inside = compile and isinstance(reader, _ArchiveReader)
         with contextlib.nullcontext() if inside else serialization.without_compile():
             model = _made(reader, config, deferred)
+        # The configuration has made the model's members in the order of the saved one: order is no
+        # guess here.
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
             _compile(reader, model, compiled)
@@ -139,6 +142,8 @@ def load_model(
         if inside:
             checked.add(_inner_optimizer_states(reader, checked.places))
         checked.assign(tracking.named_state(model))
+        # Initial values that the file replaces need not be drawn; the others are, now that all is
+        # read.
         budget.draw_others(deferred, [variable for variable, _ in checked.values])
     return model
 
@@ -264,6 +269,7 @@ def open_file(path: Path) -> KerasReader:
     if is_index(path):
         return ShardedReader(path)
     with open(path, "rb") as file:
+        # By content and not by extension: users rename files.
         is_archive = file.read(2) == b"PK"
     return _ArchiveReader(path) if is_archive else KerasReader(path)
 
@@ -460,12 +466,15 @@ def save_model(
             archive.writestr(name, text)
         keras_assets.write(archive, keras_layout.places(model._tfkit.layer))
         with (
+            # HDF5 needs a file that it can seek in, and a member of a zip archive is written in
+            # order. In the same folder, because `/tmp` may be small.
             tempfile.TemporaryFile(dir=path.parent) as held,
             hdf5.Target(held.fileno(), "w+", closefd=False) as file,
         ):
             keras_hdf5.write(file, groups, values)
             file.check()
             file.seek(0)
+            # The size is not known before, and may exceed 4 GB.
             with archive.open(WEIGHTS, "w", force_zip64=True) as member:
                 shutil.copyfileobj(file, member, 1 << 20)
 

@@ -24,6 +24,7 @@ def stored_weights(layer: Layer) -> list[tf.Variable]:
         weights = [weight for weight in weights if id(weight) not in lora]
     if layer.quantization_mode is None:
         return weights
+    # Keras stores the integers and the bias first, in whatever order they were made.
     first = [vars(layer).get(layer._tfkit_main), vars(layer).get("bias")]
     head = [weight for weight in first if weight is not None]
     return head + [weight for weight in weights if all(weight is not it for it in head)]

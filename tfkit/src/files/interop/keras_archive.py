@@ -101,6 +101,8 @@ class Archive:
             if end_record and (excess := limits.DIRECTORY.excess(end_record[_DIRECTORY_SIZE])):
                 raise zipfile.BadZipFile(f"a directory of {excess}")
             with zipfile.ZipFile(self._file) as archive:
+                # In the order of their bytes, so that overlaps show: two entries for the same
+                # bytes could multiply the size.
                 infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
                 end_of_members = archive.start_dir
         except (
@@ -132,6 +134,7 @@ class Archive:
                 self._refuse(name, "is in the archive twice")
             if info.flag_bits & _ENCRYPTED:
                 self._refuse(name, "is encrypted")
+            # Without compression no member is larger than the file: there are no zip bombs.
             if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
                 self._refuse(
                     name,
@@ -140,6 +143,8 @@ class Archive:
                 )
             if info.header_offset < end:
                 self._refuse(name, "overlaps another member")
+            # From the local header, whose extra field may have another length than that in the
+            # directory.
             start = self._start_of_data(info)
             end = start + info.file_size
             if end > end_of_members:
@@ -173,6 +178,7 @@ class Archive:
         checksum = 0
         while block := region.read(_BLOCK):
             checksum = zlib.crc32(block, checksum)
+        # `zipfile` compares it only when a member has been read to its end; HDF5 reads parts.
         if checksum != info.CRC:
             raise LoadError(
                 f"File {self.path}: the member {quoted(name)} is damaged: its checksum is not the "

@@ -58,6 +58,7 @@ def by_place(
     for name in archive.assets():
         inside = name.removeprefix(f"{ASSETS}/")
         steps = inside.split("/")[:-1]
+        # The deepest layer on the way: an asset may itself be in folders.
         above = ("/".join(steps[:count]) for count in range(len(steps), -1, -1))
         path = next((each for each in above if each in reading), None)
         if path is not None:

@@ -145,6 +145,7 @@ def _shifted(config: dict[str, Any], step: int) -> dict[str, Any]:
 
     def shift(reference: Reference) -> Reference:
         name, call, output = reference
+        # A functional model has been called once when it was made: Keras counts this as call 0.
         return [name, call + step if name in models else call, output]
 
     return {key: _map(config[key], shift) for key in ("input_layers", "output_layers")}
@@ -247,6 +248,7 @@ def _graph_to_keras(config: dict[str, Any]) -> dict[str, Any]:
     ]
     for entry in entries:
         if entry["class_name"] == "InputLayer":
+            # Keras records no call of an input; tfkit has one without arguments.
             entry["inbound_nodes"] = []
     return {**config, "layers": entries, **_shifted(config, 1)}
 

@@ -29,6 +29,7 @@ def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[st
     inner = getattr(optimizer, "inner_optimizer", None)
     if inner is not None:
         found |= optimizer_variables(inner, f"{group}/{INNER}")
+    # Of two optimizers of one class the second is called `adam_1`.
     taken: set[str] = set()
     for part in getattr(optimizer, "optimizers", ()):
         name = free(to_snake_case(type(part).__name__), taken)

@@ -35,6 +35,7 @@ class Folder:
     def _file(self, name: str) -> Path:
         """Returns the path of a member, which must be a file in the folder itself."""
         file = self.path.joinpath(*name.split("/"))
+        # A link in the folder could name any file of the machine.
         inside = os.path.realpath(file) == os.path.join(
             os.path.realpath(self.path), *name.split("/")
         )

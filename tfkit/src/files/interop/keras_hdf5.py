@@ -102,6 +102,7 @@ class KerasReader:
                 stored = self.datasets[path] = self._stored(item, item.dataset)
                 self._offsets[path] = item.dataset.offset
                 left -= stored.num_bytes
+                # Several datasets may point to the same bytes, and declare terabytes together.
                 if left < 0:
                     self._refuse(path, "declares more data than there is in the file")
             else:
@@ -110,6 +111,7 @@ class KerasReader:
     def _stored(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> Stored:
         """Returns shape and dtype of a dataset, after a check of the way it is stored."""
         dtype = dataset.dtype
+        # h5py writes bfloat16 as opaque bytes; Keras names the dtype in an attribute.
         if dtype == "opaque16":
             dtype = "bfloat16" if item.attributes.get("dtype") == "bfloat16" else None
         if dtype is None:
@@ -160,6 +162,7 @@ class KerasReader:
         """Returns a list of names from an attribute of a group, or from several numbered ones."""
         value = self.attribute(group, name)
         parts = [] if value is None else [value]
+        # HDF5 limits an attribute to 64 KB: Keras 2 splits longer lists into `name0`, `name1`, ...
         while value is None and (part := self.attribute(group, f"{name}{len(parts)}")) is not None:
             parts.append(part)
         found = [

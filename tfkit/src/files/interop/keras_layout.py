@@ -77,6 +77,7 @@ def places(model: Layer, choose: Chooser = by_position) -> list[tuple[str, Layer
 
 
 def _visit(path: str, layer: Layer, choose: Chooser, found: dict[int, tuple[str, Layer]]) -> None:
+    # The first path counts: Keras stores a shared layer once.
     if id(layer) in found:
         return
     found[id(layer)] = (path, layer)
@@ -90,6 +91,7 @@ def _visit(path: str, layer: Layer, choose: Chooser, found: dict[int, tuple[str,
 def _visit_container(
     container: Container, value: Any, choose: Chooser, found: dict[int, Any], inside: set[int]
 ) -> None:
+    # A list may contain itself.
     if id(value) in inside:
         return
     inside.add(id(value))
@@ -131,6 +133,7 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     names = set(dir(layer)) - _names_of_base(type(layer)) - TRACKING
     if is_model and not in_graph:
         names.add("layers")
+    # Private names come last in Keras, whose order decides which path a shared layer gets.
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):
         try:
             value = getattr(layer, name)
@@ -158,5 +161,6 @@ def _names_of_base(cls: Any) -> frozenset[str]:
         if base.__name__ in ("Sequential", "Model", "Layer") and is_ours(base)
     )
     if base.__name__ not in _names:
+        # Of an instance, because constructors set attributes, too.
         _names[base.__name__] = frozenset(dir(base(name="names")))
     return _names[base.__name__]

@@ -87,6 +87,7 @@ def plan(
 
 
 def _ordered(layer: Layer) -> list[tf.Variable]:
+    # The order in which Keras 2 wrote weights.
     return [*layer.trainable_weights, *layer.non_trainable_weights]
 
 
@@ -143,6 +144,7 @@ def _add(
         )
     stored = [name.rpartition("/")[2].partition(":")[0] for name in names]
     labels = [_label(weight) for weight in weights]
+    # Versions of Keras made weights in different orders; names decide if they are the same set.
     if stored != labels and sorted(stored) == sorted(labels) and len(set(labels)) == len(labels):
         weights = [weights[labels.index(label)] for label in stored]
     for name, weight in zip(names, weights, strict=True):

@@ -86,6 +86,7 @@ def _arguments(class_name: str, config: dict[str, Any], old: bool) -> dict[str, 
         elif key == "cells":
             result[key] = [_layer(cell, old) for cell in value]
         elif key.endswith("_initializer") and isinstance(value, dict):
+            # Keras 3 passes the dtype when an initializer is called.
             inner = {k: v for k, v in value["config"].items() if k != "dtype"}
             result[key] = {**value, "config": inner}
         elif key == "dtype" and isinstance(value, dict) and value["class_name"] == "Policy":
@@ -103,6 +104,7 @@ def _function(config: dict[str, Any]) -> dict[str, Any]:
     """Returns the arguments of a Lambda layer, its function in Keras 3's form: as code, or by name."""
     gone = ("module", "function_type", "output_shape_type", "output_shape_module")
     result = {key: value for key, value in config.items() if key not in gone}
+    # The bytecode of a lambda: marked as such, and refused where it is used.
     if isinstance(result["function"], list):
         result["function"] = {"class_name": "__lambda__", "config": {}}
     elif isinstance(result["function"], str):
@@ -219,6 +221,7 @@ def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dic
         if isinstance(metrics, list) and outputs is not None and len(metrics) == len(outputs) > 1:
             for metric_list, output in zip(metrics, outputs, strict=True):
                 _strip_prefix(metric_list, f"{output}_")
+        # Keras 2 wrote the metrics of a single output as a list of one list.
         nested = isinstance(metrics, list) and len(metrics) == 1 and isinstance(metrics[0], list)
         result[key] = metrics[0] if nested else metrics
     optimizer = config["optimizer_config"]

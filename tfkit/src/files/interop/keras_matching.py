@@ -159,6 +159,7 @@ class Matcher:
         for unclear, any_width in ((self._unclear, False), (self._unclear_if_cast, True)):
             for alike in same_shapes(entries, set(self._renamed), any_width):
                 group = [(path, self._paths.get(id(value), path)) for path, value in alike]
+                # Members of one list have an order that is fixed in the file as well: no guess.
                 parents = {here.rpartition("/")[0] for _, here in group}
                 if len(parents) > 1 or not self._is_list(parents.pop()):
                     unclear.append(group)
@@ -302,6 +303,7 @@ class Checked:
                 report.loaded += fates
             else:
                 report.skipped |= dict.fromkeys(fates, reason)
+        # What can fail comes first; assignments of checked values cannot.
         for layer, load in self.assets:
             own.load(layer, load, method="load_assets", layer_path=layer.path, part="assets")
         for variable, path in self.values:

@@ -116,6 +116,8 @@ def from_keras(entry: dict[str, Any]) -> dict[str, Any]:
     """Returns an op of Keras as the call of a function."""
     name = to_snake_case(entry["class_name"])
     settings = {key: value for key, value in entry["config"].items() if key in _CLASSES[name][2]}
+    # An op such as `Einsum(subscripts)` has its first argument among the settings; the function
+    # needs it in front.
     first = next(iter(inspect.signature(builtins_of("ops")[name]).parameters))
     leading = [settings.pop(first)] if first in settings else []
     calls = []

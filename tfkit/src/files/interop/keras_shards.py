@@ -63,6 +63,8 @@ class ShardedReader(KerasReader):
         for names in groups.values():
             for name in names if isinstance(names, list) else [names]:
                 stem = self.path.name.removesuffix(SUFFIX)
+                # The index must not lead to files that the user has not named: neither in other
+                # folders nor next to it.
                 if not (isinstance(name, str) and name.startswith(stem)) or not _SHARD.fullmatch(
                     name.removeprefix(stem)
                 ):

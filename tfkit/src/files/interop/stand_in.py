@@ -191,4 +191,5 @@ def stand_in_for_keras() -> None:
             "`tfkit.interop.stand_in_for_keras()` before any import of Keras, or of a library that uses "
             "it, and import tfkit before TensorFlow."
         )
+    # Before the finder of installed packages, which would find Keras.
     sys.meta_path.insert(0, _Finder())

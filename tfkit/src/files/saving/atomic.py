@@ -123,6 +123,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     removed at the end. After a kill it remains, unlocked, until the next write to that folder.
     """
     target = Path(os.path.realpath(path))
+    # A name of fixed length: the target's own may already have the longest length that is allowed.
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
     name = target.with_name(f"{_PREFIX}{digest}{_SUFFIX}")
     while True:
@@ -166,6 +167,7 @@ def _temporary(parent: Path, mode: int | None) -> Iterator[tuple[Path, int]]:
 
     The lock ends with the process. Unlocked files were left by processes that have died.
     """
+    # A killed process leaves its temporary file; its lock is gone with the process.
     _remove_abandoned(parent)
     while True:
         name = str(parent / f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
@@ -229,6 +231,7 @@ def _exchange(one: Path, other: Path) -> bool:
     """Exchanges the names of two files or folders in one step, if the system supports it."""
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     names = os.fsencode(one), os.fsencode(other)
+    # `os.rename` cannot replace a folder that has contents.
     return rename is not None and not rename(
         _AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE
     )
@@ -246,6 +249,8 @@ def _moved(temporary: Path, target: Path) -> bool:
         contextlib.suppress(FileNotFoundError),
         temporary_folder(target.parent) as old,
     ):
+        # Then the loop of the caller tries again: the name is free for a moment, the one time
+        # without a folder there.
         os.rename(target, old)
     return False
 

@@ -102,6 +102,7 @@ def _without_arrays(value: Any, path: str, arrays: dict[str, np.ndarray]) -> Any
         array = np.asarray(value)
         if array.dtype.name in hdf5.DTYPES:
             arrays[str(len(arrays))] = array
+            # In the form of a configuration, so that a user's dict cannot be mistaken for it.
             return {"class_name": _MARK, "config": str(len(arrays) - 1)}
     raise TypeError(
         f"Cannot save the state of the training: '{path.lstrip('/')}' is {value!r} (of type "
@@ -113,6 +114,7 @@ def _with_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, dict):
         if value.get("class_name") == _MARK:
             array = arrays[value["config"]]
+            # A scalar of NumPy came as an array without axes.
             return array if array.ndim else array[()]
         return {key: _with_arrays(item, arrays) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -117,6 +117,7 @@ def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not optimizer.built:
         return {}
+    # Slots of weights that are no longer in the model have no path.
     known = {id(weight) for weight in tracking.named_weights(model).values()}
     return {
         path: variable

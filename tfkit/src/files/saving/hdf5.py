@@ -65,6 +65,8 @@ def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]])
         target.check()
 
     with Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
+        # The user block is in front of HDF5's own bytes, and holds the seal. "latest" has headers
+        # with checksums.
         with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
             file.attrs["format"] = FORMAT
             file.attrs["format_version"] = FORMAT_VERSION
@@ -309,6 +311,7 @@ class Reader:
         done = checksum = 0
         while done < entry.size:
             part = memory[done : done + seal.CHUNK]
+            # Straight into the array, without a position that threads would share.
             count = os.preadv(self._raw.fileno(), [part], entry.offset + done)
             if not count:
                 break

@@ -21,6 +21,9 @@ CONTINUATION = 0x10
 Link = tuple[bytes, int | None]
 
 
+# HDF5 File Format Specification, II.A: versions of three structures, sizes of addresses and
+# lengths (8 bytes each), parameters of trees, flags; then four addresses, and the entry of the
+# root.
 def root(superblock: Bytes) -> tuple[int, int]:
     """Returns the base address, and the address of the root's header, from a superblock after its version."""
     superblock.expect(0)
@@ -35,6 +38,8 @@ def root(superblock: Bytes) -> tuple[int, int]:
     return base, superblock.number(8)
 
 
+# IV.A.1.a: a header says how many messages it has, which may continue in further blocks. Each has
+# kind, length, flags and three unused bytes.
 def messages(tree: Tree, address: int) -> Iterator[tuple[int, int, bytes]]:
     """Yields kind, flags and bytes of the messages in a header of version 1."""
     head = tree.block(address, 16, b"\1", "a header")
@@ -58,6 +63,7 @@ def messages(tree: Tree, address: int) -> Iterator[tuple[int, int, bytes]]:
                 yield kind, flags, data
 
 
+# III.D: the names are in a heap, each ended by a zero byte.
 def links(tree: Tree, message: Bytes) -> Iterator[Link]:
     """Yields name and address of a group's members; `None` as address of a link to a name."""
     index, heap = message.number(8), message.number(8)
@@ -77,6 +83,7 @@ def links(tree: Tree, message: Bytes) -> Iterator[Link]:
         yield data[offset:end], None if kind == _SOFT_LINK else address
 
 
+# III.A.1 and III.B: a B-tree whose leaves are lists of entries of 40 bytes.
 def _symbols(tree: Tree, index: int) -> Iterator[tuple[int, int, int]]:
     """Yields the position of the name, the address of the header, and the kind for each object of a group."""
     left: list[tuple[int, int | None]] = [(index, None)]
@@ -106,4 +113,5 @@ def _symbols(tree: Tree, index: int) -> Iterator[tuple[int, int, int]]:
         for _ in range(count):
             children.append((node.number(8), level - 1 if level else None))
             node.take(8)
+        # As a stack: reversed, so that names come in the order of the file.
         left += reversed(children)

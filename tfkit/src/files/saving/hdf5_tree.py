@@ -206,6 +206,7 @@ class Tree:
                 block.take(6)
                 length = block.number(8)
                 found[number] = block.take(length)
+                # Strings are padded to 8 bytes; the last one may end with the heap.
                 block.take(min(-length % 8, block.left))
         if not size:
             return b""
@@ -231,9 +232,12 @@ class _Header:
             for kind, flags, data in hdf5_old.messages(tree, address):
                 self._add(kind, flags, data)
             return
+        # IV.A.1.b: the length of the header is behind optional times and limits, of at most 34
+        # bytes.
         head = tree.block(address, 34 if address + 34 <= tree._length else 16, b"OHDR", "a header")
         head.expect(2)
         flags = head.number(1)
+        # Signature, version and flags; four times; two limits for attributes.
         prefix = 6 + 16 * bool(flags & 0x20) + 4 * bool(flags & 0x10)
         head.take(prefix - 6)
         width = 1 << (flags & 3)
@@ -241,11 +245,13 @@ class _Header:
         tree.forget(address)
         first = tree.block(address, prefix + width + size, b"OHDR", "a header")
         first.take(prefix + width - 4)
+        # Each message may have the number of its creation.
         self._order = 2 if flags & 0x04 else 0
         continuations = self._read(first)
         while continuations:
             address, length = continuations.pop()
             block = tree.block(address, length, b"OCHK", "a part of a header")
+            # The last four bytes are a checksum, which the seal makes unnecessary.
             continuations += self._read(Bytes(block.take(max(0, block.left - 4)), "a header"))
 
     def _read(self, block: Bytes) -> list[tuple[int, int]]:
@@ -262,6 +268,7 @@ class _Header:
         return continuations
 
     def _add(self, kind: int, flags: int, data: bytes) -> None:
+        # A shared message is a reference to another object: more ways to read bytes twice.
         if flags & 0x02:
             raise TreeError("a header has a message that is shared with another object")
         found = self._messages.setdefault(kind, [])
@@ -312,6 +319,8 @@ class _Header:
         shape = _shape(Bytes(self._one(_DATASPACE) or b"", "a dataspace"), self._tree.old)
         dtype = _dtype(Bytes(self._one(_DATATYPE) or b"", "a datatype"))
         layout = Bytes(self._one(_LAYOUT) or b"", "a layout")
+        # Class 1: contiguous. Chunks and compact data would need code of their own, and compressed
+        # data may be of any size.
         is_plain = layout.expect(3, 4) and layout.number(1) == 1
         if not is_plain or self._messages.keys() & {_FILTERS, _EXTERNAL}:
             return Dataset(shape, dtype, 0, -1)
@@ -334,7 +343,7 @@ class _Header:
         for size in sizes:
             parts.append(block.take(size))
             if version == 1:
-                block.take(-size % 8)
+                block.take(-size % 8)  # Version 1 pads to 8 bytes.
         name = _text(parts[0].rstrip(b"\0"), "an attribute")
         shape = _shape(Bytes(parts[2], "a dataspace"), self._tree.old)
         if shape is None or len(shape) > 1 or (shape and not self._tree.old):
@@ -342,6 +351,7 @@ class _Header:
         if shape == (0,):
             return name, []
         datatype = Bytes(parts[1], "a datatype")
+        # The lower four bits are the class, the upper ones the version.
         head = datatype.number(1) & 15
         flags, width = datatype.number(3), datatype.number(4)
         if head not in (_FIXED, _STRING, _VARIABLE) or (head == _VARIABLE and width != 16):
@@ -409,6 +419,7 @@ class _Heap:
             first,
             largest_block,
         )
+        # Positions in the heap have as many bytes as the largest one needs.
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))
         # The position of each block in the heap, and its bytes.
@@ -447,6 +458,7 @@ class _Heap:
                 else:
                     self._read_indirect(child, (length // (self._first * self._width)).bit_length())
 
+    # III.A.2: a B-tree of version 2, whose records are hashes of names and positions in the heap.
     def objects(self, index: int) -> Iterator[bytes]:
         """Yields the messages in the heap that a tree of names refers to."""
         head = self._tree.block(index, 38, b"BTHD", "an index of names")

@@ -74,11 +74,14 @@ class RandomRotation(WarpingLayer):
         angle = self.uniform(images, bounds, seed, ())
         cos, sin = tf.cos(angle * (math.pi / 180)), tf.sin(angle * (math.pi / 180))
         x, y = map(_center, reversed(self.height_and_width(shape_of(images))))
+        # A map from each pixel of the output to its origin: the centre is moved to (0, 0), turned,
+        # and moved back.
         matrix = affine_maps(cos, -sin, x - cos * x + sin * y, sin, cos, y - sin * x - cos * y)
         return {"angle": angle, "rotation_matrix": matrix, "input_shape": shape_of(images)}
 
     def maps(self, drawn: Any) -> tf.Tensor:
         """Returns the rotations."""
+        # Eight numbers describe a projective map, whose ninth is 1.
         return tf.reshape(drawn["rotation_matrix"], [-1, 8])
 
 
@@ -144,7 +147,9 @@ class RandomZoom(WarpingLayer):
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the visible fractions of the height and of the width."""
+        # A negative factor zooms in: less of the image is visible.
         height = self.uniform(images, [1.0 + bound for bound in self._height_range], seed, (1,))
+        # One draw for both keeps the aspect ratio.
         width = height
         if self._width_range is not None:
             width = self.uniform(images, [1.0 + bound for bound in self._width_range], seed, (1,))
@@ -224,11 +229,13 @@ class RandomTranslation(WarpingLayer):
 
     def maps(self, drawn: Any) -> tf.Tensor:
         """Returns the translations."""
+        # Maps lead from the output back to the input: hence the sign.
         x, y = tf.unstack(-tf.cast(drawn["translations"], tf.float32), 2, axis=1)
         return affine_maps(offset_x=x, offset_y=y)
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the boxes, moved."""
+        # (batch, 4): both corners
         shifts = tf.cast(tf.tile(drawn["translations"], [1, 2]), boxes["boxes"].dtype)
         shifts = shifts[:, tf.newaxis] if boxes["boxes"].shape.rank == 3 else shifts
         size, _ = self.sizes(drawn)

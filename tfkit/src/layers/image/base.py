@@ -111,9 +111,11 @@ class ImageLayer(Layer):
         """Returns the images, or the dictionary, changed."""
         images = _images_of(data)
         self._check_rank(images)
+        # Drawn once, so that images, boxes, masks and labels change together.
         drawn = self.get_random_transformation(data, training=training)
         if not isinstance(data, Mapping):
             return self._changed(images, drawn, training)
+        # Entries under other keys are passed through unchanged.
         outputs = dict(data, images=self._changed(images, drawn, training))
         if "labels" in data:
             outputs["labels"] = self.transform_labels(data["labels"], drawn, training=training)
@@ -210,6 +212,7 @@ class ImageLayer(Layer):
             return bounding_boxes
         if type(self).change_boxes is ImageLayer.change_boxes:
             return bounding_boxes
+        # Relative formats depend on the size of the image, which the change may have changed.
         before, after = self.sizes(transformation)
         boxes = convert_format(bounding_boxes["boxes"], source, "xyxy", *before)
         changed = self.change_boxes({**bounding_boxes, "boxes": boxes}, transformation)
@@ -286,6 +289,8 @@ def choose_images(applies: tf.Tensor, changed: tf.Tensor, images: tf.Tensor) -> 
     applies = tf.reshape(applies, [-1])
     if applies.shape[0] is None or applies.shape[0] != images.shape[0]:
         applies = tf.broadcast_to(applies, tf.shape(images)[:1])
+    # The old `Select` accepts a vector of conditions for rows. `tf.where` would broadcast it to
+    # all pixels.
     return tf.raw_ops.Select(condition=applies, x=changed, y=images)
 
 
@@ -302,6 +307,7 @@ def with_values_from_0_to_1(
     In float32 at least.
     """
     low, high = value_range
+    # In float16 the steps of 1/255 would be visible.
     values = images if images.dtype == tf.float64 else tf.cast(images, tf.float32)
     return function((values - low) / (high - low)) * (high - low) + low
 

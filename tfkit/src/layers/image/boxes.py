@@ -71,7 +71,7 @@ class MaxNumBoundingBoxes(ImageLayer):
             values = tf.gather(
                 values, tf.range(tf.minimum(tf.shape(values)[axis], self.max_number)), axis=axis
             )
-            missing = self.max_number - tf.shape(values)[axis]
+            missing = self.max_number - tf.shape(values)[axis]  # Not negative after the cut.
             border = [[0, missing if i == axis else 0] for i in range(values.shape.rank)]
             filled = tf.pad(values, border, constant_values=tf.cast(self.fill_value, values.dtype))
             known = values.shape.as_list()

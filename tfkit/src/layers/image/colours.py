@@ -69,6 +69,7 @@ class RandomSaturation(RandomImageLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the factors."""
         drawn = self.uniform(images, self.factor, seed, ())
+        # Keras's mapping: 0.5 leaves an image as it is, 1 multiplies without a limit.
         return {"factor": drawn / (1 - drawn + settings.epsilon())}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -137,8 +138,10 @@ class RandomHue(RandomImageLayer):
 
         def turned(values: tf.Tensor) -> tf.Tensor:
             hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
+            # The hue is an angle: what leaves the circle on one side comes in on the other.
             hue = tf.math.floormod(hue + per_image(drawn["factor"], values), 1.0)
             colours = tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
+            # The conversion may pass the limits by a rounding.
             return tf.clip_by_value(colours, 0.0, 1.0)
 
         return with_values_from_0_to_1(images, self.value_range, turned)
@@ -325,5 +328,6 @@ class RandomColorJitter(RandomImageLayer):
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images after all changes, in order."""
         for name in self._parts:
+            # Parts are called without their own `call`: they share the draw of this layer.
             images = tf.cast(getattr(self, name).change(images, drawn[name]), images.dtype)
         return images

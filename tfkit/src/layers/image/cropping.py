@@ -77,6 +77,7 @@ class _Crop(SizedLayer):
 
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the boxes in the part."""
+        # The same change that `_part` makes to images that are too small.
         resizing = Resizing(self.height, self.width, crop_to_aspect_ratio=True)
         shape = {"input_shape": (*self.sizes(drawn)[0], 1)}
         values = _choose(

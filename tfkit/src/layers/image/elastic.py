@@ -73,6 +73,8 @@ def displacements(shape: Any, alpha: Any, sigma: Any, seed: random.Seed) -> tf.T
     weights = tf.exp(-0.5 * tf.math.divide_no_nan(offsets, sigma) ** 2)
     weights = weights / tf.reduce_sum(weights)
     values = noise[..., tf.newaxis]
+    # A Gaussian filter of two dimensions is the product of two of one: 2 k multiplications instead
+    # of k ** 2.
     for form in ([-1, 1, 1, 1], [1, -1, 1, 1]):
         values = tf.nn.conv2d(values, tf.reshape(weights, form), 1, "SAME")
     return values[..., 0] * alpha
@@ -86,7 +88,7 @@ def displaced(
     check_choice("fill_mode", fill_mode, ("constant", "nearest", "wrap", "mirror", "reflect"))
     values = images if images.dtype.is_floating else tf.cast(images, tf.float32)
     _, height, width, _ = shape_of(images)
-    y = tf.cast(tf.range(height), tf.float32)[:, tf.newaxis] + moves
+    y = tf.cast(tf.range(height), tf.float32)[:, tf.newaxis] + moves  # (batch, height, width)
     x = tf.cast(tf.range(width), tf.float32) + moves
     outputs = sample(values, y, x, interpolation, fill_mode, fill_value)
     outputs = outputs if images.dtype.is_floating else tf.round(outputs)
@@ -168,6 +170,8 @@ class RandomElasticTransform(RandomImageLayer):
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         batch = 1 if len(shape) == 3 else shape[0]
+        # In proportion to the image, so that large and small ones are distorted alike; the factors
+        # are Keras's.
         alpha = 0.1 * tf.cast(height, tf.float32) * strength
         sigma = 0.05 * tf.cast(width, tf.float32) * strength
         return displacements((batch, height, width), alpha, sigma, seed)

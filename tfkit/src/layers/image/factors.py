@@ -12,6 +12,7 @@ from tfkit.src.layers.checks import check
 
 def is_number(value: Any) -> bool:
     """Whether `value` is an integer or a float, Python's or NumPy's."""
+    # `True` is an integer to Python, and would pass for a factor of 1.
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
@@ -61,6 +62,7 @@ def _check(
     layer: Layer, name: str, value: Any, least: float, most: float, above: bool = False
 ) -> None:
     bounds = [value] if is_number(value) else value if is_pair(value) else []
+    # NaN fails every comparison, and so is refused as well.
     holds = [least < bound <= most or (bound == least and not above) for bound in bounds]
     if not holds or not all(holds):
         start = "(" if above else "["

@@ -141,6 +141,7 @@ class RandomSharpness(RandomImageLayer):
 def _smoothed(images: tf.Tensor) -> tf.Tensor:
     """Returns images in which each pixel is the weighted mean of 3 by 3, with zeros around the image."""
     padded = tf.pad(images, [[0, 0], [1, 1], [1, 1], [0, 0]])
+    # Sums of shifted images instead of a convolution: the weights are 1, but for 5 in the middle.
     rows = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
     sums = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]
-    return (sums + 4.0 * images) / 13.0
+    return (sums + 4.0 * images) / 13.0  # 8 * 1 + 5

@@ -74,6 +74,8 @@ class RandomFlip(RandomImageLayer):
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, mirrored."""
+        # All images are mirrored, and then chosen: a gather of those to mirror would have an
+        # unknown size, which XLA does not compile.
         return choose_images(drawn["flips"], self._mirrored(images), images)
 
     def _mirrored(self, images: tf.Tensor) -> tf.Tensor:

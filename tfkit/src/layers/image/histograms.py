@@ -76,12 +76,14 @@ class Equalization(ImageLayer):
         batch, height, width, channels = shape_of(values)
         last = self.bins - 1
         bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * last, tf.int32)
+        # Each channel of each image has a histogram of its own: a row.
         bins = tf.reshape(tf.transpose(bins, [0, 3, 1, 2]), [batch * channels, height * width])
         groups = tf.range(batch * channels)[:, tf.newaxis]
-        counts = _counts(groups, batch * channels, bins, self.bins)
+        counts = _counts(groups, batch * channels, bins, self.bins)  # (batch * channels, bins)
         # The smallest existing value becomes 0.
         first = tf.argmax(counts > 0, axis=-1, output_type=tf.int32)
         least = tf.gather(counts, first[:, tf.newaxis], batch_dims=1)
+        # Rounded to 8 bits, whatever the number of bins, as in Keras.
         table = tf.round(_even(counts, least) * 255.0) / 255.0
         even = tf.reshape(tf.gather(table, bins, batch_dims=1), [batch, channels, height, width])
         even = tf.cast(tf.transpose(even, [0, 2, 3, 1]), values.dtype)
@@ -168,16 +170,21 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
             whole = tf.gather(whole, index_inside(tf.range(size), length, "reflect"), axis=axis)
         image = tf.reshape(tf.range(batch * channels), [batch, channels, 1, 1])
         y, x = tf.range(rows * tile_height), tf.range(columns * tile_width)
+        # (batch, channels, height, width): the tile of each pixel
         groups = (image * rows + (y // tile_height)[:, tf.newaxis]) * columns + x // tile_width
         counts = _counts(groups, batch * channels * rows * columns, whole, self._bins)
         pixels = tf.cast(tile_height * tile_width, tf.float32)
         limit = tf.cast(self.clip_limit, tf.float32) * pixels / self._bins
         excess = tf.reduce_sum(tf.maximum(counts - limit, 0.0), axis=-1, keepdims=True)
+        # What is cut off is spread over all bins (Zuiderveld, 1994): the total stays the number of
+        # pixels.
         counts = tf.minimum(counts, limit) + excess / self._bins
         tables = tf.reshape(_even(counts, counts[:, :1]), [-1])
 
         def nearest(size: Any, tile: Any, num_tiles: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
             """Returns the tiles before and after each pixel of an axis, and the weight of the second."""
+            # In units of tiles, from the middle of the first one: a table is exact in the middle
+            # of its tile.
             place = tf.cast(tf.range(size), tf.float32) / tf.cast(tile, tf.float32) - 0.5
             first = tf.floor(place)
             index = tf.cast(first, tf.int32)
@@ -194,4 +201,6 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         down = down[:, tf.newaxis]
         upper = read(above, left) * (1 - aside) + read(above, right) * aside
         lower = read(below, left) * (1 - aside) + read(below, right) * aside
+        # Bilinear between the tables of the four nearest tiles, or the edges of tiles would be
+        # visible.
         return tf.transpose(upper * (1 - down) + lower * down, [0, 2, 3, 1])

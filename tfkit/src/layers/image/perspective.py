@@ -80,6 +80,7 @@ class RandomPerspective(WarpingLayer):
         return {
             "apply_perspective": applies,
             "start_points": start,
+            # Keras's formula: the corner at (0, 0) stays where it is.
             "end_points": start + start * moves,
             "input_shape": shape,
         }

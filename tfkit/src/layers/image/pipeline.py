@@ -42,6 +42,7 @@ class Pipeline(Layer):
         super().__init__(name=name)
         self.autocast = False
         self._pipeline_layers = list(layers)
+        # Once: a call inside `tf.data` must not pass options that a layer does not accept.
         takes = [inspect.signature(layer.call).parameters for layer in self._pipeline_layers]
         self._options = [
             [name for name in ("training", "mask") if name in names] for names in takes

@@ -61,7 +61,9 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
             f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot adapt to data that never ends. "
             "Pass `steps`, the number of batches to read, or `dataset.take(steps)`."
         )
+    # `islice` with `None` reads everything.
     for batch in itertools.islice(_iterable(layer, data), steps):
+        # Datasets for `fit` have tuples of features, labels and weights.
         features = batch[0] if isinstance(batch, tuple) and len(batch) else batch
         array = _as_array(layer, features)
         if array is None or (
@@ -96,6 +98,7 @@ def _as_array(layer: Layer, data: Any) -> Any:
         return _converted(layer, data) if is_plain(data) and len(data) else None
     if is_plain(data):
         return tf.convert_to_tensor(data)
+    # Frames and series of pandas and others, without importing these libraries.
     is_table = hasattr(data, "__array__") and not isinstance(data, (tf.data.Dataset, type))
     return _checked(layer, np.asarray(data)) if is_table else None
 
@@ -151,6 +154,7 @@ def refuse_texts(layer: Layer, batch: Any) -> None:
 
 
 def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
+    # A `PyDataset`: by its methods, since its class is in a room above this one.
     if hasattr(data, "num_batches") and hasattr(data, "__getitem__"):
         count = data.num_batches
         return (data[index] for index in (itertools.count() if count is None else range(count)))

@@ -27,6 +27,7 @@ class Preprocessing(Layer):
     def _plain(self, value: Any) -> Any:
         """Returns a tensor for a number, a text or a nest of lists with these; else the value itself."""
         first = value
+        # The first entry decides: looking at all would take longer than the conversion.
         while isinstance(first, (list, tuple)) and len(first):
             first = first[0]
         if isinstance(first, (list, tuple)):  # An empty list: of the layer's own kind.
@@ -45,6 +46,7 @@ class Preprocessing(Layer):
 
     def _tfkit_restorer(self) -> Callable[[], None]:
         before = {name: getattr(self, name) for name in self._tfkit_set_by_files}
+        # Attributes that files set are no weights, and a failed load must undo them as well.
         weights = super()._tfkit_restorer()
 
         def restore() -> None:

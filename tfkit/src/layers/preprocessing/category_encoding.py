@@ -54,6 +54,7 @@ class CategoryEncoding(Preprocessing):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        # The old name of the mode, in files of Keras 2.
         if output_mode == "binary":
             output_mode = "multi_hot"
         if output_mode not in _MODES:

@@ -102,7 +102,7 @@ class Discretization(Preprocessing):
         self.epsilon = epsilon
         self.output_mode = output_mode
         self.sparse = sparse
-        self.summary = np.zeros((2, 0), "float32")
+        self.summary = np.zeros((2, 0), "float32")  # (values, weights)
 
     @property
     def input_dtype(self) -> str:
@@ -191,6 +191,7 @@ class Discretization(Preprocessing):
             values = tf.cast(values, self.input_dtype)
         values = as_floats(self, values)
         boundaries = tf.constant(self.bin_boundaries, values.dtype)
+        # "right": a value that equals a boundary belongs to the bin above it.
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
         return tf.reshape(flat, tf.shape(values))
 
@@ -218,6 +219,7 @@ class Discretization(Preprocessing):
     def save_own_variables(self, store: Any) -> None:
         """Stores the boundaries that `adapt` has found in `store`."""
         if self.input_bin_boundaries is None and self.bin_boundaries:
+            # Python's floats, without a rounding.
             store["bin_boundaries"] = np.array(self.bin_boundaries, "float64")
 
     def load_own_variables(self, store: Any) -> None:

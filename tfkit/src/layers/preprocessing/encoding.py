@@ -32,6 +32,7 @@ def encode(
         return _one_hot(inputs, depth, dtype, sparse)
     rows, ids, sizes = _entries(inputs)
     known = (ids >= 0) & (ids < depth)
+    # Counts are summed in at least 32 bits: float16 cannot count above 2048.
     wide = "float64" if dtype == "float64" else "float32"
     values = tf.ones_like(ids, wide) if weights is None else tf.cast(_flat(weights), wide)
     if sparse:
@@ -142,6 +143,7 @@ def _sparse_sums(
 ) -> tf.SparseTensor:
     """Returns the sums of the values of equal indices in a sample, with an entry for each existing index."""
     places = tf.boolean_mask(rows * depth + ids, known)
+    # Entries of a sparse tensor must be in order, and each may exist once.
     order = tf.argsort(places, stable=True)
     found, segments = tf.unique(tf.gather(places, order))
     sums = tf.math.unsorted_segment_sum(

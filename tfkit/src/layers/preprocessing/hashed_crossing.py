@@ -83,6 +83,8 @@ class HashedCrossing(Preprocessing):
         """Returns the indices of the combinations."""
         self._check(inputs)
         shape = inputs[0].shape
+        # `cross_hashed` crosses the entries within a row: with one in each column, a row has one
+        # combination.
         columns = [tf.reshape(_crossable(column), [-1, 1]) for column in inputs]
         crossed = tf.sparse.cross_hashed(columns, self.num_bins)
         flat = tf.reshape(crossed.values, tf.shape(inputs[0]))  # One for each row.

@@ -19,10 +19,11 @@ def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> t
     """
     if values.dtype.is_floating:
         values = tf.cast(values, tf.int64)
+    # Integers are hashed as their decimal digits, as in Keras: files keep their meaning.
     texts = values if values.dtype == tf.string else tf.strings.as_string(values)
     if salt is None:
         return tf.strings.to_hash_bucket_fast(texts, num_bins)
-    return tf.strings.to_hash_bucket_strong(texts, num_bins, salt)
+    return tf.strings.to_hash_bucket_strong(texts, num_bins, salt)  # SipHash
 
 
 def salt_of(salt: Any, message: str) -> list[int] | None:

@@ -102,6 +102,7 @@ class Hashing(Preprocessing):
     def _indices(self, values: tf.Tensor) -> tf.Tensor:
         if self.mask_value is None:
             return hashed(values, self.num_bins, self.salt)
+        # Bin 0 is for masked values alone, and so one bin less is left for the others.
         masked = tf.equal(values, tf.cast(tf.constant(self.mask_value), values.dtype))
         if self.num_bins == 1:
             return tf.zeros_like(values, tf.int64)

@@ -179,6 +179,8 @@ class IndexLookup(WithVocabulary):
         depth, dtype = self._depth() or 0, settings.floatx()
         if self.output_mode != "tf_idf":
             return encode(indices, self.output_mode, depth, dtype, self.sparse)
+        # The inverse document frequency is a weight of a token, with which its count is
+        # multiplied.
         counts = encode(indices, "count", depth, dtype, self.sparse)
         weights = tf.constant(vocabulary.idf_weights, dtype)
         if isinstance(counts, tf.SparseTensor):
@@ -188,6 +190,7 @@ class IndexLookup(WithVocabulary):
     def _indices(self, vocabulary: Vocabulary, tokens: tf.Tensor) -> tf.Tensor:
         """Returns the indices of tokens; negative for tokens without one."""
         indices = self._index_table(vocabulary).lookup(tokens)
+        # The table's default is already the only index for unknown tokens.
         if self.num_oov_indices == 1:
             return indices
         unknown = tf.equal(indices, _UNKNOWN)
@@ -198,12 +201,14 @@ class IndexLookup(WithVocabulary):
             )
             missing = tf.boolean_mask(tf.reshape(tokens, [-1]), tf.reshape(unknown, [-1]))
             found = tf.strings.format(message, [missing])
+            # In a graph the result must wait for the assertion, which nothing else reads.
             with tf.control_dependencies([tf.debugging.Assert(~tf.reduce_any(unknown), [found])]):
                 return tf.identity(indices)
         if tokens.dtype == tf.string or self.oov_method == "farmhash":
             places = hashed(tokens, self.num_oov_indices, self.salt)
         else:
             places = tf.math.floormod(tokens, self.num_oov_indices)
+        # After the mask token, if there is one.
         first = len(self._special_tokens()) - self.num_oov_indices
         return tf.where(unknown, first + places, indices)
 
@@ -224,6 +229,7 @@ class IndexLookup(WithVocabulary):
             values = np.arange(special, special + len(keys))
             if self.mask_token is not None:
                 keys += self._tokens_of([self.mask_token])
+                # As an index, the mask is 0; in vectors, a masked token must not count.
                 values = np.append(values, 0 if self.output_mode == "int" else _MASKED)
             default = special - 1 if self.num_oov_indices == 1 else _UNKNOWN
             dtype = self.vocabulary_dtype
@@ -269,6 +275,7 @@ class IndexLookup(WithVocabulary):
         if self.pad_to_max_tokens:
             return self.max_tokens
         size = self._tfkit_known_size
+        # A model that has been described with this size could not use another one.
         if self._frozen_size is None:
             self._frozen_size = size
         return size

@@ -38,6 +38,7 @@ class Moments:
     def add(self, array: np.ndarray) -> None:
         """Adds an array, in pieces of rows."""
         rows = max(1, _PIECE // max(1, math.prod(array.shape[1:])))
+        # Rows with statistics of their own cannot be split over pieces.
         if 0 not in self._reduced or array.ndim == 0:
             rows = max(1, len(array) if array.ndim else 1)
         for start in range(0, len(array) if array.ndim else 1, rows):
@@ -53,6 +54,8 @@ class Moments:
         squares = np.square(deviations).sum(axis=self._reduced)
         total = self.count + count
         step = mean - self.mean
+        # Chan, Golub and LeVeque (1979): sums of squared deviations of two parts, without the
+        # cancellation of mean(x ** 2) - mean(x) ** 2.
         self._squares = self._squares + squares + np.square(step) * (self.count * count / total)
         self.mean = self.mean + step * (count / total)
         self.count = total

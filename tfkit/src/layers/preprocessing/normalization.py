@@ -98,6 +98,7 @@ class Normalization(Preprocessing):
         self._kept_axes = tuple(kept)
         self._reduced_axes = tuple(axis for axis in range(rank) if axis not in kept)
         self._sizes = tuple(shape[axis] for axis in kept)
+        # 1 along the axes that the mean was taken over: statistics then broadcast to the inputs.
         self._broadcast_shape = tuple(shape[axis] if axis in kept else 1 for axis in range(rank))
         if self.input_mean is not None:
             self._given(self.input_mean)  # Raises an error if the shapes do not fit.
@@ -210,6 +211,7 @@ class Normalization(Preprocessing):
             tf.broadcast_static_shape(inputs.shape, mean.shape)
         except ValueError:
             raise self._misfit(inputs.shape) from None
+        # A constant feature has a variance of 0, and becomes 0.
         deviation = tf.maximum(tf.sqrt(variance), settings.epsilon())
         outputs = mean + inputs * deviation if self.invert else (inputs - mean) / deviation
         return tf.cast(outputs, self.compute_dtype)

@@ -15,13 +15,14 @@ def summary_of(values: np.ndarray, epsilon: float) -> np.ndarray:
     # The quotient instead of the product `len * epsilon`, which may be rounded to another integer.
     step = max(len(ordered) / (1.0 / epsilon), 1)
     kept = ordered[int(step - 1) :: int(step)]
+    # Each value that is kept stands for `step` values of the data: its weight.
     return np.stack([kept, np.full(kept.shape, step, kept.dtype)])
 
 
 def joined(first: np.ndarray, second: np.ndarray, epsilon: float) -> np.ndarray:
     """Returns the summary of the values of two summaries."""
     both = np.concatenate([first, second], axis=1)
-    return _compressed(both[:, np.argsort(both[0])], epsilon)
+    return _compressed(both[:, np.argsort(both[0])], epsilon)  # sorted by value
 
 
 def boundaries(summary: np.ndarray, num_bins: int) -> np.ndarray:
@@ -34,6 +35,7 @@ def _compressed(summary: np.ndarray, epsilon: float) -> np.ndarray:
     if summary.shape[1] * epsilon < 1:
         return summary
     shares = epsilon + np.arange(0.0, 1.0, epsilon)
+    # How many values of the data are up to each value of the summary.
     numbers = np.cumsum(summary[1])
     values = np.interp(shares, numbers / numbers[-1], summary[0])
     numbers = np.interp(shares, numbers / numbers[-1], numbers)

@@ -36,10 +36,12 @@ class Table(tf.saved_model.experimental.TrackableResource):
         self._name_in_files = f"table_{uuid.uuid4().hex}"
         if len(self._keys):  # TensorFlow has no empty tables.
             self._initialize()
+        # Weakly, so that a table is freed with its layer; the handle does not refer to it.
         _tables[id(self.resource_handle)] = self
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
+        # A SavedModel finds a table again by its shared name, which must be unique.
         if in_save_context() and not tf.executing_eagerly():
             return tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
         return tf.raw_ops.AnonymousHashTable(**dtypes)

@@ -37,6 +37,7 @@ def counted(
     with ThreadPoolExecutor(_THREADS) as pool:
         for piece in pieces:
             waiting.append(pool.submit(count, piece))
+            # At most one piece more than threads is held: memory does not grow with the data.
             if len(waiting) > _THREADS:
                 yield waiting.popleft().result()
         while waiting:

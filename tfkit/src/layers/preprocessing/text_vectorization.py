@@ -143,6 +143,7 @@ class TextVectorization(Preprocessing):
             vocabulary=vocabulary,
             idf_weights=idf_weights,
             pad_to_max_tokens=pad_to_max_tokens,
+            # Padding is an empty text, and has the index 0.
             mask_token="",
             output_mode=output_mode,
             sparse=sparse,
@@ -180,6 +181,8 @@ class TextVectorization(Preprocessing):
         lookup._check_may_adapt()
         with kept_on_error(lookup, "_vocabulary", "_counts"):
             self.reset_state()
+            # A subclass's own `update_state` must see the batches; otherwise pieces on threads are
+            # faster.
             if type(self).update_state is TextVectorization.update_state:
                 texts = self._flat_batches(data, steps)
                 for found in counted(texts, self._counts_of, batch_size):
@@ -254,7 +257,7 @@ class TextVectorization(Preprocessing):
             if self.ragged:
                 return indices if length is None else indices[..., :length]
             if length is None:
-                return indices.to_tensor(default_value=0)
+                return indices.to_tensor(default_value=0)  # 0 is the mask.
             shape = [None] * (indices.shape.rank - 1) + [length]
             padded = indices.to_tensor(default_value=0, shape=shape)
             return tf.ensure_shape(padded, [*indices.shape[:-1], length])
@@ -297,6 +300,7 @@ class TextVectorization(Preprocessing):
             return tokens
         sizes = _sizes(self.ngrams)
         if is_integer(self.ngrams):
+            # An integer means all lengths up to it, a tuple these lengths alone.
             sizes = list(range(1, sizes[0] + 1))
         return tf.strings.ngrams(tokens, ngram_width=sizes, separator=" ")
 

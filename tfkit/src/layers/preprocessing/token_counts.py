@@ -46,9 +46,11 @@ class TokenCounts:
             if most <= 0:
                 return []
             numbers = np.fromiter(found.values(), np.int64, len(found))
+            # Only tokens that can be among the most frequent are sorted.
             least = np.partition(numbers, len(numbers) - most)[len(numbers) - most]
             found = {token: number for token, number in found.items() if number >= least}
         by_token = sorted(found, reverse=True)
+        # Python's sort is stable, in reverse as well: ties keep the order by token.
         return sorted(by_token, key=found.__getitem__, reverse=True)[:most]
 
 
@@ -79,6 +81,8 @@ def counts_of(batch: Any, by_document: bool) -> Counts:
     documents = None
     if by_document:
         each, count = places.numpy().astype(np.int64), int(tf.size(tokens))
+        # A pair of sample and token as one integer: each pair counts once, however often the token
+        # occurs.
         pairs = np.unique(np.asarray(rows, np.int64) * max(count, 1) + each)
         documents = np.bincount(pairs % max(count, 1), minlength=count).tolist()
     return tokens.numpy().tolist(), numbers.numpy().tolist(), documents, int(num_rows)

@@ -136,6 +136,7 @@ def to_arrays(tokens: Sequence[Token], is_text: bool) -> dict[str, np.ndarray]:
     if not is_text:
         return {"vocabulary": np.array(tokens, np.int64)}
     lengths = np.array([len(token) for token in tokens], np.int64)  # type: ignore[arg-type]
+    # Bytes and lengths instead of an array of strings, which would lose zero bytes at their ends.
     joined = b"".join(tokens)  # type: ignore[arg-type]
     return {"vocabulary": np.frombuffer(joined, np.uint8), "lengths": lengths}
 
@@ -158,6 +159,7 @@ def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
     if lengths is None:
         return values.tolist()
     whole = lengths.dtype.kind == "i" and lengths.ndim == 1 and bool((lengths >= 0).all())
+    # As floats: integers of a forged file could overflow to the right sum.
     ends = np.cumsum(lengths.astype(np.float64)) if whole else np.array([-1.0])
     if (ends[-1] if len(ends) else 0) != len(values):
         raise ValueError(
@@ -207,6 +209,7 @@ def from_lines(data: bytes, encoding: str | None) -> list[Token]:
         ValueError: for more than are read, and for a line that is not an integer where integers are expected.
     """
     check_number(data.count(b"\n") + 1)
+    # Not `splitlines`, which would also split at a carriage return alone.
     lines = data.replace(b"\r\n", b"\n").split(b"\n")
     if lines[-1] == b"":
         lines.pop()

@@ -82,6 +82,8 @@ class BackupAndRestore(SparseCallback):
         """Reads the saved state, and continues from there unless that is inside an epoch."""
         self._steps_since_save = 0
         self._saved = self._read()
+        # A state from inside an epoch must wait until `on_epoch_begin`: other callbacks reset
+        # their counts there, and would reset what was restored.
         if self._saved is not None and not self._saved.is_inside_epoch:
             self._restore()
         elif self._saved is not None:
@@ -100,6 +102,7 @@ class BackupAndRestore(SparseCallback):
                 f"continue from there to `epochs={epochs}`. Pass more epochs, or remove the file."
             )
         assert self._training is not None
+        # `fit` begins with this epoch; weights and all else follow in `on_epoch_begin`.
         self._training.epoch = saved.epoch
 
     def _restore(self) -> None:
@@ -132,6 +135,8 @@ class BackupAndRestore(SparseCallback):
     def chunk_limit(self, next_batch_index: int) -> int | None:
         """Returns the number of steps up to the next save."""
         if isinstance(self.save_freq, int):
+            # At least 1: a save that was skipped, since a callback ends the epoch, leaves the
+            # count at its limit.
             return max(1, self.save_freq - self._steps_since_save)
         return None
 
@@ -145,6 +150,8 @@ class BackupAndRestore(SparseCallback):
         """Saves if enough batches have passed, unless a callback ends the epoch here."""
         self._steps_since_save += num_steps
         due = isinstance(self.save_freq, int) and self._steps_since_save >= self.save_freq
+        # A stop ends the epoch here: from a state inside this epoch, a resumed training would run
+        # past the stop.
         if due and not self.model.stop_training:
             self.save()
 
@@ -159,6 +166,7 @@ class BackupAndRestore(SparseCallback):
         self._steps_since_save = 0
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if self.double_checkpoint and self._path.exists():
+            # Before the new state is written: at no time is there no complete file.
             keep_as(self._path, self._previous)
         checkpoint.save(self._path, self._training)
 
@@ -168,6 +176,8 @@ class BackupAndRestore(SparseCallback):
             for path in (self._path, self._previous):
                 path.unlink(missing_ok=True)
             folder = self._path.parent
+            # A folder is removed only if this callback chose the name of the file in it, and so
+            # may have made the folder.
             if self._path.name == _FILE:
                 with contextlib.suppress(OSError):  # The folder contains other files.
                     folder.rmdir()

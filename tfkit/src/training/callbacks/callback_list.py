@@ -77,6 +77,8 @@ class CallbackList(Callback):
                     "Expected callbacks: objects with the hooks of `tfkit.callbacks.Callback`. "
                     f"Received: {callback!r}"
                 )
+        # Callbacks of the user come first, so that what they add to the logs is in the history and
+        # in the bar.
         if add_history and not self._has(History):
             self.callbacks.append(History())
         if add_progbar and not self._has(ProgbarLogger):
@@ -143,6 +145,7 @@ class CallbackList(Callback):
             next_batch_index: index in its epoch of the batch that comes next.
         """
         limits = [callback.chunk_limit(next_batch_index) for callback in self._sparse()]
+        # The most impatient callback decides.
         return min([limit for limit in limits if limit is not None], default=None)
 
     def note_steps(self, last_batch_index: int, num_steps: int) -> None:
@@ -178,6 +181,7 @@ class CallbackList(Callback):
         fetched = None
         if logs is not None and any(callback.wants_logs(num_steps) for callback in sparse):
             fetched = _plain_logs(logs() if callable(logs) else logs)
+        # A loop of the user's own may call the hooks without `on_train_begin`.
         mode = self._modes[-1] if self._modes else "train"
         for callback in sparse:
             hook: _StepsHook = getattr(callback, f"on_{mode}_steps_end")
@@ -314,6 +318,7 @@ def _overrides(callback: Any, hook: str) -> bool:
 
 def _reads_numbers(callback: Any, hook: str) -> bool:
     """Whether `callback` does something in `hook` for which it needs numbers, not tensors."""
+    # `vars` of the class itself, because the mark must not be inherited.
     if vars(type(callback)).get(
         "takes_tensors", False
     ):  # A subclass may read logs that its base class does not.
@@ -328,6 +333,7 @@ def _reads_numbers(callback: Any, hook: str) -> bool:
 def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
     """Returns `logs` sorted by name, nested dicts flattened, scalars as Python floats if they are fetched."""
     plain: Logs = {}
+    # In a fixed order: metrics may be updated in the order of a dict of outputs.
     for name, value in sorted((logs or {}).items()):
         if isinstance(value, dict):
             plain.update(_plain_logs(value, fetch))
@@ -339,6 +345,7 @@ def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
 def _plain_value(value: Any) -> Any:
     if isinstance(value, (tf.Tensor, tf.Variable)):
         value = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
+    # Metrics with one result for each class return arrays, which are kept.
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     is_number = isinstance(value, (int, float)) or (

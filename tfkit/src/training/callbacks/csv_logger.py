@@ -47,6 +47,7 @@ class CSVLogger(Callback):
         """Opens the file. Old contents that are not kept remain until the first line is written."""
         self.keys = None
         if is_discarding():
+            # Of several processes, one alone writes.
             self.filename = os.devnull
         with open(self.filename, "a") as file:
             self._kept = file.tell() if self.append else 0
@@ -58,11 +59,15 @@ class CSVLogger(Callback):
         logs = logs or {}
         with open(self.filename, "a", newline="") as file:
             if self.filename != os.devnull:
+                # Also after a training that was interrupted while it wrote a line: the line is
+                # written again.
                 file.truncate(self._kept)
             writer = csv.writer(file, delimiter=self.sep)
             if self.keys is None:
                 self.keys = sorted(logs)
                 if not any(key.startswith("val_") for key in self.keys):
+                    # The first validation may come later (`validation_freq`), and a header cannot
+                    # be changed then.
                     self.keys += [f"val_{key}" for key in self.keys]
                 if self._kept == 0:
                     writer.writerow(["epoch", *self.keys])

@@ -83,6 +83,8 @@ class EarlyStopping(MonitorCallback):
         if self._is_improvement(current, self.best):
             self.best = current
             self._remember(epoch)
+            # As in Keras: an improvement that is still below the baseline does not reset the
+            # patience.
             if self._is_improvement(current, self.baseline):
                 self.wait = 0
         elif self.wait >= self.patience and epoch > 0:

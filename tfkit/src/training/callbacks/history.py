@@ -30,6 +30,7 @@ class History(Callback):
 
     def set_model(self, model: Model) -> None:
         """Sets itself as the model's `history`."""
+        # `fit` returns `model.history`.
         super().set_model(model)
         model.history = self
 

@@ -89,6 +89,7 @@ class LearningRateScheduler(Callback):
     def _scheduled(self, epoch: int, rate: float) -> float:
         arguments = (epoch, rate) if _takes(self.schedule, 2) else (epoch,)
         new_rate = self.schedule(*arguments)
+        # An integer is most often a mistake, such as a schedule that returns its first argument.
         if not isinstance(new_rate, (float, np.float32, np.float64)):
             raise ValueError(
                 f"`schedule` must give the learning rate as a float. Received: {new_rate!r}, a "
@@ -99,6 +100,7 @@ class LearningRateScheduler(Callback):
 
 def _takes(function: Callable[..., Any], num_arguments: int) -> bool:
     try:
+        # By the signature: a call with two arguments could raise a `TypeError` of its own.
         inspect.signature(function).bind(*range(num_arguments))
     except TypeError:
         return False
@@ -173,6 +175,7 @@ class ReduceLROnPlateau(MonitorCallback):
                 f"{', '.join(logs)}"
             )
             return
+        # Before the comparison, so that the last epoch of the cooldown begins a new count.
         if self.in_cooldown():
             self.cooldown_counter -= 1
             self.wait = 0

@@ -69,6 +69,8 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         self.save_best_only = save_best_only
         self.save_weights_only = save_weights_only
         self.save_freq = save_frequency(save_freq)
+        # The extension chooses the format of the file when it is saved. A wrong one should not be
+        # noticed after an epoch of hours.
         suffixes = (_WEIGHTS_SUFFIX,) if save_weights_only else _MODEL_SUFFIXES
         if not self.filepath.endswith(suffixes):
             raise ValueError(
@@ -138,6 +140,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
 
     def _get_file_path(self, epoch: int, batch: int | None, logs: Logs) -> str:
         """Returns the path with the numbers of epoch and batch, and the results, in it."""
+        # Counted from 1 in names of files, as in Keras, and from 0 in hooks.
         fields = {"epoch": epoch + 1} | ({} if batch is None else {"batch": batch + 1}) | logs
         try:
             return self.filepath.format(**fields)
@@ -152,6 +155,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         if not self.save_best_only:
             return True
         current = logs.get(self.monitor)
+        # Saving too much is better than losing a training because of a wrong name.
         if current is None or np.ndim(current) > 0:
             warn(
                 f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is no "

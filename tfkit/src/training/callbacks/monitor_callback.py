@@ -68,6 +68,7 @@ class MonitorCallback(Callback):
         if self.mode != "auto":
             return self.mode
         name = self.monitor.removeprefix("val_")
+        # The metric itself knows its direction. Its name does not: users choose names.
         for metric in _metrics_of(getattr(self.model, "metrics", ())):
             if metric.name == name and hasattr(metric, "_direction"):
                 return "max" if metric._direction == "up" else "min"

@@ -113,6 +113,8 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         self._writer = orbax.Writer(Path(self.directory), self.max_to_keep, self.save_on_background)
         optimizer = getattr(self.model, "optimizer", None)
         if not self._under_way and optimizer is not None:
+            # A second `fit` of a model continues the numbering of steps, so that its checkpoints
+            # are later.
             self._batches = int(optimizer.iterations)
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:

@@ -121,6 +121,7 @@ class ProgbarLogger(SparseCallback):
     def _finish(self, logs: Logs | None) -> None:
         bar = self._bar()
         if self.target is None:
+            # The number of steps of a generator is known after its first epoch.
             self.target = bar.target = self.seen
         # An epoch that was cut short shows how many steps it had.
         bar.update(self.seen or self.target, (logs or {}).items(), finalize=True)

@@ -66,6 +66,7 @@ class RemoteMonitor(Callback):
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:
         """Sends the epoch's results."""
+        # JSON has no NumPy scalars.
         results = {name: np.asarray(value).tolist() for name, value in (logs or {}).items()}
         content = json.dumps({"epoch": epoch, **results})
         if self.send_as_json:

@@ -16,6 +16,7 @@ def save_frequency(save_freq: str | int) -> int | Literal["epoch"]:
     """
     if save_freq == "epoch":
         return "epoch"
+    # `True` is an integer to Python, but a mistake here.
     if not isinstance(save_freq, numbers.Integral) or isinstance(save_freq, bool) or save_freq < 1:
         raise ValueError(
             "`save_freq` must be 'epoch' or a positive number of batches. "
@@ -85,6 +86,7 @@ class SparseCallback(Callback):
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Treats the batch, or the batches of a program of `steps_per_execution` steps, as a chunk."""
+        # Where another callback needs every batch, or in a user's loop, steps come one by one.
         self.on_train_steps_end(*(self.latest_steps or (batch, 1)), logs)
         self.on_batch_end(batch, logs)
 

@@ -24,7 +24,7 @@ def write_histogram(name: str, values: Any, step: Any) -> None:
     """Writes the distribution of `values`, in 30 buckets of equal width; NaN and infinity are in none."""
     numbers = np.asarray(values, np.float64)
     counts, edges = np.histogram(numbers[np.isfinite(numbers)], _NUM_BUCKETS)
-    buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)
+    buckets = np.stack([edges[:-1], edges[1:], counts], axis=1)  # (buckets, 3): left, right, count
     _write(name, tf.constant(buckets), step, "histograms", _TENSOR)
 
 
@@ -33,6 +33,7 @@ def write_images(name: str, images: Any, step: Any) -> None:
     pixels = tf.image.convert_image_dtype(images[:3], tf.uint8, saturate=True)
     encoded = tf.map_fn(tf.image.encode_png, pixels, fn_output_signature=tf.string)
     size = tf.strings.as_string([pixels.shape[2], pixels.shape[1]])
+    # TensorBoard's plugin for images expects width and height as strings before the images.
     _write(name, tf.concat([size, encoded], axis=0), step, "images", _BLOBS)
 
 

@@ -138,6 +138,8 @@ _COSINE_WINDOWS = {
 
 def _taylor(distance: np.ndarray, samples: int) -> np.ndarray:
     """Returns Taylor's window with 4 side lobes at -30 decibels, 1 in the middle."""
+    # The formula and its constants: Doerry, "Catalog of Window Taper Functions" (2017), and
+    # SciPy's defaults.
     lobes, order = 4, np.arange(1.0, 4.0)
     a = np.arccosh(10.0 ** (30 / 20)) / np.pi
     spread = lobes**2 / (a**2 + (lobes - 0.5) ** 2)
@@ -151,6 +153,8 @@ def _taylor(distance: np.ndarray, samples: int) -> np.ndarray:
 
 
 def _parzen(distance: np.ndarray, samples: int) -> np.ndarray:
+    # The distance in units of half of `samples`, and not of `samples - 1`, as SciPy defines this
+    # window.
     r = distance * (samples - 1) / samples
     return np.where(distance <= 0.5, 1 - 6 * r**2 + 6 * r**3, 2 * (1 - r) ** 3)
 
@@ -239,8 +243,9 @@ class STFT(Initializer):
         """Returns the kernel of shape `(frame_length, 1, fft_length // 2 + 1)`."""
         frame_length, _, num_frequencies = shape
         time = np.arange(frame_length)[:, None, None]
+        # The frequencies of a real transform: from 0 to one half of the sampling rate.
         frequency = np.arange(num_frequencies)[None, None, :] / (2 * (num_frequencies - 1))
-        angle = -2 * np.pi * time * frequency
+        angle = -2 * np.pi * time * frequency  # (frame_length, 1, frequencies)
         kernel = np.cos(angle) if self.side == "real" else np.sin(angle)
         if self.window is not None:
             kernel = kernel * self._scaled_window(frame_length)[:, None, None]
@@ -257,8 +262,10 @@ class STFT(Initializer):
                 f"Received: a window of shape {window.shape}"
             )
         if self.scaling == "density":
+            # The power of a frame is then independent of the window.
             return window / np.sqrt(np.sum(np.square(window)))
         if self.scaling == "spectrum":
+            # The amplitude of a sine is then independent of the window.
             return window / np.sum(np.abs(window))
         return window
 

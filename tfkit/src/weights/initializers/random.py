@@ -41,6 +41,8 @@ class RandomInitializer(Initializer):
                 f"Received: seed={seed!r}"
             )
         self._init_seed = seed
+        # One seed for all calls: an initializer gives the same values each time, as in Keras. The
+        # configuration keeps `None`, so that a clone draws others.
         self.seed = random.make_default_seed() if seed is None else seed
 
     def get_config(self) -> dict[str, Any]:
@@ -168,6 +170,7 @@ def compute_fans(
         return 1, 1
     if len(shape) == 1:
         return int(shape[0]), int(shape[0])
+    # A kernel of a convolution has the shape (*window, inputs, outputs).
     window_size = math.prod(shape[:-2])
     return window_size * shape[-2], window_size * shape[-1]
 
@@ -248,10 +251,12 @@ class VarianceScaling(RandomInitializer):
         n = {"fan_in": fan_in, "fan_out": fan_out, "fan_avg": (fan_in + fan_out) / 2}[self.mode]
         variance = self.scale / max(1.0, n)
         if self.distribution == "truncated_normal":
+            # The cut makes the distribution narrower; this makes up for it.
             stddev = math.sqrt(variance) / _TRUNCATED_STDDEV
             return random.truncated_normal(shape, 0.0, stddev, dtype, self.seed)
         if self.distribution == "untruncated_normal":
             return random.normal(shape, 0.0, math.sqrt(variance), dtype, self.seed)
+        # The variance of a uniform distribution on [-limit, limit] is limit ** 2 / 3.
         limit = math.sqrt(3.0 * variance)
         return random.uniform(shape, -limit, limit, dtype, self.seed)
 
@@ -521,6 +526,7 @@ class Orthogonal(RandomInitializer):
                 f"Received: shape={tuple(shape)}"
             )
         num_rows, num_columns = math.prod(shape[:-1]), shape[-1]
+        # QR gives orthonormal columns only to a matrix that has at least as many rows.
         tall = (max(num_rows, num_columns), min(num_rows, num_columns))
         dtype = standardize_dtype(dtype)
         # TensorFlow factorizes no 16-bit matrices.

@@ -97,10 +97,12 @@ def abs_max_quantize_grouped_with_zero_point(
         rows = tf.shape(x)[0]
         groups = -(-rows // block_size)
         padded = tf.pad(x, [[0, groups * block_size - rows], [0, 0]])
+        # Groups of consecutive rows; each column of a group has a scale of its own.
         blocks = tf.reshape(padded, [groups, block_size, tf.shape(x)[1]])
-        smallest = tf.minimum(tf.reduce_min(blocks, 1, keepdims=True), 0)
+        smallest = tf.minimum(tf.reduce_min(blocks, 1, keepdims=True), 0)  # (groups, 1, columns)
         largest = tf.maximum(tf.reduce_max(blocks, 1, keepdims=True), 0)
         scale = (largest - smallest + tf.cast(epsilon, x.dtype)) / (high - low)
+        # The integer for 0.0, which is therefore exact: weights that were pruned stay 0.
         zero = tf.clip_by_value(tf.round(low - smallest / scale), low, high)
         integers = _to_integers(tf.round(blocks / scale) + zero, low, high, dtype)
         quantized = tf.reshape(integers, tf.shape(padded))[:rows]

@@ -51,6 +51,7 @@ def fake_quant_with_min_max_vars(
     if not 2 <= num_bits <= 16:
         raise ValueError(f"`num_bits` must be from 2 to 16. Received: num_bits={num_bits}")
     inputs = tf.convert_to_tensor(inputs)
+    # TensorFlow's kernels exist for float32 alone.
     x, low, high = (tf.cast(value, tf.float32) for value in (inputs, min_vals, max_vals))
     options = {"num_bits": num_bits, "narrow_range": narrow_range}
     if axis is None:
@@ -60,6 +61,7 @@ def fake_quant_with_min_max_vars(
     rank = x.shape.rank
     axis %= rank
     order = [*(each for each in range(rank) if each != axis), axis]
+    # The kernel expects channels last.
     x = tf.transpose(x, order)
     channels = tf.shape(x)[-1:]
     low, high = tf.broadcast_to(low, channels), tf.broadcast_to(high, channels)

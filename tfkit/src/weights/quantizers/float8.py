@@ -53,6 +53,8 @@ def compute_float8_amax_history(x: Any, amax_history: Any) -> tf.Tensor:
     """
     history = tf.convert_to_tensor(amax_history)
     largest = tf.cast(tf.reduce_max(tf.abs(x)), history.dtype)
+    # As in Transformer Engine: the roll moves the oldest to the front, where the newest replaces
+    # it.
     return tf.concat([largest[None], tf.roll(history, -1, 0)[1:]], 0)
 
 
@@ -87,5 +89,6 @@ def quantize_and_dequantize(
         )
     dtype = standardize_dtype(compute_dtype)
     scale, largest = tf.cast(scale, dtype), tf.cast(LARGEST[name], dtype)
+    # A cast of a value beyond the largest one would give NaN.
     x = tf.clip_by_value(tf.cast(inputs, dtype) / scale, -largest, largest)
     return tf.cast(tf.cast(x, name), dtype) * scale

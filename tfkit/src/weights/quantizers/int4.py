@@ -39,7 +39,9 @@ def pack_int4(
     x = _checked(arr, dtype, "packing")
     axis %= x.shape.rank
     size = x.shape[axis]
+    # An odd size gets one value more, which `unpack_int4` removes by `orig_len`.
     paddings = [[0, size % 2 if each == axis else 0] for each in range(x.shape.rank)]
+    # As unsigned bytes, whose bits can be combined without regard to signs.
     pairs = _by_last_axis(tf.bitcast(tf.pad(x, paddings), tf.uint8), axis)
     low, high = pairs[..., 0::2], pairs[..., 1::2]
     packed = tf.bitwise.bitwise_or(tf.bitwise.bitwise_and(low, 15), tf.bitwise.left_shift(high, 4))
