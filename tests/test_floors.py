@@ -57,6 +57,42 @@ COPIED = "tfkit.src.export.c_api"
 READER = "tfkit.src.outer.serving.bodies"
 ALONE = {COPIED: {"numpy", "ml_dtypes"}, READER: {"numpy", "google"}}
 
+# The outer ring works with public objects, with helpers of `base`, and with these modules:
+RING = {
+    "tfkit.src.export.convert": {  # Reads the operations of traced calls, and the state that they use.
+        "tfkit.src.borrowed.private",
+        "tfkit.src.core.tracking",
+        "tfkit.src.engine.derivatives",
+        "tfkit.src.engine.function_defs",
+    },
+    "tfkit.src.outer.cli": {  # Shows what is in a file without making its model.
+        "tfkit.src.files.interop.keras",
+        "tfkit.src.files.saving.errors",
+        "tfkit.src.files.saving.hdf5",
+        "tfkit.src.files.saving.model_file",
+        "tfkit.src.files.saving.weights",
+    },
+    "tfkit.src.outer.launch": set(),
+    "tfkit.src.outer.legacy": {  # Older names for what is there.
+        "tfkit.src.data.datasets.folder_files",
+        "tfkit.src.layers.recurrent.loops",
+        "tfkit.src.losses.binary",
+        "tfkit.src.losses.categorical",
+        "tfkit.src.ops.convolution",
+        "tfkit.src.ops.losses",
+        "tfkit.src.ops.pooling",
+        "tfkit.src.training.progress",
+    },
+    "tfkit.src.outer.serving": {  # Serves the folders that the exporter writes, without tfkit's layers.
+        "tfkit.src.borrowed.private",
+        "tfkit.src.export.c_api",
+        "tfkit.src.export.examples",
+        "tfkit.src.export.scan",
+        "tfkit.src.export.versions",
+        "tfkit.src.export.warmup",
+    },
+}
+
 
 def module_of(path):
     """`tfkit/ops/image.py` -> `tfkit.ops.image`."""
@@ -132,6 +168,29 @@ def test_each_file_imports_from_its_own_room_or_from_below():
             if name.startswith("tfkit.") and FLOORS.index(room_of(name)) > own
         ]
     assert not above
+
+
+def origins_of(module):
+    """The modules inside of tfkit that a file imports names from, each with the name."""
+    for node in ast.walk(ast.parse(FILES[module].read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tfkit.src."):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield (whole, "") if whole in FILES else (node.module, alias.name)
+
+
+def test_the_outer_ring_uses_public_objects_and_what_is_listed():
+    public = {pair for module in FILES if room_of(module) == FACES for pair in origins_of(module)}
+    for part, listed in RING.items():
+        used = {
+            origin
+            for module in FILES
+            if module.startswith(part)
+            for origin, name in origins_of(module)
+            if (origin, name) not in public
+            and not origin.startswith(("tfkit.src.base.", "tfkit.src.outer.", part))
+        }
+        assert used == listed, part
 
 
 def test_types_are_imported_from_the_own_room_or_from_below():
