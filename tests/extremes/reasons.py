@@ -224,3 +224,44 @@ REASONS = [
 def reason_of(finding: Finding) -> Reason | None:
     """Returns the first reason that explains a finding."""
     return next((reason for reason in REASONS if reason.explains(finding)), None)
+
+
+# --- Patterns -------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A difference of a call with a special value in its data from the same call run eagerly.
+
+    `what` is `"value 0"`, `"gradient 0"` (from ones above), `"no gradient 0"` (from zeros above), or empty
+    for a refusal.
+    """
+
+    label: str
+    dtype: str
+    pattern: str
+    what: str
+    way: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternReason:
+    """A decision about differences whose fields match all patterns."""
+
+    text: str
+    label: str = ".*"
+    dtype: str = ".*"
+    pattern: str = ".*"
+    what: str = ".*"
+    way: str = ".*"
+
+    def explains(self, difference: Difference) -> bool:
+        """Whether it is the reason of a difference."""
+        return all(
+            re.fullmatch(getattr(self, name), getattr(difference, name))
+            for name in ("label", "dtype", "pattern", "what", "way")
+        )
+
+
+PATTERNS: list[PatternReason] = []
