@@ -1,6 +1,7 @@
-"""The calls of the tests' tables: of ops, losses, layers and metrics, in a float dtype, and Keras's beside them."""
+"""The calls of the tests' tables in a dtype: of ops, losses, layers and metrics, and Keras's beside them."""
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -71,9 +72,7 @@ def functions(dtype: str) -> Iterator[Call]:
         arrays = floats_of((args, kwargs), dtype)
         if arrays and name not in LEFT_OUT:
             options = ",".join(f"{k}={v}" for k, v in kwargs.items() if np.ndim(v) == 0)
-            calls = [
-                filled(getattr(module.ops, name), args, kwargs) for module in (tfkit, keras)
-            ]
+            calls = [filled(getattr(module.ops, name), args, kwargs) for module in (tfkit, keras)]
             yield Call(f"ops.{name}({options})", arrays, *calls)
     for name, _, options, data in LOSSES:
         arrays = floats_of(data, dtype)
@@ -141,26 +140,15 @@ def metrics(dtype: str) -> Iterator[Call]:
             arrays = floats_of([*data, weights], dtype)
             label = f"metrics.{name}{' of weight 0' * zero}"
             options = {"dtype": dtype, **arguments}
-            calls = [
-                _metric(getattr(module.metrics, name), options, arrays)
-                for module in (tfkit, keras)
-            ]
-            lost = (0, 1) if zero else ()
-            yield Call(label, arrays, *calls, slopes=False, lost=lost)
+            metric, oracle = (getattr(module.metrics, name)(**options) for module in (tfkit, keras))
+            metric(*map(tf.constant, arrays))
+            calls = [functools.partial(_result, each) for each in (metric, oracle)]
+            yield Call(label, arrays, *calls, slopes=False, lost=(0, 1) if zero else ())
 
 
-def _metric(kind: Any, options: Any, arrays: Any) -> Callable[..., Any] | None:
-    try:
-        metric = kind(**options)
-        metric.update_state(*map(tf.constant, arrays))
-    except Exception:
-        return None  # Keras's refuse some.
-    first = [tf.zeros(v.shape, v.dtype) for v in metric.variables]
-
-    def run(*given: Any) -> Any:
-        return metric.stateless_result(metric.stateless_update_state(first, *given))
-
-    return run
+def _result(metric: Any, *given: Any) -> Any:
+    metric.reset_state()
+    return metric(*given)
 
 
 KINDS: dict[str, Callable[[str], Iterator[Call]]] = {
