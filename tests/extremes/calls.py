@@ -19,6 +19,7 @@ from tests.ops.cases import CASES as OPS
 
 # Results that do not depend on the values of floats, or are not unique.
 LEFT_OUT = {"view", "eig", "eigh", "svd", "qr", "empty", "empty_like", "shape", "size"}
+Wanted = Callable[[str], bool]  # Whether a label is; what is not wanted is not made.
 
 
 @dataclasses.dataclass
@@ -66,24 +67,28 @@ def filled(function: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
     return call
 
 
-def functions(dtype: str) -> Iterator[Call]:
+def functions(dtype: str, wanted: Wanted) -> Iterator[Call]:
     """Yields the calls of ops and losses."""
     for name, args, kwargs in OPS:
         arrays = floats_of((args, kwargs), dtype)
         if arrays and name not in LEFT_OUT:
             options = ",".join(f"{k}={v}" for k, v in kwargs.items() if np.ndim(v) == 0)
+            label = f"ops.{name}({options})"
+            if not wanted(label):
+                continue
             calls = [filled(getattr(module.ops, name), args, kwargs) for module in (tfkit, keras)]
-            yield Call(f"ops.{name}({options})", arrays, *calls)
+            yield Call(label, arrays, *calls)
     for name, _, options, data in LOSSES:
         arrays = floats_of(data, dtype)
-        if arrays and hasattr(keras.losses, name):
+        label = f"losses.{name}({options})"
+        if arrays and hasattr(keras.losses, name) and wanted(label):
             calls = [
                 filled(getattr(module.losses, name), data, options) for module in (tfkit, keras)
             ]
-            yield Call(f"losses.{name}({options})", arrays, *calls)
+            yield Call(label, arrays, *calls)
 
 
-def layers(dtype: str) -> Iterator[Call]:
+def layers(dtype: str, wanted: Wanted) -> Iterator[Call]:
     """Yields the calls of the layers of the conformance table, and their calls in training."""
     for number, case in enumerate(LAYERS):
         inputs = case.data()
@@ -91,26 +96,27 @@ def layers(dtype: str) -> Iterator[Call]:
         if not arrays:
             continue
         given = filled(lambda *x: x, inputs, {})(*map(tf.constant, arrays))
-        layer = case.make(tfkit.layers, dtype=dtype)
-        layer(*given)
-        draws = np.random.default_rng(1)
-        weights = [draws.uniform(0.5, 1.5, weight.shape) for weight in layer.weights]
-        layer.set_weights(weights)
-        oracle = None
-        if dtype in ("float32", "float64"):
-            oracle = case.make(keras.layers, dtype=dtype)
-            oracle(*given)
-        for training in (False, True):
-            theirs = None
-            if oracle is not None and not (training and case.arguments.get("seed")):
-                theirs = filled(_keras_layer(oracle, weights, training), inputs, {})
+        for training in (False, True):  # Two layers: one must not see the averages of the other.
             label = f"layers.{case.layer} #{number}{' in training' * training}"
+            if not wanted(label):
+                continue
+            layer = case.make(tfkit.layers, dtype=dtype)
+            layer(*given)
+            draws = np.random.default_rng(1)
+            weights = [draws.uniform(0.5, 1.5, weight.shape) for weight in layer.weights]
+            layer.set_weights(weights)
+            theirs = None
+            is_drawn = training and case.arguments.get("seed")
+            if dtype in ("float32", "float64") and not is_drawn:
+                oracle = case.make(keras.layers, dtype=dtype)
+                oracle(*given)
+                theirs = filled(_keras_layer(oracle, weights, training), inputs, {})
             call = filled(_layer(layer, training), inputs, {})
             yield Call(label, arrays, call, theirs, layer)
 
 
 def _layer(layer: Any, training: bool) -> Callable[..., Any]:
-    # Each call begins with the same moving averages and the same draws.
+    # Each call in training begins with the same moving averages and the same draws.
     variables = layer.variables if training else []
     first = [x.numpy() for x in variables]
 
@@ -130,15 +136,17 @@ def _keras_layer(layer: Any, weights: Any, training: bool) -> Callable[..., Any]
     return run
 
 
-def metrics(dtype: str) -> Iterator[Call]:
+def metrics(dtype: str, wanted: Wanted) -> Iterator[Call]:
     """Yields the calls of all metrics, with the weight 0 in the row that changes and without."""
     for name, (arguments, _, _) in TABLE.items():
         data = [np.asarray(part, "float32") for part in ROWS[name]]
         for zero in (False, True):
+            label = f"metrics.{name}{' of weight 0' * zero}"
+            if not wanted(label):
+                continue
             weights = weighing.ROW_WEIGHTS.astype("float32")
             weights[weighing.ROWS // 2] *= not zero
             arrays = floats_of([*data, weights], dtype)
-            label = f"metrics.{name}{' of weight 0' * zero}"
             options = {"dtype": dtype, **arguments}
             metric, oracle = (getattr(module.metrics, name)(**options) for module in (tfkit, keras))
             metric(*map(tf.constant, arrays))
@@ -151,7 +159,7 @@ def _result(metric: Any, *given: Any) -> Any:
     return metric(*given)
 
 
-KINDS: dict[str, Callable[[str], Iterator[Call]]] = {
+KINDS: dict[str, Callable[[str, Wanted], Iterator[Call]]] = {
     "functions": functions,
     "layers": layers,
     "metrics": metrics,
