@@ -1,13 +1,13 @@
-"""All calls of the tests' tables with one number replaced, in all ways and beside Keras.
+"""All calls of the tests' tables with one special value in their data, in all ways and beside Keras.
 
-`PYTHONPATH=. python -m tests.extremes.patterns`: ops, losses and layers.
+`./tools/extremes patterns`: ops, losses, layers and metrics.
 """
 
 import argparse
 import collections
-import dataclasses
 import os
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,114 +15,31 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras
 import numpy as np
 import tensorflow as tf
 
-import tfkit
-from tests.conformance.table import CASES as LAYERS
+from tests.extremes.calls import KINDS, Call
+from tests.extremes.reasons import PATTERNS, Difference
+from tests.extremes.table import DTYPES, INF, NAN, limits
 from tests.extremes.ways import differs
-from tests.losses.test_functions import CASES as LOSSES
-from tests.ops.cases import CASES as OPS
+from tfkit import export
 
-# Results that do not depend on the values of floats, or are not unique.
-LEFT_OUT = {"view", "eig", "eigh", "svd", "qr", "empty", "empty_like", "shape", "size"}
 GROUP = 24
+WAYS = ("graph", "xla", "served", "keras")
+# Errors relative to the largest value of a result.
+ROUNDING = {"float16": 1e-2, "bfloat16": 8e-2, "float32": 1e-4, "float64": 1e-4}
 
 
-@dataclasses.dataclass
-class Call:
-    """A call of floats.
-
-    Attributes:
-        label: the printed name.
-        arrays: the floats that it takes.
-        call: from tensors to a nest of tensors.
-        keras: the same of Keras's, if there is one.
-    """
-
-    label: str
-    arrays: list[np.ndarray]
-    call: Callable[..., Any]
-    keras: Callable[..., Any] | None = None
-
-
-def is_float(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and value.dtype == np.float32 and value.size > 0
-
-
-def filled(function: Any, args: Any, kwargs: Any) -> Callable[..., Any]:
-    """Returns `function` of the floats among its arguments."""
-    leaves = tf.nest.flatten((args, kwargs))
-
-    def call(*tensors: Any) -> Any:
-        rest = iter(tensors)
-        given = [next(rest) if is_float(leaf) else leaf for leaf in leaves]
-        given = [tf.constant(x) if isinstance(x, np.ndarray) else x for x in given]
-        args_now, kwargs_now = tf.nest.pack_sequence_as((args, kwargs), given)
-        return function(*args_now, **kwargs_now)
-
-    return call
-
-
-def calls() -> Iterator[Call]:
-    """Yields all calls that take floats."""
-    for name, args, kwargs in OPS:
-        arrays = [leaf for leaf in tf.nest.flatten((args, kwargs)) if is_float(leaf)]
-        if arrays and name not in LEFT_OUT:
-            mine, theirs = (getattr(module.ops, name) for module in (tfkit, keras))
-            options = ",".join(f"{k}={v}" for k, v in kwargs.items() if np.ndim(v) == 0)
-            yield Call(
-                f"ops.{name}({options})",
-                arrays,
-                filled(mine, args, kwargs),
-                filled(theirs, args, kwargs),
-            )
-    for name, _, options, data in LOSSES:
-        arrays = [leaf for leaf in tf.nest.flatten(data) if is_float(leaf)]
-        if arrays and hasattr(keras.losses, name):
-            mine, theirs = (getattr(module.losses, name) for module in (tfkit, keras))
-            yield Call(
-                f"losses.{name}({options})",
-                arrays,
-                filled(mine, data, options),
-                filled(theirs, data, options),
-            )
-    for number, case in enumerate(LAYERS):
-        yield from layer_call(case, number)
-
-
-def layer_call(case: Any, number: int) -> Iterator[Call]:
-    """Yields the call of a layer of the conformance table, with the weights of the seed 1."""
-    inputs = case.data()
-    arrays = [leaf for leaf in tf.nest.flatten(inputs) if is_float(leaf)]
-    if not arrays:
-        return
-    tfkit.utils.set_random_seed(1)
-    try:
-        layer = case.make(tfkit.layers, dtype="float32")
-        layer(*tf.nest.map_structure(tf.constant, inputs))
-    except Exception:
-        return
-
-    def run(*given: Any) -> Any:
-        return layer._tfkit_call_in_phases(given, {})
-
-    yield Call(f"layers.{case.layer} #{number}", arrays, filled(run, inputs, {}))
-
-
-def patterns(arrays: list[np.ndarray]) -> Iterator[tuple[str, list[np.ndarray]]]:
+def patterns(arrays: list[np.ndarray], dtype: str) -> Iterator[tuple[str, list[np.ndarray]]]:
     """Yields the arrays with zeros, equal numbers, or one special number in one of them."""
-    largest = float(np.finfo("float32").max)
+    largest, tiny, denormal = limits(dtype)
+    specials = {"nan": NAN, "inf": INF, "-inf": -INF, "largest": largest, "-largest": -largest}
+    specials |= {"tiny": tiny, "denormal": denormal}
     yield "as they are", arrays
     for index, array in enumerate(arrays):
-        found: dict[str, np.ndarray] = {"zeros": np.zeros_like(array), "ones": np.ones_like(array)}
-        for name, value in (
-            ("nan", np.nan),
-            ("inf", np.inf),
-            ("-inf", -np.inf),
-            ("largest", largest),
-        ):
+        found = {"zeros": np.zeros_like(array), "ones": np.ones_like(array)}
+        found["-zeros"] = -found["zeros"]
+        for name, value in specials.items():
             changed = array.copy()
             changed.reshape(-1)[array.size // 2] = value
             found[name] = changed
@@ -130,19 +47,27 @@ def patterns(arrays: list[np.ndarray]) -> Iterator[tuple[str, list[np.ndarray]]]
             yield f"{name} in {index}", [*arrays[:index], changed, *arrays[index + 1 :]]
 
 
-def with_gradients(call: Any, tensors: Any) -> dict[str, Any]:
-    with tf.GradientTape() as tape:
-        tape.watch(tensors)
-        results = [tf.convert_to_tensor(x) for x in tf.nest.flatten(call(*tensors))]
-        floats = [x for x in results if x.dtype in (tf.float32, tf.float64)]
-    found = {f"value {i}": x for i, x in enumerate(results)}
-    if floats:
-        gradients = tape.gradient(floats, tensors, unconnected_gradients="zero")
-        found |= {f"gradient {i}": tf.convert_to_tensor(g) for i, g in enumerate(gradients)}
+def results_of(call: Callable[..., Any], tensors: Any, slopes: bool) -> dict[str, Any]:
+    """Returns results, and gradients under ones and under zeros from above."""
+    if not slopes:
+        return _values(call, tensors)
+    found = {}
+    # A call for each: XLA cannot compile two gradients of one loop.
+    for what, above in (("gradient", tf.ones_like), ("no gradient", tf.zeros_like)):
+        with tf.GradientTape() as tape:
+            tape.watch(tensors)
+            values = _values(call, tensors)
+        floats = [x for x in values.values() if x.dtype.is_floating]
+        found |= values
+        if floats:
+            gradients = tape.gradient(
+                floats, tensors, [above(x) for x in floats], unconnected_gradients="zero"
+            )
+            found |= {f"{what} {i}": tf.convert_to_tensor(g) for i, g in enumerate(gradients)}
     return found
 
 
-def values_of(call: Any, tensors: Any) -> dict[str, Any]:
+def _values(call: Callable[..., Any], tensors: Any) -> dict[str, Any]:
     results = tf.nest.flatten(call(*tensors))
     return {f"value {i}": tf.convert_to_tensor(x) for i, x in enumerate(results)}
 
@@ -158,8 +83,8 @@ def as_array(x: Any) -> np.ndarray:
 class Programs:
     """Programs of many calls, of fewer where one of them fails."""
 
-    def __init__(self, jit_compile: bool | None) -> None:
-        self.jit_compile = jit_compile
+    def __init__(self, way: str) -> None:
+        self.way = way
         self.functions: dict[tuple[int, ...], Any] = {}
         self.failed: dict[int, str] = {}
 
@@ -168,101 +93,151 @@ class Programs:
         key = tuple(number for number, _ in todo)
         if not key:
             return {}
-        if key not in self.functions:
-            self.functions[key] = tf.function(
-                lambda given: {
-                    number: with_gradients(call.call, given[number]) for number, call in todo
-                },
-                autograph=False,
-                jit_compile=self.jit_compile,
-            )
-        if self.functions[key] is not None:
-            try:
-                return self.functions[key]({number: inputs[number] for number in key})
-            except Exception as error:
-                self.functions[key] = None
-                if len(todo) == 1:
-                    self.failed[key[0]] = f"{type(error).__name__}: {str(error)[:100]}"
-                    return {}
+        given = {number: inputs[number] for number in key}
+        try:
+            if key not in self.functions:
+                self.functions[key] = None  # Until it is made.
+                self.functions[key] = self._program(todo, given)
+            if self.functions[key] is not None:
+                return self.functions[key](given)
+        except Exception as error:
+            if len(todo) == 1:
+                self.failed[key[0]] = f"{type(error).__name__}: {str(error)[:100]}"
+                return {}
         half = len(todo) // 2
         return {**self.run(todo[:half], inputs), **self.run(todo[half:], inputs)}
 
+    def _program(self, todo: list[tuple[int, Call]], inputs: dict[int, Any]) -> Callable[..., Any]:
+        if self.way != "served":
+            return tf.function(
+                lambda given: {n: results_of(call.call, given[n], call.slopes) for n, call in todo},
+                autograph=False,
+                jit_compile=self.way == "xla",
+            )
 
-def compare(group: list[tuple[int, Call]]) -> Iterator[tuple[str, str, str, str, str]]:
-    """Yields label, pattern, quantity, way and difference."""
-    programs = {"graph": Programs(None), "xla": Programs(True)}
-    all_patterns = {number: list(patterns(call.arrays)) for number, call in group}
+        def named(given: Any) -> Any:
+            return {f"x{n}_{i}": x for n in given for i, x in enumerate(given[n])}
+
+        def served(given: Any) -> Any:
+            return {
+                f"y{n}_{i}": tf.identity(y)
+                for n, call in todo
+                for i, y in enumerate(
+                    tf.nest.flatten(call.call(*(given[f"x{n}_{i}"] for i in range(len(inputs[n])))))
+                )
+            }
+
+        archive = export.ExportArchive()
+        specs = {name: tf.TensorSpec(x.shape, x.dtype) for name, x in named(inputs).items()}
+        archive.add_endpoint("serve", served, [specs])
+        with tempfile.TemporaryDirectory() as folder:
+            archive.write_out(folder, verbose=False)
+            loaded = tf.saved_model.load(folder)
+
+        def run(given: Any, loaded: Any = loaded) -> Any:
+            results: dict[int, Any] = collections.defaultdict(dict)
+            for name, y in loaded.signatures["serving_default"](**named(given)).items():
+                number, place = name[1:].split("_")
+                results[int(number)][f"value {place}"] = y
+            return results
+
+        return run
+
+
+def compare(
+    group: list[tuple[int, Call]], dtype: str, ways: Any = WAYS, only: str = ""
+) -> Iterator[Difference]:
+    """Yields the differences of calls in all ways from those run eagerly."""
+    programs = {way: Programs(way) for way in ways if way != "keras"}
+    all_patterns = {number: list(patterns(call.arrays, dtype)) for number, call in group}
+    first: dict[int, Any] = {}
     for step in range(max(map(len, all_patterns.values()))):
         todo = [(n, c) for n, c in group if step < len(all_patterns[n])]
+        if step and only:
+            todo = [(n, c) for n, c in todo if all_patterns[n][step][0].startswith(only)]
         inputs = {n: [tf.constant(a) for a in all_patterns[n][step][1]] for n, _ in todo}
         eager: dict[int, Any] = {}
         for number, call in todo:
             try:
-                eager[number] = with_gradients(call.call, inputs[number])
+                eager[number] = results_of(call.call, inputs[number], call.slopes)
             except Exception as error:
                 eager[number] = f"{type(error).__name__}: {str(error)[:80]}"
         fine = [(n, c) for n, c in todo if not isinstance(eager[n], str)]
         found = {way: program.run(fine, inputs) for way, program in programs.items()}
-        found["keras"] = {}
-        for number, call in fine:
-            if call.keras is not None:
-                try:
-                    found["keras"][number] = values_of(call.keras, inputs[number])
-                except Exception:
-                    continue
+        if not step:
+            first = eager
         for number, call in todo:
             name = all_patterns[number][step][0]
             if isinstance(eager[number], str):
-                yield call.label, name, "", "eager", eager[number]
+                yield Difference(call.label, dtype, name, "", "eager", eager[number])
                 continue
-            for way, results in found.items():
-                for what, got in results.get(number, {}).items():
-                    reference = eager[number].get(what)
-                    if reference is None or got.shape != reference.shape:
-                        continue
-                    a, b = as_array(got), as_array(reference)
-                    size = (
-                        max(1.0, np.max(np.abs(b[np.isfinite(b)]), initial=0.0))
-                        if b.dtype.kind in "fc"
-                        else 0
-                    )
-                    wrong = (
-                        differs(a, b, "float32", 1e-4, min(size, 1e30))
-                        if b.dtype.kind != "c"
-                        else ~np.isclose(a, b, 1e-4, 1e-4, equal_nan=True)
-                    )
-                    if wrong.any():
-                        yield call.label, name, what, way, f"{a[wrong][:3]}, eager {b[wrong][:3]}"
+            results = {way: found[way].get(number, {}) for way in found}
+            if "keras" in ways and call.keras is not None:
+                try:
+                    results["keras"] = results_of(call.keras, inputs[number], False)
+                except Exception:
+                    results["keras"] = {}
+            if name[:-5] in ("nan", "inf", "-inf") and int(name[-1]) in call.lost:
+                results["without it"] = first[number]
+            for way, got in results.items():
+                yield from _differences(call.label, dtype, name, way, got, eager[number])
     for way, program in programs.items():
         for number, error in program.failed.items():
-            yield dict(group)[number].label, "", "", way, error
+            yield Difference(dict(group)[number].label, dtype, "", "", way, error)
+
+
+def _differences(
+    label: str, dtype: str, pattern: str, way: str, got: Any, expected: Any
+) -> Iterator[Difference]:
+    for what in got.keys() & expected.keys():
+        a, b = as_array(got[what]), as_array(expected[what])
+        if a.shape != b.shape:
+            continue
+        finite = np.abs(b[np.isfinite(b)]) if b.dtype.kind in "fc" else 0
+        size = min(max(1.0, np.max(finite, initial=0.0)), 1e30)
+        wrong = (
+            differs(a, b, dtype, ROUNDING[dtype], size)
+            if b.dtype.kind != "c"
+            else ~np.isclose(a, b, 1e-4, 1e-4, equal_nan=True)
+        )
+        if wrong.any():
+            text = f"{a[wrong][:3]}, eager {b[wrong][:3]}"
+            yield Difference(label, dtype, pattern, what, way, text)
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Prints a table; the exit status is 1 if something differs without a reason."""
+    parser = argparse.ArgumentParser(prog="tools/extremes patterns", description=__doc__)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--only", help="part of the names", default="")
+    parser.add_argument("--all", action="store_true", help="also print what has a reason")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     start = time.monotonic()
-    todo = [(i, call) for i, call in enumerate(calls()) if options.only in call.label]
-    count: collections.Counter[str] = collections.Counter()
-    for first in range(0, len(todo), GROUP):
-        rows: dict[Any, list[str]] = collections.defaultdict(list)
-        for label, pattern, what, way, difference in compare(todo[first : first + GROUP]):
-            rows[label, what, way].append(f"{pattern}: {difference}")
-            count[way] += 1
-        for (label, what, way), found in rows.items():
-            print(
-                f"{label:40} {what:11} {way:6} {len(found)}  {' | '.join(found[:3])}".replace(
-                    "\n", " "
-                ),
-                flush=True,
-            )
-        print(
-            f"-- {first + GROUP} of {len(todo)} calls, {time.monotonic() - start:.0f} s", flush=True
-        )
-    print(dict(count))
-    return 0
+    explained: collections.Counter[str] = collections.Counter()
+    for kind in options.kinds.split(","):
+        for dtype in options.dtypes.split(","):
+            todo = list(enumerate(KINDS[kind](dtype, lambda label: options.only in label)))
+            for begin in range(0, len(todo), GROUP):
+                rows: dict[Any, list[str]] = collections.defaultdict(list)
+                for d in compare(todo[begin : begin + GROUP], dtype, options.ways.split(",")):
+                    reason = next((r.text for r in PATTERNS if r.explains(d)), "")
+                    explained[reason] += 1
+                    if options.all or not reason:
+                        rows[d.label, d.what, d.way].append(f"{d.pattern}: {d.text}")
+                for (label, what, way), found in rows.items():
+                    examples = " | ".join(found[:3]).replace("\n", " ")
+                    print(f"{label:40} {dtype} {what:11} {way:6} {len(found)}  {examples}")
+                print(
+                    f"-- {kind}, {dtype}: {min(begin + GROUP, len(todo))} of {len(todo)} calls, "
+                    f"{time.monotonic() - start:.0f} s",
+                    flush=True,
+                )
+    for text, count in explained.items():
+        print(f"{count:7}  {text or 'without a reason'}")
+    return bool(explained[""])
 
 
 if __name__ == "__main__":

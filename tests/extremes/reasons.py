@@ -224,3 +224,136 @@ REASONS = [
 def reason_of(finding: Finding) -> Reason | None:
     """Returns the first reason that explains a finding."""
     return next((reason for reason in REASONS if reason.explains(finding)), None)
+
+
+# --- Patterns -------------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Difference:
+    """A difference of a call with a special value in its data from the same call run eagerly.
+
+    `what` is `"value 0"`, `"gradient 0"` (from ones above), `"no gradient 0"` (from zeros above), or empty
+    for a refusal.
+    """
+
+    label: str
+    dtype: str
+    pattern: str
+    what: str
+    way: str
+    text: str
+
+
+@dataclasses.dataclass(frozen=True)
+class PatternReason:
+    """A decision about differences whose fields match all patterns."""
+
+    text: str
+    label: str = ".*"
+    dtype: str = ".*"
+    pattern: str = ".*"
+    what: str = ".*"
+    way: str = ".*"
+
+    def explains(self, difference: Difference) -> bool:
+        """Whether it is the reason of a difference."""
+        return all(
+            re.fullmatch(getattr(self, name), getattr(difference, name))
+            for name in ("label", "dtype", "pattern", "what", "way")
+        )
+
+
+_LENGTHS = (
+    r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT).*"
+)
+
+PATTERNS = [
+    PatternReason(
+        "Numbers below the smallest normal one are 0 in XLA and in TensorFlow's threads.",
+        pattern="(tiny|denormal) in .",
+    ),
+    PatternReason(
+        "The slope at NaN has no meaning. The value is NaN, so that the loss shows it.",
+        pattern="nan in .",
+        what=r"(no )?gradient \d",
+    ),
+    PatternReason(
+        "TensorFlow's kernels of max pooling pass over NaN where a window has larger numbers, and "
+        "XLA does not: a check of each input would cost a pass over it.",
+        label=r"(layers\.(Adaptive)?MaxPooling|ops\.(adaptive_)?max_pool).*",
+        pattern="nan in .",
+    ),
+    PatternReason(
+        "Of equal elements in a window of max pooling any one may get the gradient.",
+        label=r"layers\.MaxPooling3D.*",
+        pattern="(-?zeros|ones) in .",
+        what=r"gradient \d",
+    ),
+    PatternReason(
+        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in the "
+        "whole row: each such row has a NaN in every way.",
+        label=r"layers\.Softmax.*",
+        pattern="(nan|inf) in .",
+    ),
+    PatternReason(
+        "Squares and products near the largest number are infinite, and their slope is NaN, or 0 "
+        "where the order of the products is different.",
+        label=_LENGTHS,
+        pattern="-?(largest|inf) in .",
+        what=r"(no )?gradient \d",
+    ),
+    PatternReason(
+        "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
+        "them: NaN or infinity, which a loss shows both.",
+        label=r"layers\.(UpSampling2D|Resizing).*",
+        pattern="-?inf in .",
+        way="xla",
+    ),
+    PatternReason(
+        "The sum of the weights, or their product with an error, is larger than the dtype holds.",
+        label=r"metrics\..*",
+        pattern="-?largest in 2",
+    ),
+    PatternReason(
+        "Class ids that are NaN or infinite are refused, unless their weight is 0.",
+        label=r"metrics\.SparseCategoricalCrossentropy.*",
+        way="eager",
+    ),
+    PatternReason(
+        "In Keras NaN and infinity of weight 0 count in a mean: 0 times NaN.",
+        label=r"metrics\..* of weight 0",
+        pattern="-?(nan|inf|largest) in .",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras decisions with a weight of NaN are lost. Here the result is NaN.",
+        label=r"metrics\.(True|False|Precision|Recall).*",
+        pattern="-?(nan|inf) in 2",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts "
+        "if it is NaN.",
+        label=r"metrics\.SparseCategoricalCrossentropy.*",
+        pattern="-?(nan|inf) in 2",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras an infinite target is NaN outside of XLA and 0 in it.",
+        label=r"metrics\.F1Score.*",
+        pattern="-?inf in 0",
+        way="keras",
+    ),
+    PatternReason(
+        "Probabilities that are all 0 are NaN in Keras, 0 / 0, and the smallest here.",
+        label=r"metrics\.CategoricalCrossentropy.*",
+        pattern="-?zeros in 1",
+        way="keras",
+    ),
+    PatternReason(
+        "Keras 3.15.1 counts rows times outputs; docs/coming-from-keras.md has it.",
+        label=r"metrics\.R2Score.*",
+        way="keras",
+    ),
+]

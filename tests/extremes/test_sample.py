@@ -1,13 +1,20 @@
 """A sample of the sweep at extreme values, and that it would see what is wrong."""
 
+import re
+
 import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
+from tests import weighing
 from tests.extremes import ways
-from tests.extremes.reasons import REASONS, reason_of
+from tests.extremes.calls import KINDS
+from tests.extremes.patterns import compare
+from tests.extremes.reasons import PATTERNS, REASONS, reason_of
 from tests.extremes.table import Case, binary, rows, unary
 from tests.extremes.ways import Finding, check
+from tests.metrics.test_weights_and_masks import ROWS, TABLE, make
 
 SAMPLE = {
     "unary": ("float32", ["sinc", "softsign", "squareplus", "soft_shrink", "celu", "erf", "expm1"]),
@@ -59,3 +66,56 @@ def test_reasons_are_about_ops_of_the_table():
             for what in ("value", "gradient 0")
             for value in values
         ), reason
+
+
+CALLS = {
+    "layers": r"layers\.(Dense|Conv2D|PReLU|Softmax|Discretization) #\d+",
+    "metrics": r"metrics\.(BinaryIoU|F1Score|Mean(IoU|SquaredError)|SparseTopK.*|Recall|AUC)( of weight 0)?",
+}
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(("kind", "dtype"), [("layers", "bfloat16"), ("metrics", "float32")])
+def test_a_sample_of_layers_and_metrics_is_the_same_in_all_ways(kind, dtype):
+    calls = list(KINDS[kind](dtype, lambda label: bool(re.fullmatch(CALLS[kind], label))))
+    assert len(calls) > 8
+    ways = ("xla", "served")
+    found = list(compare(list(enumerate(calls)), dtype, ways, "nan"))
+    assert not [d for d in found if not any(reason.explains(d) for reason in PATTERNS)]
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["graph", "xla"])
+def evaluated(request):
+    """A model that returns its inputs, with all metrics, and the data of each kind."""
+    data = {TABLE[name][1]: ROWS[name] for name in TABLE}
+    data = {kind: [np.asarray(x, "float32") for x in pair] for kind, pair in data.items()}
+    inputs = {kind: tfkit.Input(pair[1].shape[1:], name=kind) for kind, pair in data.items()}
+    model = tfkit.Model(inputs, {k: tfkit.layers.Identity()(x) for k, x in inputs.items()})
+    found = {kind: [make(n) for n in TABLE if TABLE[n][1] == kind] for kind in data}
+    model.compile(loss={"numbers": "mse"}, weighted_metrics=found, jit_compile=request.param)
+    return model, found, data
+
+
+@pytest.mark.filterwarnings("ignore:The adjusted R2 score")
+@pytest.mark.parametrize("place", ["y_true", "y_pred", "sample_weight"])
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_evaluate_gives_the_values_of_direct_calls_where_one_is_nan(evaluated, place, weight):
+    model, found, data = evaluated
+    x, y, weights = {}, {}, {}
+    for kind, (y_true, y_pred) in data.items():
+        w = weighing.ROW_WEIGHTS.astype("float32")
+        w[3] = weight
+        arrays = {"y_true": y_true.copy(), "y_pred": y_pred.copy(), "sample_weight": w}
+        if not (kind == "sparse" and place == "y_true" and weight):  # A class id that is refused.
+            arrays[place].reshape(6, -1)[3, 0] = np.nan
+        y[kind], x[kind], weights[kind] = arrays.values()
+    model.evaluate(x, y, sample_weight=weights, batch_size=4, verbose=0)
+    for kind, metrics in found.items():
+        for metric in metrics:
+            result = metric.result().numpy()
+            metric.reset_state()
+            for batch in (slice(0, 4), slice(4, 6)):
+                metric.update_state(
+                    y[kind][batch], tf.constant(x[kind][batch]), weights[kind][batch]
+                )
+            np.testing.assert_allclose(result, metric.result(), 1e-5, 1e-6, err_msg=metric.name)

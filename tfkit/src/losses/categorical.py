@@ -13,7 +13,12 @@ from tfkit.src.losses.likelihood import (
     normalized,
     smooth_labels,
 )
-from tfkit.src.losses.tensors import as_tensors, check_class_ids, check_same_shape
+from tfkit.src.losses.tensors import (
+    as_class_ids,
+    as_tensors,
+    check_class_ids,
+    check_same_shape,
+)
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy
@@ -172,7 +177,7 @@ def sparse_categorical_crossentropy(
         array([0.6931, 1.3863], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
-    y_true = tf.cast(y_true, "int64")
+    y_true = as_class_ids(y_true, "int64")
     _check_axis(axis)
     place = one_axis(axis, y_pred.shape.rank)
     if place != y_pred.shape.rank - 1:
@@ -231,7 +236,7 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
         array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
-    y_true = tf.cast(y_true, "int32")
+    y_true = as_class_ids(y_true, "int32")
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)

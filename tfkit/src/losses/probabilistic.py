@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.losses.tensors import as_tensors
+from tfkit.src.losses.tensors import as_class_ids, as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -79,7 +79,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         array([0.2877], dtype=float32)
     """
     mask = get_mask(y_pred)
-    y_true, y_pred = tf.cast(y_true, "int32"), tf.convert_to_tensor(y_pred)
+    y_true, y_pred = as_class_ids(y_true, "int32"), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 3:
         raise ValueError(
             "CTC takes labels of shape (batch, max_labels) and logits of shape "

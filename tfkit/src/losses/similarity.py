@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.losses.tensors import as_class_ids
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.symbolic.masking import get_mask, set_mask
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -44,11 +45,11 @@ def circle(
         TensorShape([3])
     """
     y_pred = tf.convert_to_tensor(y_pred)
-    labels = tf.reshape(tf.cast(y_true, "int32"), [-1, 1])
+    labels = tf.reshape(as_class_ids(y_true, "int32"), [-1, 1])
     references = y_pred if ref_embeddings is None else tf.cast(ref_embeddings, y_pred.dtype)
     if ref_labels is None:
         ref_labels = labels
-    ref_labels = tf.reshape(tf.cast(ref_labels, "int32"), [1, -1])
+    ref_labels = tf.reshape(as_class_ids(ref_labels, "int32"), [1, -1])
 
     # In distances d = 1 - s instead of the paper's similarities s.
     d = tf.maximum(1 - tf.matmul(y_pred, references, transpose_b=True), 0.0)

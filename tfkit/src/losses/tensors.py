@@ -41,6 +41,13 @@ def as_tensor(value: Any, dtype: Any, name: str = "targets or predictions") -> t
     return tf.cast(value, dtype)
 
 
+def as_class_ids(y: Any, dtype: Any) -> tf.Tensor:
+    """Returns class ids as integers: NaN as the smallest one. By XLA's conversion it is 0, a class."""
+    y, dtype = tf.convert_to_tensor(y), tf.as_dtype(dtype)
+    ids = tf.cast(y, dtype)
+    return tf.where(tf.math.is_nan(y), dtype.min, ids) if y.dtype.is_floating else ids
+
+
 def as_tensors(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns both as tensors in the float type of `y_pred`.
 

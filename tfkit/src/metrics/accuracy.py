@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
+from tfkit.src.losses.tensors import as_class_ids, squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.reduction import FunctionMetric
+from tfkit.src.ops.indexing import in_top_k
 
 
 def accuracy(y_true: Any, y_pred: Any) -> Any:
@@ -129,14 +130,14 @@ def sparse_top_k_categorical_accuracy(
         array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
-    y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])  # (samples, classes)
-    y_true = tf.cast(y_true, y_pred.dtype if from_sorted_ids else tf.int32)
-    targets = tf.reshape(y_true, [-1])
+    y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
     if from_sorted_ids:
-        matches = tf.reduce_any(tf.equal(targets[:, tf.newaxis], y_pred[:, :k]), axis=1)
+        y_true = tf.cast(y_true, y_pred.dtype)
+        targets = tf.reshape(y_true, [-1, 1])
+        matches = tf.reduce_any(tf.equal(targets, y_pred[:, :k]), axis=1)
     else:
-        # The kernel accepts float32 alone.
-        matches = tf.math.in_top_k(targets, tf.cast(y_pred, tf.float32), k)
+        y_true = as_class_ids(y_true, tf.int32)
+        matches = in_top_k(tf.reshape(y_true, [-1]), y_pred, k)
     return tf.reshape(tf.cast(matches, settings.floatx()), tf.shape(y_true))
 
 

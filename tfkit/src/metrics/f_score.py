@@ -114,16 +114,17 @@ class FBetaScore(Metric):
             chosen = tf.logical_and(y_pred >= largest, tf.abs(y_pred) > 1e-9)
         else:
             chosen = y_pred > self.threshold
-        chosen = tf.cast(chosen, self.dtype)
         weights = entry_weights(sample_weight, mask, y_true, self.dtype)
         axis = None if self.average == "micro" else 0
 
         def weighted_sum(decisions: Any) -> Any:
             return tf.reduce_sum(weighted(decisions, weights), axis=axis)
 
-        self.true_positives.assign_add(weighted_sum(chosen * y_true))
-        self.false_positives.assign_add(weighted_sum(chosen * (1 - y_true)))
-        self.false_negatives.assign_add(weighted_sum((1 - chosen) * y_true))
+        # Choices and no products: of 0 and infinity that is NaN, and 0 in XLA.
+        none = tf.zeros([], self.dtype)
+        self.true_positives.assign_add(weighted_sum(tf.where(chosen, y_true, none)))
+        self.false_positives.assign_add(weighted_sum(tf.where(chosen, 1 - y_true, none)))
+        self.false_negatives.assign_add(weighted_sum(tf.where(chosen, none, y_true)))
         self.intermediate_weights.assign_add(weighted_sum(y_true))
 
     def result(self) -> Any:

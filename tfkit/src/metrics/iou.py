@@ -11,6 +11,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.dtypes import is_int
+from tfkit.src.losses.tensors import as_class_ids
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights
 from tfkit.src.symbolic.masking import get_mask, set_mask
@@ -99,7 +100,7 @@ class IoU(Metric):
                     f"{self.name} counts in {self.dtype}. Pass integer weights, or make the metric "
                     'with `dtype="float32"`.'
                 )
-        y_true, y_pred = tf.cast(y_true, tf.int64), tf.cast(y_pred, tf.int64)
+        y_true, y_pred = as_class_ids(y_true, tf.int64), as_class_ids(y_pred, tf.int64)
         # Targets and predictions may differ by an axis of size 1: the weights are of the targets' entries.
         weights = entry_weights(sample_weight, mask, y_true, self.dtype)
         if weights is None:

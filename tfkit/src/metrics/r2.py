@@ -132,7 +132,7 @@ class R2Score(Metric):
             warn(
                 f"The adjusted R2 score needs more than {self.num_regressors + 1} values for "
                 f"num_regressors={self.num_regressors}; giving the plain score. "
-                f"Received: {int(self.num_samples)} values"
+                f"Received: {float(self.num_samples):g} values"
             )
         adjusted = 1 - (1 - score) * tf.math.divide_no_nan(self.num_samples - 1, freedom)
         return tf.where(freedom > 0, adjusted, score)

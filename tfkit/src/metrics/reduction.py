@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -40,8 +41,10 @@ def entry_weights(sample_weight: Any, mask: Any, values: Any, dtype: Any) -> Any
     if sample_weight is not None:
         weights = weights_along(as_tensor(sample_weight, dtype, "`sample_weight`"), values)
     if mask is not None:
-        included = tf.cast(mask_along(mask, values), dtype)
-        weights = included if weights is None else weights * included
+        included = mask_along(mask, values)
+        # A choice and no product: what is masked is not there, even where its weight is NaN.
+        ones = tf.ones([], dtype) if weights is None else weights
+        weights = tf.where(included, ones, tf.zeros([], dtype))
     return weights
 
 
@@ -161,7 +164,9 @@ class Mean(Metric):
 
     def result(self) -> Any:
         """Returns the mean so far."""
-        return tf.math.divide_no_nan(self.total, self.count)
+        mean = tf.math.divide_no_nan(self.total, self.count)
+        # An infinite weight times a value of 0 is NaN; XLA makes 0 of it where the value was a truth value.
+        return tf.where(tf.math.is_inf(self.count), tf.constant(math.nan, mean.dtype), mean)
 
 
 class MeanMetricWrapper(Mean):

@@ -193,7 +193,9 @@ class Discretization(Preprocessing):
         boundaries = tf.constant(self.bin_boundaries, values.dtype)
         # "right": a value that equals a boundary belongs to the bin above it.
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
-        return tf.reshape(flat, tf.shape(values))
+        bins = tf.reshape(flat, tf.shape(values))
+        # NaN is after all numbers, as in NumPy; XLA's search finds it before them.
+        return tf.where(tf.math.is_nan(values), len(self.bin_boundaries), bins)
 
     @property
     def _depth(self) -> int:
