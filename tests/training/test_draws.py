@@ -275,7 +275,14 @@ def test_a_random_crop_of_unknown_sizes_draws_where_one_of_known_sizes_does(jit_
     spec = tf.TensorSpec((2, None, None, 3))
     options = {"input_signature": [spec], "autograph": False, "jit_compile": jit_compile}
     program = tf.function(lambda images: layer(images, training=True), **options)
-    for size, draws in (((4, 4), 0), ((6, 6), 2), ((3, 6), 2), ((4, 7), 2), ((7, 4), 2), ((5, 5), 4)):
+    for size, draws in (
+        ((4, 4), 0),
+        ((6, 6), 2),
+        ((3, 6), 2),
+        ((4, 7), 2),
+        ((7, 4), 2),
+        ((5, 5), 4),
+    ):
         images = np.random.RandomState(0).rand(2, *size, 3).astype("float32")
         np.testing.assert_allclose(program(images), known(images, training=True), rtol=1e-5)
         assert layer.generator.state[1] == known.generator.state[1] == draws

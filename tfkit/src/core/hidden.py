@@ -8,18 +8,21 @@ when it is traced, or runs eagerly for the first time. A compiled call does not 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
 from tfkit.src.base import execution
+from tfkit.src.base.calls import current_frame
 from tfkit.src.core import tracking
 from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.context import CallFrame
     from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
 
 HOLD = (
     "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
@@ -35,6 +38,25 @@ def begin_call(frame: CallFrame) -> None:
         frame.called[state.made] = state
 
 
+@contextlib.contextmanager
+def values_given(layer: Layer) -> Iterator[None]:
+    """Context manager for a call in which all variables of `layer` have values that the caller gives.
+
+    No `weights` need contain these variables, since their own values are not used. The layers called in it
+    must be members of `layer`, like those called in an outermost call.
+    """
+    frame = current_frame()
+    if frame is None:
+        yield
+        return
+    around, frame.called = frame.called, {}
+    try:
+        yield
+        _check(layer, frame.called)
+    finally:
+        frame.called = around
+
+
 def check_layers(frame: CallFrame) -> None:
     """Raises an error if a layer called in an outermost call has weights that no caller's `weights` contain.
 
@@ -46,9 +68,12 @@ def check_layers(frame: CallFrame) -> None:
     Raises:
         ValueError: with the path of the hidden layer.
     """
-    if frame.parent is not None:
-        return
-    root, called = frame.layer, frame.called
+    if frame.parent is None:
+        _check(frame.layer, frame.called)
+
+
+def _check(root: Layer, called: dict[int, LayerState]) -> None:
+    """Raises an error if one of the layers called in a call of `root` is hidden."""
     state = root._tfkit
     # A trace is always checked, since it is made once. Eager calls are checked again only if they call other
     # layers than before.

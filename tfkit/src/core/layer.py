@@ -377,7 +377,8 @@ class Layer(Copied, Quantization, Stateful):
             )
 
         def compute() -> dict[str, Any]:
-            results = {"outputs": self(*args, **kwargs)}
+            with hidden.values_given(self):
+                results = {"outputs": self(*args, **kwargs)}
             return {**results, "losses": self.losses} if return_losses else results
 
         results = computed_with(self, compute, trainable_variables, non_trainable_variables)

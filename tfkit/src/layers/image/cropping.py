@@ -148,9 +148,9 @@ class CenterCrop(_Crop):
 class RandomCrop(_Crop, RandomImageLayer):
     """While training, cuts a part out of images at a random place, the same for all images of a batch.
 
-    Where one side of the images has the size of the part already, the middle is cut out. Outside of training,
-    and where images are too small, the largest part of the same ratio of sides is cut out of their middle, and
-    resized.
+    Where one side of the images has the size of the part already, the middle is cut out. Outside of
+    training, and where images are too small, the largest part of the same ratio of sides is cut out of
+    their middle, and resized.
 
     Args:
         height: height of the part in pixels.
