@@ -8,7 +8,6 @@ when it is traced, or runs eagerly for the first time. A compiled call does not 
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -38,23 +37,22 @@ def begin_call(frame: CallFrame) -> None:
         frame.called[state.made] = state
 
 
-@contextlib.contextmanager
-def values_given(layer: Layer) -> Iterator[None]:
-    """Context manager for a call in which all variables of `layer` have values that the caller gives.
+def called_with_values(layer: Layer, *args: Any, **kwargs: Any) -> Any:
+    """Calls `layer`, all of whose variables have values that the caller gives, and returns the outputs.
 
-    No `weights` need contain these variables, since their own values are not used. The layers called in it
-    must be members of `layer`, like those called in an outermost call.
+    No `weights` need contain these variables, since their own values are not used. The layers called in the
+    call must be members of `layer`, like those called in an outermost call.
     """
     frame = current_frame()
     if frame is None:
-        yield
-        return
+        return layer(*args, **kwargs)
     around, frame.called = frame.called, {}
     try:
-        yield
+        outputs = layer(*args, **kwargs)
         _check(layer, frame.called)
     finally:
         frame.called = around
+    return outputs
 
 
 def check_layers(frame: CallFrame) -> None:

@@ -377,8 +377,7 @@ class Layer(Copied, Quantization, Stateful):
             )
 
         def compute() -> dict[str, Any]:
-            with hidden.values_given(self):
-                results = {"outputs": self(*args, **kwargs)}
+            results = {"outputs": hidden.called_with_values(self, *args, **kwargs)}
             return {**results, "losses": self.losses} if return_losses else results
 
         results = computed_with(self, compute, trainable_variables, non_trainable_variables)
