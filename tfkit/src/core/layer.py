@@ -169,7 +169,7 @@ class Layer(Copied, Quantization, Stateful):
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
-            hidden.check_layers(frame)
+            hidden.check_layers(self, frame.called, frame.parent)
         self._tfkit_note_call(arguments, outputs)
         return outputs
 
