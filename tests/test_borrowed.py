@@ -660,6 +660,12 @@ def copies_of():
 
 
 @contract
+def is_watched():
+    assert private.is_watched(tf.Variable(1.0))
+    assert not private.is_watched(tf.Variable(1.0, trainable=False))
+
+
+@contract
 def set_trainable():
     for variable in (tf.Variable(1.0), mirrored()[1]):
         private.set_trainable(variable, False)
@@ -667,6 +673,31 @@ def set_trainable():
         with tf.GradientTape() as recording:
             result = 2 * variable
         assert recording.gradient(result, variable) is None
+
+
+@contract
+def handle_from():
+    variable = tf.Variable([1.0, 2.0], trainable=False)
+
+    def gradients(value):
+        with tf.GradientTape() as recording:
+            recording.watch(value)
+            handle = private.handle_from(variable, value)
+            read = tf.raw_ops.ReadVariableOp(resource=handle, dtype=tf.float32)
+            gathered = tf.raw_ops.ResourceGather(resource=handle, indices=[1], dtype=tf.float32)
+            result = tf.reduce_sum(read**2) + tf.reduce_sum(gathered)
+        return recording.gradient(result, value)
+
+    value = tf.constant([1.0, 2.0])
+    for function in (gradients, tf.function(gradients), tf.function(gradients, jit_compile=True)):
+        assert function(value).numpy().tolist() == [2.0, 5.0]
+
+
+@contract
+def set_handle():
+    variable, other = tf.Variable(1.0), tf.Variable(2.0)
+    private.set_handle(variable, other.handle)
+    assert float(variable + 1.0) == float(tf.function(lambda: variable + 1.0)()) == 3.0
 
 
 @contract

@@ -11,7 +11,8 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit.src.base import budget
-from tfkit.src.weights.variables.variables import lent, make_variable
+from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.variables import make_variable
 
 VALUES = ([1.0, 2.0], [[3.0], [4.0]])
 

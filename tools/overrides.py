@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""Compares for each public class which methods of a subclass Keras calls, and which tfkit: five minutes.
+"""Compares for each public class which methods of a subclass Keras calls, and which tfkit: ten minutes.
 
     python tools/overrides.py [name ...]
 

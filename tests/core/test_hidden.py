@@ -169,6 +169,58 @@ def test_a_frozen_layer_may_be_hidden_and_files_lack_it(tmp_path):
     model.save_weights(tmp_path / "m.weights.h5")
 
 
+class Generates(layers.Layer):
+    """A layer whose weights are the values of those of a layer that it does not hold."""
+
+    def __init__(self, below, values=None):
+        super().__init__()
+        self.compute, self.values = below.stateless_call, values
+
+    def build(self, input_shape):
+        self.kernel = self.add_weight(shape=(2, 3), initializer="ones")
+
+    def call(self, inputs):
+        values = [self.kernel, tf.zeros(3)] if self.values is None else self.values()
+        return self.compute(values, [], inputs)[0]
+
+
+@pytest.mark.parametrize("eager", [False, True])
+def test_a_layer_with_given_values_may_be_hidden(eager):
+    dense = layers.Dense(3)
+    dense.build((None, 2))
+    before = dense.get_weights()
+    part = Generates(dense)
+    model = tfkit.Sequential([tfkit.Input((2,)), layers.Dense(2), part, layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=eager)
+    first = [weight.numpy() for weight in model.weights]
+    model.fit(X, Y, verbose=0)
+    assert len(model.weights) == 5
+    assert all(
+        (weight.numpy() != old).any() for weight, old in zip(model.weights, first, strict=True)
+    )
+    for value, old in zip(dense.get_weights(), before, strict=True):
+        np.testing.assert_array_equal(value, old)
+
+
+@pytest.mark.parametrize("eager", [False, True])
+@pytest.mark.parametrize("change", [lambda it: it, lambda it: it.value, lambda it: it * 2.0])
+def test_the_given_values_may_not_be_those_of_hidden_weights(change, eager):
+    dense = layers.Dense(3)
+    dense.build((None, 2))
+    part = Generates(dense, lambda: [change(weight) for weight in dense.weights])
+    model = tfkit.Sequential([tfkit.Input((2,)), part, layers.Dense(1)])
+    model.compile("sgd", "mse", run_eagerly=eager)
+    with pytest.raises(ValueError, match=r"is read in the .* but it is in no `weights`"):
+        model.fit(X, Y, verbose=0)
+
+
+def test_a_layer_below_one_with_given_values_may_not_be_hidden():
+    below = Calls(closure(layers.Dense(3)))
+    below.built = True
+    with pytest.raises(ValueError, match=HIDDEN):
+        CallsInModel(lambda inputs: below.stateless_call([], [], inputs)[0])(X)
+
+
 def test_a_layer_of_the_trained_model_may_be_called_in_a_part_of_it():
     class Adversaries(tfkit.Model):
         def __init__(self):

@@ -276,6 +276,45 @@ def test_stateless_call_changes_nothing_and_has_gradients():
         np.testing.assert_array_equal(old, new)
 
 
+def gradients_of_stateless_call(library, run):
+    """Returns first and second gradients with respect to inputs, given values, and a variable of others."""
+    outside = library.Variable([[1.5]])
+    layers = [library.layers.Embedding(4, 3), library.layers.Dense(3, "tanh")]
+    layers.append(library.layers.Dense(3, activation=lambda x: tf.sin(x * outside)))
+    for layer, shape in zip(layers, [(1, 2), (1, 2, 3), (1, 2, 3)], strict=True):
+        layer.build(shape)
+    sizes = [weight.shape for layer in layers for weight in layer.trainable_weights]
+    numbers = np.random.RandomState(0)
+    values = [tf.constant(numbers.normal(size=tuple(size)), "float32") for size in sizes]
+    x = tf.constant(numbers.normal(size=(1, 2, 3)), "float32")
+
+    def compute(x, values):
+        sources = [x, *values, outside if library is tfkit else outside.value]
+        with tf.GradientTape() as second:
+            second.watch(sources)
+            with tf.GradientTape() as first:
+                first.watch(sources)
+                y = x + layers[0].stateless_call(values[:1], [], tf.constant([[1, 3]]))[0]
+                y = layers[1].stateless_call(values[1:3], [], y)[0]
+                y = layers[2].stateless_call(values[3:], [], y)[0]
+            found = [tf.convert_to_tensor(it) for it in first.gradient(y, sources)]
+            size = sum(tf.reduce_sum(it**2) for it in found)
+        return found + [tf.convert_to_tensor(it) for it in second.gradient(size, sources)]
+
+    return run(compute)(x, values)
+
+
+@pytest.mark.parametrize(
+    "run", [lambda it: it, tf.function, functools.partial(tf.function, jit_compile=True)]
+)
+def test_gradients_of_stateless_call_reach_inputs_values_and_other_variables(run):
+    expected = gradients_of_stateless_call(keras, lambda it: it)
+    found = gradients_of_stateless_call(tfkit, run)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-4)
+        assert np.abs(theirs).max() > 0.1
+
+
 @pytest.mark.parametrize("framework", [tfkit, keras])
 def test_stateless_compute_loss_uses_the_values_that_it_is_given(framework):
     dense = framework.layers.Dense(

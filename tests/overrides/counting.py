@@ -66,7 +66,10 @@ def counted(cls, counts, like):
         if not hasattr(cls, name) and (name.startswith("_") or not isinstance(it, property))
     }
     methods |= methods_of(cls)
-    made = {name: _counting(name, it, counts, lambda: result) for name, it in methods.items()}
+    is_ours = cls.__module__.startswith("tfkit.")
+    made = {
+        name: _counting(name, it, counts, lambda: result, is_ours) for name, it in methods.items()
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = type(cls)(cls.__name__, (cls,), {**made, "__module__": "user"})
@@ -74,7 +77,7 @@ def counted(cls, counts, like):
     return result, {text.rpartition(".")[2] for text in texts}
 
 
-def _counting(name, value, counts, this):
+def _counting(name, value, counts, this, is_ours):
     if isinstance(value, (property, functools.cached_property)):
 
         def read(self):
@@ -101,7 +104,9 @@ def _counting(name, value, counts, this):
 
     # Keras marks the methods that count as not overridden.
     vars(method).pop("_is_default", None)
-    # The signature without the function, whose code is not that of this class.
-    method.__signature__ = inspect.signature(value)
-    del method.__wrapped__
+    if is_ours:
+        # The signature without the function, whose code is not that of this class. Keras, which does not look
+        # at code, would give the signature to functions without `self`.
+        method.__signature__ = inspect.signature(value)
+        del method.__wrapped__
     return method

@@ -495,3 +495,104 @@ def test_correct_use_does_not_warn():
     assert Attributes
     assert Steps
     assert len(NEVER_CALLED) > 50
+
+
+# --- What files and symbolic calls leave to a subclass --------------------------------------------------
+
+
+class Scaled:
+    """Makes a weight in `build`, for layers that need none."""
+
+    def build(self, input_shape):
+        self.scale = self.add_weight(shape=(), initializer="ones", name="scale")
+
+    def call(self, inputs):
+        return tf.cast(super().call(inputs), "float32") * self.scale
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "inputs"),
+    [
+        ("CategoryEncoding", {"num_tokens": 4}, [[1, 2]]),
+        ("Hashing", {"num_bins": 3}, [["a"], ["b"]]),
+    ],
+)
+def test_a_symbolic_call_builds_a_preprocessing_layer_with_a_build_of_its_own(
+    name, arguments, inputs
+):
+    cls = type("Mine", (Scaled, getattr(tfkit.layers, name)), {"__module__": "user"})
+    x = tf.constant(inputs)
+    symbolic = tfkit.Input(x.shape[1:], dtype=x.dtype.name)
+    model = tfkit.Model(symbolic, cls(**arguments)(symbolic))
+    assert [weight.name for weight in model.weights] == ["scale"]
+    assert model.predict(x, verbose=0).shape == (len(inputs), *model.output_shape[1:])
+
+
+@pytest.mark.parametrize("inner", ["SGD", "Adam"])
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_an_optimizer_that_stores_itself_is_loaded_before_it_has_slots(tmp_path, inner, ending):
+    class Mine(tfkit.optimizers.LossScaleOptimizer):
+        def save_own_variables(self, store):
+            super().save_own_variables(store)
+
+    model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(1)])
+    model.compile(Mine(getattr(tfkit.optimizers, inner)(0.1)), "mse")
+    model.fit(ROWS, TARGETS, verbose=0)
+    model.save(path := str(tmp_path / f"m.{ending}"))
+    loaded = tfkit.models.load_model(path, custom_objects={"Mine": Mine})
+    for value, expected in zip(loaded.optimizer.variables, model.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(value, expected)
+
+
+def test_a_layer_of_tfkit_may_store_something_else_in_files_of_keras(tmp_path):
+    class Bins(tfkit.layers.Discretization):
+        def save_own_variables(self, store):
+            store["seen"] = np.array(7)
+
+        def load_own_variables(self, store):
+            self.seen = int(store["seen"][()])
+
+    class Words(tfkit.layers.StringLookup):
+        def load_assets(self, dir_path):
+            super().load_assets(dir_path)
+            self.folder = str(dir_path)
+
+    x, words = tfkit.Input((1,)), tfkit.Input((1,), dtype="string")
+    lookup = Words(name="words")
+    lookup.adapt(["a", "b"])
+    outputs = [Bins(bin_boundaries=[0.0], name="bins")(x), lookup(words)]
+    tfkit.Model([x, words], outputs).save(path := str(tmp_path / "m.keras"))
+    loaded = tfkit.models.load_model(path, custom_objects={"Bins": Bins, "Words": Words})
+    assert loaded.get_layer("bins").seen == 7
+    assert loaded.get_layer("words").folder
+    assert loaded.get_layer("words").get_vocabulary() == ["[UNK]", "b", "a"]
+
+
+def test_hooks_of_a_list_of_callbacks_are_called():
+    class Counting(tfkit.callbacks.CallbackList):
+        count = 0
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.count += 1
+
+    model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    callbacks = Counting(add_history=True, model=model)
+    model.fit(ROWS, TARGETS, batch_size=2, callbacks=callbacks, verbose=0)
+    assert callbacks.count == 4
+
+
+def test_shapes_of_a_wrapper_are_asked_for_while_its_model_is_cloned():
+    class Twice(tfkit.layers.Wrapper):
+        def call(self, x):
+            return 2 * self.layer(x)
+
+        def compute_output_shape(self, input_shape):
+            return super().compute_output_shape(input_shape)
+
+        def compute_output_spec(self, *args, **kwargs):
+            return super().compute_output_spec(*args, **kwargs)
+
+    model = tfkit.Sequential([tfkit.Input((4,)), Twice(tfkit.layers.Dense(3))])
+    with tfkit.saving.CustomObjectScope({"Twice": Twice}):
+        assert tfkit.models.clone_model(model).output_shape == (None, 3)

@@ -9,6 +9,9 @@ SAMPLE = [
     *("Sequential", "Attention", "BatchNormalization", "Dense", "LSTM", "MultiHeadAttention"),
     *("GroupQueryAttention", "Discretization", "RandomFlip", "SpatialDropout1D", "optimizers.Adam"),
     *("metrics.AUC", "losses.Huber", "callbacks.EarlyStopping", "callbacks.ModelCheckpoint"),
+    *("callbacks.CallbackList", "mixed_precision.LossScaleOptimizer"),
+    *("layers.StringLookup", "layers.Wrapper", "CategoryEncoding"),
+    *("initializers.Orthogonal", "constraints.MaxNorm"),
 ]
 
 

@@ -9,7 +9,8 @@ import keras
 
 import tfkit
 from tests.overrides.counting import methods_of
-from tests.overrides.sweep import INTERNAL
+from tests.overrides.sweep import INTERNAL, cases
+from tests.overrides.table import LEFT_OUT, public_classes
 from tfkit.src.base.errors.never_called import NEVER_CALLED
 
 FOLDERS = ("layers", "models", "metrics", "optimizers", "optimizers.schedules", "callbacks")
@@ -69,6 +70,14 @@ def test_what_keras_calls_on_itself_is_a_method_or_in_the_table():
         }
         found |= {f"{ours.__name__}.{name}" for name in missing}
     assert not found
+
+
+def test_each_public_class_has_a_scenario_or_a_reason():
+    in_scenarios = {theirs for _, theirs, _ in cases().values()}
+    left_out = [name for names in LEFT_OUT.values() for name in names]
+    missing = {name for name, cls in public_classes().items() if cls not in in_scenarios}
+    assert missing == set(left_out)
+    assert len(left_out) == len(set(left_out))
 
 
 def test_names_in_the_table_are_methods_of_keras():

@@ -257,15 +257,16 @@ def test_a_published_program_ends_where_keras_ends(program):
         np.testing.assert_allclose(losses[1][name], expected, rtol=2e-6)
 
 
-def test_a_random_crop_draws_only_where_there_is_something_to_draw():
-    images = np.zeros((2, 6, 6, 3), "float32")
-    layer = tfkit.layers.RandomCrop(6, 6, seed=1)
-    layer(images, training=True)
-    layer = tfkit.layers.RandomCrop(4, 4, seed=1)
-    layer(images, training=False)
-    assert layer.generator.state[1] == 0
-    layer(images, training=True)
-    assert layer.generator.state[1] == 2
+@pytest.mark.parametrize("size", [(6, 6), (6, 7), (7, 6), (9, 9), (4, 9), (9, 4), (4, 4)], ids=str)
+@pytest.mark.parametrize("training", [True, False])
+def test_a_random_crop_draws_where_keras_does(size, training):
+    """For both sides if both are larger, otherwise for none."""
+    images = np.random.RandomState(0).rand(2, *size, 3).astype("float32")
+    ours, theirs = (module.layers.RandomCrop(6, 6, seed=1) for module in (tfkit, keras))
+    found, expected = (layer(images, training=training) for layer in (ours, theirs))
+    assert ours.generator.state[1] == int(theirs.generator.state[1])
+    if training and min(size) >= 6:
+        np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
@@ -274,7 +275,14 @@ def test_a_random_crop_of_unknown_sizes_draws_where_one_of_known_sizes_does(jit_
     spec = tf.TensorSpec((2, None, None, 3))
     options = {"input_signature": [spec], "autograph": False, "jit_compile": jit_compile}
     program = tf.function(lambda images: layer(images, training=True), **options)
-    for size, draws in (((4, 4), 0), ((6, 6), 2), ((3, 6), 2), ((4, 5), 4)):
+    for size, draws in (
+        ((4, 4), 0),
+        ((6, 6), 2),
+        ((3, 6), 2),
+        ((4, 7), 2),
+        ((7, 4), 2),
+        ((5, 5), 4),
+    ):
         images = np.random.RandomState(0).rand(2, *size, 3).astype("float32")
         np.testing.assert_allclose(program(images), known(images, training=True), rtol=1e-5)
         assert layer.generator.state[1] == known.generator.state[1] == draws

@@ -7,9 +7,11 @@ ns, which is 19 more than a `ContextVar` takes; a direct call reads it four time
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 
@@ -80,3 +82,27 @@ def current_frame() -> Frame | None:
 def next_call() -> int:
     """Returns a number for a new outermost call, larger than all earlier ones."""
     return next(_clock)
+
+
+@contextlib.contextmanager
+def outside_calls() -> Iterator[None]:
+    """Context manager in which this thread is in no layer call, as for objects that no call uses."""
+    frame, calls.frame = calls.frame, None
+    try:
+        yield
+    finally:
+        calls.frame = frame
+
+
+@contextlib.contextmanager
+def noted_apart() -> Iterator[dict[int, Any]]:
+    """Context manager whose dict notes the layers that are called, instead of that of the outermost call."""
+    frame = calls.frame
+    if frame is None:
+        yield {}
+        return
+    around, frame.called = frame.called, {}
+    try:
+        yield frame.called
+    finally:
+        frame.called = around

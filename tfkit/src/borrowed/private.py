@@ -63,6 +63,7 @@ from tensorflow.python.framework.ops import gradient_registry as gradient_regist
 from tensorflow.python.grappler import tf_optimizer as tf_optimizer
 
 # Variables.
+from tensorflow.python.ops.handle_data_util import copy_handle_data
 from tensorflow.python.ops.handle_data_util import (
     get_resource_handle_data as get_resource_handle_data,
 )
@@ -220,6 +221,27 @@ def data_of_handle(handle: tf.Tensor) -> Any:
     return getattr(handle, "_handle_data", None)
 
 
+def handle_from(variable: Any, value: tf.Tensor) -> tf.Tensor:
+    """Returns a new handle of a variable whose gradients are those of `value`, which the variable holds.
+
+    Gradients belong to handles, whichever operation reads them. The value must have been assigned before.
+    """
+
+    @tf.custom_gradient
+    def linked(value: tf.Tensor) -> Any:
+        return tf.identity(variable.handle), tf.convert_to_tensor
+
+    with tf.control_dependencies([tf.identity(variable)]):
+        handle: tf.Tensor = linked(value)
+    copy_handle_data(variable.handle, handle)
+    return handle
+
+
+def set_handle(variable: Any, handle: tf.Tensor) -> None:
+    """Sets the handle by which a variable is read and assigned."""
+    variable._handle = handle
+
+
 def is_copied(variable: Any) -> bool:
     """Whether a strategy has made several copies of a variable."""
     return hasattr(variable, "_values")
@@ -229,6 +251,11 @@ def copies_of(variable: Any) -> tuple[Any, ...]:
     """Returns the copies that a strategy has made of a variable; otherwise the variable itself."""
     # The public `experimental_local_results` returns those of a strategy, which must be known.
     return tuple(getattr(variable, "_values", (variable,)))
+
+
+def is_watched(variable: Any) -> bool:
+    """Whether tapes watch a variable, which the public `trainable` of a subclass need not say."""
+    return bool(variable._trainable)
 
 
 def set_trainable(variable: Any, trainable: bool) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base.calls import current_frame
+from tfkit.src.base.calls import current_frame, outside_calls
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.base.members import TRACKING
 from tfkit.src.base.registry import serialization
@@ -234,9 +234,7 @@ def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
 
 def unbuilt_copy(layer: Layer) -> Layer:
     """Returns a new layer with the same configuration; the default seeds that it draws do not count."""
-    with drawing_aside():
+    # If `call` needs the shape, the copy is used for nothing else: it may be made, and built, in a call.
+    with drawing_aside(), outside_calls():
         copy: Layer = serialization.made_again(layer)
-    for below in tracking.all_layers(copy):
-        # If `call` needs the shape, the copy is used for nothing else.
-        below._tfkit.made_in = None
     return copy

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import execution
+from tfkit.src.base.calls import noted_apart
 from tfkit.src.core import tracking
 from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
     from tfkit.src.core.context import CallFrame
     from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
 
 HOLD = (
     "Assign it in `__init__()` to an attribute of the layer that uses it, directly or in a list, tuple or "
@@ -35,24 +37,35 @@ def begin_call(frame: CallFrame) -> None:
         frame.called[state.made] = state
 
 
-def check_layers(frame: CallFrame) -> None:
+def called_with_values(layer: Layer, *args: Any, **kwargs: Any) -> Any:
+    """Calls `layer`, all of whose variables have values that the caller gives, and returns the outputs.
+
+    No `weights` need contain these variables, since their own values are not used. The layers called in the
+    call must be members of `layer`, like those called in an outermost call.
+    """
+    with noted_apart() as called:
+        outputs = layer(*args, **kwargs)
+        check_layers(layer, called)
+    return outputs
+
+
+def check_layers(root: Layer, called: dict[int, LayerState], caller: Any = None) -> None:
     """Raises an error if a layer called in an outermost call has weights that no caller's `weights` contain.
 
     A frozen layer may be hidden, because training would not change it anyway; `unlisted` remembers it.
 
     Args:
-        frame: the frame of a call, which need not be an outermost one.
+        root: the layer of the call.
+        called: the layers that are called in it.
+        caller: the frame around the call; with one, it is not an outermost call.
 
     Raises:
         ValueError: with the path of the hidden layer.
     """
-    if frame.parent is not None:
-        return
-    root, called = frame.layer, frame.called
     state = root._tfkit
     # A trace is always checked, since it is made once. Eager calls are checked again only if they call other
     # layers than before.
-    if tf.executing_eagerly() and called.keys() <= state.verified:
+    if caller or (tf.executing_eagerly() and called.keys() <= state.verified):
         return
     members = {id(layer) for layer in tracking.all_layers(root)}
     unknown = [each.layer for each in called.values() if id(each.layer) not in members]
@@ -73,9 +86,8 @@ def check_layers(frame: CallFrame) -> None:
 
 def listed_in(root: Layer) -> set[int]:
     """Returns the ids of all variables that a training of `root`, or of what contains it, can find."""
-    settings = execution.governing()
     # The `train_step` of the model that is trained may call its parts one by one.
-    trained = [] if settings is None else [settings.model()]
+    trained = [] if (settings := execution.governing()) is None else [settings.model()]
     holders = [*root._tfkit.callers(), *trained]
     return {id(variable) for holder in holders for variable in _variables(holder)}
 

@@ -169,7 +169,7 @@ class Layer(Copied, Quantization, Stateful):
                 self._tfkit_add_activity_loss(outputs)
                 if frame.gives_mask:
                     masking.attach(self, arguments.takes_mask, arguments.first, outputs, mask)
-            hidden.check_layers(frame)
+            hidden.check_layers(self, frame.called, frame.parent)
         self._tfkit_note_call(arguments, outputs)
         return outputs
 
@@ -377,7 +377,7 @@ class Layer(Copied, Quantization, Stateful):
             )
 
         def compute() -> dict[str, Any]:
-            results = {"outputs": self(*args, **kwargs)}
+            results = {"outputs": hidden.called_with_values(self, *args, **kwargs)}
             return {**results, "losses": self.losses} if return_losses else results
 
         results = computed_with(self, compute, trainable_variables, non_trainable_variables)

@@ -171,7 +171,8 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         for weight in own_weights(layer):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
             taken.add(path)
-            found.setdefault(id(weight), (prefix + path, weight, trainable and weight.trainable))
+            trained = trainable and getattr(weight, "trained", weight.trainable)
+            found.setdefault(id(weight), (prefix + path, weight, trained))
         for path, member in inside if seeds else ():
             if isinstance(member, SeedGenerator):
                 found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))

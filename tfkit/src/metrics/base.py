@@ -16,7 +16,8 @@ from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables import copying
-from tfkit.src.weights.variables.variables import lent, make_variable
+from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.variables import make_variable
 
 
 class Metric(watching.Watched, tf.Module):

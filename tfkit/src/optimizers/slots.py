@@ -160,7 +160,8 @@ class SlotOwner(tf.Module):
                 f'Optimizer \'{self.name}\' has {len(expected)} variables, stored under "0", "1", ... '
                 f"Received the keys {list(store)}. An optimizer has its slots after `build()`."
             )
-        self.set_weights([store[key] for key in expected])
+        # Not by `set_weights`: an optimizer without slots may have stored its variables unbuilt.
+        self._tfkit_assign([store[key] for key in expected])
 
     def _tfkit_stores_itself(self) -> bool:
         """Whether a subclass defines what a file stores of it."""
@@ -191,6 +192,10 @@ class SlotOwner(tf.Module):
                 f"You are calling `set_weights()` on optimizer '{self.name}', which has no slots yet. "
                 "Call `optimizer.build(trainable_variables)` first."
             )
+        self._tfkit_assign(weights)
+
+    def _tfkit_assign(self, weights: Sequence[Any]) -> None:
+        """Assigns values to `variables`, all or none."""
         variables = self.variables
         if len(weights) != len(variables):
             raise ValueError(

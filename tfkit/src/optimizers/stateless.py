@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.weights.variables.variables import lent
+from tfkit.src.weights.variables.lending import lent
 
 if TYPE_CHECKING:
     from tfkit.src.optimizers.base import Optimizer

@@ -18,8 +18,8 @@ from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
+from tfkit.src.weights.variables.lending import lent
 from tfkit.src.weights.variables.together import computed_with
-from tfkit.src.weights.variables.variables import lent
 
 # The model whose results of single steps are not read: a program computes them after its last step.
 

@@ -35,7 +35,7 @@ Conv1D.call: _compute_causal_padding
 CosineDecay.__call__: _decay_function _warmup_function
 CutMix.get_random_transformation: _compute_crop_bounds _generate_batch_mask _generate_mix_weight
 DTypePolicy.__init__: _parse_name
-DTypePolicy: _should_cast
+DTypePolicy: _should_cast convert_input
 Dense: _float8_build
 Dense.save_own_variables: _get_kernel_with_merged_lora
 Distiller.__init__: _assert_same_dtype _assert_shapes_are_compatible _create_feature_extractor

@@ -228,8 +228,9 @@ class _ArchiveReader(KerasReader):
     ) -> list[tuple[Layer, Callable[[], None]]]:
         """Returns the layers that have assets in the archive, each with a function that loads them."""
         found = keras_assets.by_place(self.archive, places, partly)
-        own = [layer for layer, _ in found.values() if not layer._tfkit_assets_are_variables]
-        if own:  # It contains their files until the archive is closed.
+        if any(
+            keras_assets.needs_files(layer) for layer, _ in found.values()
+        ):  # It contains their files until the archive is closed.
             self._folder = tempfile.TemporaryDirectory()
         folder = self._folder.name if self._folder else ""
         return [

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.base.quoting import quoted
+from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop import keras_layout
 from tfkit.src.files.interop.keras_archive import ASSETS, Archive, is_asset
@@ -91,4 +92,10 @@ def loader(
             archive.write_to(name, Path(folder, *name.split("/")))
         reading.load_assets(str(Path(folder, *place.split("/"))))
 
-    return hand_over if layer._tfkit_assets_are_variables else write_and_load
+    return write_and_load if needs_files(layer) else hand_over
+
+
+def needs_files(layer: Layer) -> bool:
+    """Whether a layer reads its assets from files, by a `load_assets` of the user's."""
+    is_own = is_ours(owner_of(type(layer), "load_assets"))
+    return not (is_own and layer._tfkit_assets_are_variables)

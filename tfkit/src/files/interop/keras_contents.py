@@ -7,6 +7,7 @@ from typing import Any
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.names import free, to_snake_case
+from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop import keras_adapted, keras_layout, keras_matching
@@ -106,7 +107,9 @@ def contents(
     plan = keras_matching.plan(places)
     values = keras_adapted.stored_values(plan.variables, keras_adapted.adapted(places))
     for group, layer in plan.stores.items():
-        values |= {f"{group}/{key}": value for key, value in layer._tfkit_keras_variables().items()}
+        own = is_ours(owner_of(type(layer), "save_own_variables"))
+        store = layer._tfkit_keras_variables() if own else layer._tfkit_stored()
+        values |= {f"{group}/{key}": value for key, value in store.items()}
     if optimizer is not None:
         if not _has_slots_of(optimizer, model.trainable_weights):
             warn(

@@ -23,6 +23,11 @@ def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
     return tf.cond(condition, if_true, if_false)
 
 
+def _middle(rows: Any, columns: Any) -> list[Any]:
+    """Returns the numbers of rows above and columns to the left of a part, of those that are not in it."""
+    return [rows // 2, columns // 2]
+
+
 class _Crop(SizedLayer):
     """Cuts a part out of images; images that are too small are enlarged first.
 
@@ -132,9 +137,10 @@ class CenterCrop(_Crop):
         """Returns the place of the middle."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
+        top, left = _middle(height - self.height, width - self.width)
         return {
-            "top": (height - self.height) // 2,
-            "left": (width - self.width) // 2,
+            "top": top,
+            "left": left,
             "fits": self.fits(height, width),
             "input_shape": shape,
         }
@@ -143,8 +149,9 @@ class CenterCrop(_Crop):
 class RandomCrop(_Crop, RandomImageLayer):
     """While training, cuts a part out of images at a random place, the same for all images of a batch.
 
-    Outside of training, and where images are too small, the largest part of the same ratio of sides is cut
-    out of their middle, and resized.
+    Where one side of the images has the size of the part already, the middle is cut out. Outside of
+    training, and where images are too small, the largest part of the same ratio of sides is cut out of
+    their middle, and resized.
 
     Args:
         height: height of the part in pixels.
@@ -204,20 +211,19 @@ class RandomCrop(_Crop, RandomImageLayer):
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)
-        # Where all of an image is taken there is nothing to draw, as in Keras.
+        # Keras draws for both sides or for none, and the draws after it depend on that.
         top, left = _choose(
-            self._has_places(height, width),
+            self._is_random(height, width),
             lambda: self._place(height, width, seed),
-            lambda: [tf.constant(0), tf.constant(0)],
+            lambda: _middle(height - self.height, width - self.width),
         )
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
 
-    def _has_places(self, height: Any, width: Any) -> Any:
-        """Whether images of this size have more than one part; a boolean if the size is known."""
+    def _is_random(self, height: Any, width: Any) -> Any:
+        """Whether both sides of images are larger than the part; a boolean if the size is known."""
         if isinstance(height, int) and isinstance(width, int):
-            return self.fits(height, width) and (height, width) != (self.height, self.width)
-        is_larger = tf.logical_or(height > self.height, width > self.width)
-        return tf.logical_and(self.fits(height, width), is_larger)
+            return height > self.height and width > self.width
+        return tf.logical_and(height > self.height, width > self.width)
 
     def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
         """Returns the number of rows above, and of columns to the left, of the part."""

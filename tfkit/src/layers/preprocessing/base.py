@@ -44,6 +44,10 @@ class Preprocessing(Layer):
         policy = serialization.serialize_keras_object(self.dtype_policy)
         return {"name": self.name, "trainable": self.trainable, "dtype": policy}
 
+    def _complete(self) -> None:
+        """Marks the layer as built in a symbolic call, which traces nothing; but not for a user's `build`."""
+        self._tfkit.built |= not self._tfkit_overrides("build")
+
     def _tfkit_restorer(self) -> Callable[[], None]:
         before = {name: getattr(self, name) for name in self._tfkit_set_by_files}
         # Attributes that files set are no weights, and a failed load must undo them as well.

@@ -100,7 +100,7 @@ class CategoryEncoding(Preprocessing):
 
     def compute_output_spec(self, inputs: Any, count_weights: Any = None) -> Any:
         """Returns the outputs for symbolic inputs."""
-        self._tfkit.built = True
+        self._complete()
         mode, dtype = self.output_mode, self.compute_dtype
         return encoded_spec(inputs, mode, self.num_tokens, dtype, self.sparse)
 

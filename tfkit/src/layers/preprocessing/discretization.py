@@ -210,7 +210,7 @@ class Discretization(Preprocessing):
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs, which are known before `adapt`."""
-        self._tfkit.built = True
+        self._complete()
         if self.output_mode == "int":
             return KerasTensor(inputs.shape, "int32", inputs.sparse, inputs.ragged)
         mode, depth = self.output_mode, self._depth

@@ -102,7 +102,7 @@ class HashedCrossing(Preprocessing):
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs."""
         self._check(inputs)
-        self._tfkit.built = True
+        self._complete()
         if self.output_mode == "int":
             return KerasTensor(inputs[0].shape, self.compute_dtype)
         dtype, depth = self.compute_dtype, self.num_bins

@@ -118,7 +118,7 @@ class Hashing(Preprocessing):
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs."""
-        self._tfkit.built = True
+        self._complete()
         if self.output_mode == "int":
             return KerasTensor(inputs.shape, self.compute_dtype, inputs.sparse, inputs.ragged)
         mode, dtype = self.output_mode, self.compute_dtype

@@ -303,7 +303,7 @@ class IndexLookup(WithVocabulary):
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
-        self._tfkit.built = True
+        self._complete()
         if self.output_mode == "int":
             dtype = self.vocabulary_dtype if self.invert else "int64"
             return KerasTensor(inputs.shape, dtype, inputs.sparse, inputs.ragged)

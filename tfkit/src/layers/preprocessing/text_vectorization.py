@@ -318,7 +318,7 @@ class TextVectorization(Preprocessing):
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
-        self._tfkit.built = True
+        self._complete()
         shape = self.compute_output_shape(inputs.shape)
         splits = self.split is not None and len(inputs.shape) > 0
         if self.output_mode == "int":

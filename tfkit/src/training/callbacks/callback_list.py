@@ -136,7 +136,8 @@ class CallbackList(Callback):
         return self._overridden("on_predict_batch_begin", "on_predict_batch_end")
 
     def _overridden(self, *hooks: str) -> bool:
-        return any(_overrides(callback, hook) for callback in self.callbacks for hook in hooks)
+        own = any(getattr(type(self), hook) is not getattr(CallbackList, hook) for hook in hooks)
+        return own or any(_overrides(each, hook) for each in self.callbacks for hook in hooks)
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
         """Returns how many training steps may run before a callback must be called; `None` for any number.

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.distillation.losses import DistillationLoss, FeatureDistillation, has_graph
@@ -88,7 +89,9 @@ class Distiller(Model):
         self._teacher_outputs = _outputs_of(teacher, of_teacher)
         self._student_layers = of_student
         self._student_outputs = _outputs_of(student, of_student)
-        self.built = teacher.built and student.built
+        # A `build` of a subclass is called like that of any model.
+        has_own_build = not is_ours(owner_of(type(self), "build"))
+        self.built = teacher.built and student.built and not has_own_build
 
     def compile(  # type: ignore[override]  # The positions are those of Keras's `Distiller`.
         self,

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.weights.variables.lending import lent
 from tfkit.src.weights.variables.paths import variable_path
-from tfkit.src.weights.variables.stateless import stored_dtype
-from tfkit.src.weights.variables.variables import lent
+from tfkit.src.weights.variables.stateless import StatelessScope, stored_dtype
 
 
 def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> None:
@@ -91,30 +91,17 @@ def computed_with(
                 f"Argument `{name}` must hold one value for each of `layer.{name}` of layer "
                 f"'{layer.path}'. Expected {len(variables)} values. Received: {len(given)}"
             )
-    structure: list[Any] = []
+    with (
+        lent(trainable, trainable_values, "trainable_variables", differentiable=True),
+        lent(non_trainable, non_trainable_values, "non_trainable_variables"),
+        # Compiled calls would use the variables' own handles.
+        StatelessScope(),
+    ):
+        results = compute()
+        results["state"] = [tf.identity(variable) for variable in non_trainable]
+        return dict(tf.nest.map_structure(_value, results))
 
-    @tf.custom_gradient
-    def pure(*values: tf.Tensor) -> Any:
-        with lent((*trainable, *non_trainable), (*values, *non_trainable_values), "variables"):
-            # Inside, the results depend on the variables; outside, on `values`. The assignment between them
-            # has no gradient: it is taken here, with respect to the variables.
-            with tf.GradientTape(persistent=True) as tape:
-                results = compute()
-            results["state"] = [tf.identity(variable) for variable in non_trainable]
-        structure[:] = [results]
-        flat = tf.nest.flatten(results)
 
-        def gradient(*upstream: Any, variables: Any = ()) -> Any:
-            inner = tape.gradient(
-                flat, trainable, list(upstream), unconnected_gradients=tf.UnconnectedGradients.ZERO
-            )
-            return inner, [tf.zeros_like(variable) for variable in variables]
-
-        return flat, gradient
-
-    values = [
-        tf.convert_to_tensor(value, stored_dtype(variable))
-        for value, variable in zip(trainable_values, trainable, strict=True)
-    ]
-    flat = pure(*values)
-    return dict(tf.nest.pack_sequence_as(structure[0], flat))
+def _value(result: Any) -> Any:
+    """Returns what a variable holds at present; anything else unchanged, with its mask."""
+    return tf.identity(result) if isinstance(result, tf.Variable) else result

@@ -1,4 +1,4 @@
-"""Makes all variables, and replaces their values temporarily.
+"""Makes all variables.
 
 A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires,
 with the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
@@ -6,10 +6,9 @@ with the interface of Keras's on top: its class is a subclass of that one and of
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -82,6 +81,8 @@ class Variable(Operators, VariableHooks):
     regularizer: Any = None
     overwrite_with_gradient = False
     _frozen = False
+    # How many calls in progress read it as a value that was given for it: tapes must not see the variable.
+    lent = 0
     # Returns the bookkeeping of the layer whose traces have read the settings of its weight.
     owner: Callable[[], Any] | None = None
 
@@ -152,7 +153,8 @@ class Variable(Operators, VariableHooks):
     @property
     def trainable(self) -> bool:
         """Whether training updates it; gradients with respect to it can be computed in any case."""
-        return self.made_trainable and not self._frozen
+        # TensorFlow's methods that read the variable ask, in order to notify tapes.
+        return self.trained and not self.lent
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
@@ -164,7 +166,12 @@ class Variable(Operators, VariableHooks):
     @property
     def made_trainable(self) -> bool:
         """Whether it was made as trainable, frozen or not: such variables come first in `weights`."""
-        return bool(super().trainable)  # type: ignore[misc]
+        return bool(self.lent or super().trainable)  # type: ignore[misc]
+
+    @property
+    def trained(self) -> bool:
+        """Whether training updates it, also while a value is given for it."""
+        return self.made_trainable and not self._frozen
 
     @property
     def constraint(self) -> Any:
@@ -178,7 +185,7 @@ class Variable(Operators, VariableHooks):
     def _watch(self) -> None:
         """Notifies tapes of a frozen variable that is read."""
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
-        if self.made_trainable and not self.trainable:
+        if self.made_trainable and not self.trainable and not self.lent:
             tape.variable_accessed(self)
 
     def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:
@@ -455,58 +462,3 @@ def _checked_shape(shape: Any, what: str) -> tuple[int, ...]:
             "`Input(shape=...)` or in `build()`."
         )
     return tuple(int(size) for size in sizes)
-
-
-@contextlib.contextmanager
-def lent(variables: Sequence[Any], values: Sequence[Any], what: str) -> Iterator[None]:
-    """Context manager in which the variables hold `values`, and which restores them, also after an error.
-
-    All values are compared with the variables before the first one is changed. In a traced function, an
-    operation that fails when the program runs ends the program before its last steps give anything back.
-
-    Args:
-        variables: variables.
-        values: a value for each.
-        what: a name of the values, for messages.
-
-    Raises:
-        ValueError: for a different number of values, and for a value of a different shape; nothing has
-            changed then.
-    """
-    if len(values) != len(variables):
-        raise ValueError(
-            f"`{what}` must hold one value for each variable. Expected {len(variables)} values. "
-            f"Received: {len(values)} values"
-        )
-    plain = [getattr(variable, "uncast", variable) for variable in variables]
-    fitting = [
-        _fitting(variable, value, f"{what}[{index}]")
-        for index, (variable, value) in enumerate(zip(plain, values, strict=True))
-    ]
-    with tf.control_dependencies(fitting):
-        before = [tf.identity(variable) for variable in plain]
-        lent_values = [tf.identity(value) for value in fitting]
-    try:
-        _assign(plain, lent_values)
-        yield
-    finally:
-        _assign(plain, before)
-
-
-def _fitting(variable: Any, value: Any, what: str) -> tf.Tensor:
-    """Returns `value` as a tensor that the variable can hold."""
-    if isinstance(value, (tf.Tensor, tf.Variable, Value)):
-        tensor = tf.cast(value, variable.dtype)
-    else:
-        tensor = tf.convert_to_tensor(value, variable.dtype)
-    if not tensor.shape.is_compatible_with(variable.shape):
-        raise ValueError(
-            f"`{what}` has shape {tensor.shape}. Expected that of variable "
-            f"'{getattr(variable, 'path', variable.name)}': {variable.shape}"
-        )
-    return tensor if tf.executing_eagerly() else tf.ensure_shape(tensor, variable.shape)
-
-
-def _assign(variables: Sequence[Any], values: Sequence[Any]) -> None:
-    for variable, value in zip(variables, values, strict=True):
-        variable.assign(value)
