@@ -14,6 +14,11 @@ from tfkit.src.base.names import did_you_mean
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def attributes(holder: Any, *names: str) -> dict[str, Any]:
+    """Returns attributes of an object by name, for a configuration of constructor arguments kept in them."""
+    return {name: getattr(holder, name) for name in names}
+
+
 class ConstructorSignature:
     """The `__signature__` of classes that define `__new__`: that of their `__init__`.
 
