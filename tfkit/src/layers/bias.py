@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.symbolic.tensors import is_described
 
 
@@ -33,13 +34,8 @@ def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> 
     """
     if not layer.use_bias:
         return None
-    return layer.add_weight(
-        name="bias",
-        shape=shape,
-        initializer=layer.bias_initializer if initializer is None else initializer,
-        regularizer=layer.bias_regularizer,
-        constraint=layer.bias_constraint,
-    )
+    options = {} if initializer is None else {"initializer": initializer}
+    return add_parameter(layer, "bias", shape, **options)
 
 
 def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:

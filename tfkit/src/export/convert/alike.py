@@ -8,8 +8,8 @@ from typing import Any
 
 # Functions of each element. Their names in the modules are those of NumPy: in lower case, with `arc` for `A`.
 _FUNCTIONS = [
-    *"Angle Ceil Conj Cos Cosh Exp Expm1 Imag IsFinite IsInf IsNan".split(),
-    *"Log Log1p Real Round Sign Sin Sinh Tan Tanh".split(),
+    *"Angle Ceil Conj Cos Cosh Exp Expm1 Imag IsFinite IsInf IsNan".split(),  # noqa: SIM905
+    *"Log Log1p Real Round Sign Sin Sinh Tan Tanh".split(),  # noqa: SIM905
 ]
 _INVERSES = ["Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh"]
 

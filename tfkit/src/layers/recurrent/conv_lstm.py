@@ -12,6 +12,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.convolution import check_padding, known_channels, sizes
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
 from tfkit.src.layers.recurrent.lstm import LSTMCell
 from tfkit.src.ops.convolution import convolve
@@ -70,19 +71,9 @@ class ConvLSTMCell(LSTMCell):
                 f"{tuple(input_shape)} for a step. Pass `Input` a shape with these sizes."
             )
         width = self.gate_count * self.filters
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(*self.kernel_size, channels, width),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(*self.kernel_size, self.filters, width),
-            initializer=self.recurrent_initializer,
-            regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint,
+        self.kernel = add_parameter(self, "kernel", (*self.kernel_size, channels, width))
+        self.recurrent_kernel = add_parameter(
+            self, "recurrent", (*self.kernel_size, self.filters, width), name="recurrent_kernel"
         )
         self.bias = add_bias(self, (width,), self._first_bias)
         self._input_sizes = (*spatial, channels)
