@@ -25,10 +25,10 @@ def adam(
     epsilon: float,
     v_hat: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Returns new `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
+    """Returns new `w`, `m`, `v` and `v_hat` after a step of size `alpha_t`.
 
     The order of computation is the one at the end of the paper's section 2, whose epsilon is
-    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
+    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad), or `None` for the new `v` (Adam).
 
     Reference:
         Kingma & Ba, 2014: Adam: a method for stochastic optimization.
@@ -37,9 +37,7 @@ def adam(
     """
     m = moving_average(m, g, beta_1)
     v = moving_average(v, square(g), beta_2)
-    if v_hat is None:
-        return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
-    v_hat = tf.maximum(v_hat, v)
+    v_hat = v if v_hat is None else tf.maximum(v_hat, v)
     return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
 
 
@@ -120,14 +118,10 @@ class Adam(Optimizer):
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
-        if self.amsgrad:
-            v_hat = self._velocity_hats[index]
-            new_w, new_m, new_v, new_v_hat = adam(
-                variable, g, m, v, alpha_t, **constants, v_hat=v_hat
-            )
+        v_hat = self._velocity_hats[index] if self.amsgrad else None
+        new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, **constants, v_hat=v_hat)
+        if v_hat is not None:
             self.assign(v_hat, new_v_hat)
-        else:
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **constants)
         self.assign(m, new_m)
         self.assign(v, new_v)
         self.assign(variable, new_w)
