@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import AddsWeights, add_parameter
 from tfkit.src.symbolic.tensors import is_described
 
 
-class Biased(Protocol):
+class Biased(AddsWeights, Protocol):
     """A layer with the usual arguments of a bias."""
 
     use_bias: bool
     bias_initializer: Any
     bias_regularizer: Any
     bias_constraint: Any
-
-    @property
-    def add_weight(self) -> Callable[..., Any]:
-        """Makes a weight of the layer."""
 
 
 def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> tf.Variable | None:

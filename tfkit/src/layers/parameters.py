@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+
+class AddsWeights(Protocol):
+    """A layer, of which only this is needed."""
+
+    @property
+    def add_weight(self) -> Callable[..., Any]:
+        """Makes a weight of the layer."""
 
 
 def add_parameter(
-    layer: Any, kind: str, shape: Sequence[int], name: str | None = None, **options: Any
+    layer: AddsWeights, kind: str, shape: Sequence[int], name: str | None = None, **options: Any
 ) -> Any:
     """Returns a new weight of a layer.
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from tfkit.src.export.convert.host import with_attributes_of
+
 SELU, SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
 
 Formula = Callable[..., Any]
@@ -28,16 +30,6 @@ class Kit(NamedTuple):
     sigmoid: Formula
     zeros: Formula
     pull: Callable[..., tuple[Any, ...]]
-
-
-def with_attributes_of(forward: Formula) -> Callable[[Formula], Formula]:
-    """Returns a decorator for a formula with `**options`: it gets the attributes that `forward` has."""
-
-    def decorate(formula: Formula) -> Formula:
-        formula.forward = forward  # type: ignore[attr-defined]
-        return formula
-
-    return decorate
 
 
 def gradients(formulas: Mapping[str, Formula], kit: Kit) -> dict[str, Formula]:

@@ -58,14 +58,24 @@ def index_of(
     return tuple(key)
 
 
+def with_attributes_of(
+    forward: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns a decorator for a formula with `**options`: it gets the attributes that `forward` has."""
+
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        formula.forward = forward  # type: ignore[attr-defined]
+        return formula
+
+    return decorate
+
+
+@with_attributes_of(index_of)
 def strided_slice(
     x: Any, begin: list[int], end: list[int], strides: list[int], **masks: int
 ) -> Any:
     """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
     return x[index_of(begin, end, strides, **masks)]
-
-
-strided_slice.forward = index_of  # type: ignore[attr-defined]
 
 
 def _cast(x: np.ndarray, *, DstT: str) -> Any:

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfkit.src.export.convert.gradients import with_attributes_of
+from tfkit.src.export.convert.host import with_attributes_of
 
 _FORMS = {4: ("NHWC", "HWIO", "NHWC"), 5: ("NDHWC", "DHWIO", "NDHWC")}
 

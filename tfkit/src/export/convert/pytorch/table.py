@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from tfkit.src.export.convert import gradients, hashing
 from tfkit.src.export.convert.alike import alike
-from tfkit.src.export.convert.host import index_of
+from tfkit.src.export.convert.host import index_of, with_attributes_of
 from tfkit.src.export.convert.interpreter import ConversionError
 from tfkit.src.export.convert.pytorch import (
     composites,
@@ -103,7 +103,7 @@ def _transposed(x: Tensor, perm: list[int]) -> Tensor:
     return x if perm == sorted(perm) else x.permute(perm)
 
 
-@gradients.with_attributes_of(index_of)
+@with_attributes_of(index_of)
 def _strided_slice(x: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Tensor:
     return convolutions.taken(x, index_of(begin, end, strides, **masks))
 
