@@ -32,7 +32,9 @@ def functions(node, owner="", in_class=False):
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
             # A protocol declares the arguments of functions that are checked themselves.
-            if not any(isinstance(base, ast.Name) and base.id == "Protocol" for base in child.bases):
+            if not any(
+                isinstance(base, ast.Name) and base.id == "Protocol" for base in child.bases
+            ):
                 yield from functions(child, f"{owner}{child.name}.", in_class=True)
         elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             name = owner + getattr(child, "name", "<lambda>")
