@@ -31,7 +31,11 @@ def functions(node, owner="", in_class=False):
     """Each function below a node with its qualified name, and whether its first argument is `self`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.ClassDef):
-            yield from functions(child, f"{owner}{child.name}.", in_class=True)
+            # A protocol declares the arguments of functions that are checked themselves.
+            if not any(
+                isinstance(base, ast.Name) and base.id == "Protocol" for base in child.bases
+            ):
+                yield from functions(child, f"{owner}{child.name}.", in_class=True)
         elif isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             name = owner + getattr(child, "name", "<lambda>")
             static = any(
@@ -92,11 +96,12 @@ def fixed_by_keras():
             if own == expected:
                 function = inspect.unwrap(function)
                 yield function.__module__, function.__qualname__
+                # A function that was made in another one may have been given a name of its own.
+                yield function.__globals__["__name__"], function.__code__.co_qualname
 
 
 # Their arguments are the inputs and attributes of an operation of TensorFlow, in its order.
 OF_OPERATIONS = {
-    ("tfkit.src.export.convert.host", "index_of"),
     ("tfkit.src.export.convert.pytorch.calling", "HostCall.__init__"),
     ("tfkit.src.export.convert.pytorch.convolutions", "_padding"),
     ("tfkit.src.export.convert.pytorch.convolutions", "_pooled"),

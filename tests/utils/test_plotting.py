@@ -1,8 +1,12 @@
+import doctest
+import inspect
 import io
 import itertools
 import os
 import stat
+import tempfile
 import xml.etree.ElementTree as ElementTree
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -145,6 +149,33 @@ def test_pixels(model, name, tmp_path, without_graphviz):
         assert image.getextrema()[0] < 50
 
 
+def installed(monkeypatch, folder, command):
+    """A program `dot` in a folder, the first in which programs are searched."""
+    program = folder / "dot"
+    program.write_text(f"#!/bin/sh\n{command}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/bin{os.pathsep}/usr/bin")
+    return program
+
+
+# What Graphviz writes at the beginning of an SVG file, with spaces that do not break.
+GRAPHVIZ = """echo '<?xml version="1.0"?><svg><text>out&#160;(Dense)</text></svg>'"""
+
+
+@pytest.mark.parametrize("graphviz", [False, True])
+@pytest.mark.parametrize("function", [plot_model, model_to_dot])
+def test_the_examples_run_with_graphviz_and_without(function, graphviz, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    if graphviz:
+        installed(monkeypatch, tmp_path, GRAPHVIZ)
+    names = {"tfkit": tfkit, "Path": Path, "tempfile": tempfile, function.__name__: function}
+    text = inspect.cleandoc(function.__doc__)
+    example = doctest.DocTestParser().get_doctest(text, names, function.__name__, None, None)
+    report = []
+    assert example.examples
+    assert not doctest.DocTestRunner().run(example, out=report.append).failed, "".join(report)
+
+
 def test_dot_and_graphviz(model, tmp_path, monkeypatch):
     dot = model_to_dot(model, expand_nested=True, show_layer_names=True)
     text = dot.to_string()
@@ -154,10 +185,7 @@ def test_dot_and_graphviz(model, tmp_path, monkeypatch):
     assert "a&lt;b&gt; (Dense)" in text
     assert model_to_dot(model, subgraph=True).to_string().startswith('subgraph "cluster_m" {')
 
-    program = tmp_path / "dot"
-    program.write_text('#!/bin/sh\necho "graphviz $1"\n')
-    program.chmod(program.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/bin{os.pathsep}/usr/bin")
+    program = installed(monkeypatch, tmp_path, 'echo "graphviz $1"')
     assert dot.create_png() == b"graphviz -Tpng\n"
     assert dot.write(tmp_path / "m.svg", format="svg")
     assert (tmp_path / "m.svg").read_text() == "graphviz -Tsvg\n"
@@ -188,6 +216,14 @@ def test_refused(model, tmp_path, without_graphviz):
     with pytest.raises(ValueError, match="Unknown format of a picture: 'xyz'"):
         plot_model(model, tmp_path / "m.xyz")
     assert not os.path.exists(tmp_path / "m.xyz")
+
+
+def test_arrows_over_many_layers():
+    """Each arrow of the shape of a U-Net has a place in every layer that it crosses: 22,000 of them."""
+    links = [(box - 1, box) for box in range(1, 300)] + [(box, 299 - box) for box in range(149)]
+    result = placed([(50.0, 20.0)] * 300, links)
+    assert max(map(len, result.paths)) == 2 + 2 * 298
+    assert [y for _, y in result.centers] == [10 + (20 + 42) * box for box in range(300)]
 
 
 def test_a_large_model_is_drawn(without_graphviz):

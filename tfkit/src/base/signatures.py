@@ -85,7 +85,12 @@ def _taking(
                 f"{type(self).__name__} takes at most {len(names)} arguments by position. "
                 f"Received: {len(args)}"
             )
-        own(self, **dict(zip(names, args, strict=False)), **kwargs)
+        given = dict(zip(names, args, strict=False))
+        if twice := given.keys() & kwargs.keys():
+            called = type(self).__qualname__
+            message = f"got multiple values for keyword argument {min(twice)!r}"
+            raise TypeError(f"{called}.__init__() {message}")
+        own(self, **given, **kwargs)
 
     first = next(iter(inspect.signature(own).parameters.values()))
     others = inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD, annotation="Any")

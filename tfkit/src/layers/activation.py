@@ -10,6 +10,7 @@ from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import rectifiers
 from tfkit.src.layers.checks import as_floats, check
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.weights import constraints, regularizers
@@ -199,13 +200,7 @@ class PReLU(Layer):
         shape, shared = list(input_shape[1:]), self.shared_axes or []
         for axis in shared:
             shape[axis - 1] = 1
-        self.alpha = self.add_weight(
-            name="alpha",
-            shape=shape,
-            initializer=self.alpha_initializer,
-            regularizer=self.alpha_regularizer,
-            constraint=self.alpha_constraint,
-        )
+        self.alpha = add_parameter(self, "alpha", shape)
         own = {axis: size for axis, size in enumerate(input_shape) if axis and axis not in shared}
         self.input_spec = InputSpec(ndim=len(input_shape), axes=own)
 

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.layers.parameters import AddsWeights, add_parameter
 from tfkit.src.symbolic.tensors import is_described
 
 
-class Biased(Protocol):
+class Biased(AddsWeights, Protocol):
     """A layer with the usual arguments of a bias."""
 
     use_bias: bool
     bias_initializer: Any
     bias_regularizer: Any
     bias_constraint: Any
-
-    @property
-    def add_weight(self) -> Callable[..., Any]:
-        """Makes a weight of the layer."""
 
 
 def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> tf.Variable | None:
@@ -33,13 +29,8 @@ def add_bias(layer: Biased, shape: tuple[int, ...], initializer: Any = None) -> 
     """
     if not layer.use_bias:
         return None
-    return layer.add_weight(
-        name="bias",
-        shape=shape,
-        initializer=layer.bias_initializer if initializer is None else initializer,
-        regularizer=layer.bias_regularizer,
-        constraint=layer.bias_constraint,
-    )
+    options = {} if initializer is None else {"initializer": initializer}
+    return add_parameter(layer, "bias", shape, **options)
 
 
 def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:

@@ -14,6 +14,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.layers.lora import Adaptable, MainWeight
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import channels_last, convolve
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -156,13 +157,9 @@ class _Convolution(Adaptable):
                 f"Layer '{self.path}' needs a known number of input channels that is a multiple of "
                 f"groups={self.groups}. Received: input_shape={input_shape}"
             )
-        self.kernel = self.add_weight(
-            name="kernel",
-            # Each group of filters sees its own share of the channels.
-            shape=(*self.kernel_size, channels // self.groups, self.filters),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
+        # Each group of filters sees its own share of the channels.
+        self.kernel = add_parameter(
+            self, "kernel", (*self.kernel_size, channels // self.groups, self.filters)
         )
         self.bias = add_bias(self, (self.filters,))
         self._tfkit_add_requested_lora()

@@ -12,6 +12,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer
 from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import depthwise_conv
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -65,12 +66,8 @@ class _DepthwiseConvolution(BiasedConvolution):
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, of shape `(*kernel_size, channels, depth_multiplier)`, and `bias`."""
         axis, channels = known_channels(self, input_shape)
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(*self.kernel_size, channels, self.depth_multiplier),
-            initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint,
+        self.kernel = add_parameter(
+            self, "depthwise", (*self.kernel_size, channels, self.depth_multiplier), name="kernel"
         )
         self.bias = add_bias(self, (channels * self.depth_multiplier,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})

@@ -12,6 +12,7 @@ from tfkit.src.engine import tensorflow_faults
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
@@ -134,13 +135,7 @@ class EinsumDense(Quantizable):
         if self.bias_axes is not None:
             first = min(outputs.index(letter) for letter in self.bias_axes)
             own = [sizes[c] if c in self.bias_axes else 1 for c in outputs[first:]]
-            self.bias = self.add_weight(
-                name="bias",
-                shape=own + [1] * num_after,
-                initializer=self.bias_initializer,
-                regularizer=self.bias_regularizer,
-                constraint=self.bias_constraint,
-            )
+            self.bias = add_parameter(self, "bias", own + [1] * num_after)
         self._tfkit_add_requested_lora()
 
     def get_config(self) -> dict[str, Any]:

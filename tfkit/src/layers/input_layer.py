@@ -11,6 +11,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.core.layer import Layer
 from tfkit.src.symbolic.tensors import KerasTensor, Node
@@ -119,14 +120,7 @@ class InputLayer(Layer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "batch_shape": self.batch_shape,
-            "dtype": self.dtype,
-            "sparse": self.sparse,
-            "ragged": self.ragged,
-            "name": self.name,
-            "optional": self.optional,
-        }
+        return attributes(self, "batch_shape", "dtype", "sparse", "ragged", "name", "optional")
 
 
 def _check_like(tensor: Any, **arguments: Any) -> None:

@@ -11,6 +11,7 @@ from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.tensorflow_faults import plus_offset
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 from tfkit.src.weights import constraints, regularizers
@@ -137,21 +138,9 @@ class LayerNormalization(Layer):
         shape = [input_shape[axis] for axis in axes]
         self.gamma = self.beta = None
         if self.scale or self.rms_scaling:
-            self.gamma = self.add_weight(
-                name="gamma",
-                shape=shape,
-                initializer=self.gamma_initializer,
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
+            self.gamma = add_parameter(self, "gamma", shape)
         if self.center and not self.rms_scaling:
-            self.beta = self.add_weight(
-                name="beta",
-                shape=shape,
-                initializer=self.beta_initializer,
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+            self.beta = add_parameter(self, "beta", shape)
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
@@ -311,21 +300,9 @@ class GroupNormalization(Layer):
             )
         self.gamma = self.beta = None
         if self.scale:
-            self.gamma = self.add_weight(
-                name="gamma",
-                shape=(channels,),
-                initializer=self.gamma_initializer,
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-            )
+            self.gamma = add_parameter(self, "gamma", (channels,))
         if self.center:
-            self.beta = self.add_weight(
-                name="beta",
-                shape=(channels,),
-                initializer=self.beta_initializer,
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-            )
+            self.beta = add_parameter(self, "beta", (channels,))
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 
     def call(self, inputs: Any) -> tf.Tensor:

@@ -10,6 +10,7 @@ from tfkit.src.base.registry.serialization import serialize_keras_object
 from tfkit.src.core.context import current_frame
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.embedding import Embedding
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.quantized.tables import Table
 
 
@@ -102,12 +103,8 @@ class ReversibleEmbedding(Embedding):
         if scheme is not None:
             scheme.add(self, self._tfkit_table("reverse_embeddings"))
             return
-        self.reverse_embeddings = self.add_weight(
-            name="reverse_embeddings",
-            shape=(self.output_dim, self.input_dim),
-            initializer=self.embeddings_initializer,
-            regularizer=self.embeddings_regularizer,
-            constraint=self.embeddings_constraint,
+        self.reverse_embeddings = add_parameter(
+            self, "embeddings", (self.output_dim, self.input_dim), name="reverse_embeddings"
         )
 
     def _tfkit_tables(self) -> list[Table]:

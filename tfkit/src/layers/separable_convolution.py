@@ -12,6 +12,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer
 from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import separable_conv
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -73,19 +74,17 @@ class _SeparableConvolution(BiasedConvolution):
     def build(self, input_shape: Any) -> None:
         """Makes `depthwise_kernel`, `pointwise_kernel` and `bias`."""
         axis, channels = known_channels(self, input_shape)
-        self.depthwise_kernel = self.add_weight(
+        self.depthwise_kernel = add_parameter(
+            self,
+            "depthwise",
+            (*self.kernel_size, channels, self.depth_multiplier),
             name="depthwise_kernel",
-            shape=(*self.kernel_size, channels, self.depth_multiplier),
-            initializer=self.depthwise_initializer,
-            regularizer=self.depthwise_regularizer,
-            constraint=self.depthwise_constraint,
         )
-        self.pointwise_kernel = self.add_weight(
+        self.pointwise_kernel = add_parameter(
+            self,
+            "pointwise",
+            (*[1] * self.rank, channels * self.depth_multiplier, self.filters),
             name="pointwise_kernel",
-            shape=(*[1] * self.rank, channels * self.depth_multiplier, self.filters),
-            initializer=self.pointwise_initializer,
-            regularizer=self.pointwise_regularizer,
-            constraint=self.pointwise_constraint,
         )
         self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})

@@ -12,6 +12,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
 from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import conv_transpose
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -85,13 +86,7 @@ class _TransposedConvolution(BiasedConvolution):
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, of shape `(*kernel_size, filters, channels)`, and `bias`."""
         axis, channels = known_channels(self, input_shape)
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(*self.kernel_size, self.filters, channels),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
+        self.kernel = add_parameter(self, "kernel", (*self.kernel_size, self.filters, channels))
         self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
 

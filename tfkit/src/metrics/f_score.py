@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights, weighted
 from tfkit.src.symbolic.masking import get_mask
@@ -143,12 +144,7 @@ class FBetaScore(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "average": self.average,
-            "beta": self.beta,
-            "threshold": self.threshold,
-        }
+        return {**super().get_config(), **attributes(self, "average", "beta", "threshold")}
 
 
 class F1Score(FBetaScore):

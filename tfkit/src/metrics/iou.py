@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import is_int
 from tfkit.src.losses.tensors import as_class_ids
 from tfkit.src.metrics.base import Metric
@@ -55,6 +56,7 @@ class IoU(Metric):
     _direction = "up"
 
     _tfkit_sums = True
+    _fixed: tuple[str, ...] = ()  # The arguments that the constructor of a subclass does not have.
 
     def __init__(
         self,
@@ -133,15 +135,10 @@ class IoU(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "num_classes": self.num_classes,
-            "target_class_ids": list(self.target_class_ids),
-            "ignore_class": self.ignore_class,
-            "sparse_y_true": self.sparse_y_true,
-            "sparse_y_pred": self.sparse_y_pred,
-            "axis": self.axis,
-        }
+        sizes = attributes(self, "num_classes", "target_class_ids", "ignore_class")
+        forms = attributes(self, "sparse_y_true", "sparse_y_pred", "axis")
+        config = {**super().get_config(), **sizes, **forms}
+        return {name: value for name, value in config.items() if name not in self._fixed}
 
 
 class BinaryIoU(IoU):
@@ -192,12 +189,7 @@ class BinaryIoU(IoU):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "target_class_ids": list(self.target_class_ids),
-            "threshold": self.threshold,
-            "name": self.name,
-            "dtype": self.dtype,
-        }
+        return attributes(self, "target_class_ids", "threshold", "name", "dtype")
 
 
 class MeanIoU(IoU):
@@ -230,6 +222,8 @@ class MeanIoU(IoU):
         0.333
     """
 
+    _fixed: tuple[str, ...] = ("target_class_ids",)
+
     def __init__(
         self,
         num_classes: int,
@@ -240,22 +234,8 @@ class MeanIoU(IoU):
         sparse_y_pred: bool = True,
         axis: int = -1,
     ) -> None:
-        super().__init__(
-            num_classes,
-            range(num_classes),
-            name=name,
-            dtype=dtype,
-            ignore_class=ignore_class,
-            sparse_y_true=sparse_y_true,
-            sparse_y_pred=sparse_y_pred,
-            axis=axis,
-        )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        arguments = super().get_config()
-        del arguments["target_class_ids"]
-        return arguments
+        forms = (sparse_y_true, sparse_y_pred, axis)
+        super().__init__(num_classes, range(num_classes), name, dtype, ignore_class, *forms)
 
 
 class OneHotIoU(IoU):
@@ -291,6 +271,8 @@ class OneHotIoU(IoU):
         0.333
     """
 
+    _fixed = ("sparse_y_true",)
+
     def __init__(
         self,
         num_classes: int,
@@ -301,22 +283,8 @@ class OneHotIoU(IoU):
         sparse_y_pred: bool = False,
         axis: int = -1,
     ) -> None:
-        super().__init__(
-            num_classes,
-            target_class_ids,
-            name=name,
-            dtype=dtype,
-            ignore_class=ignore_class,
-            sparse_y_true=False,
-            sparse_y_pred=sparse_y_pred,
-            axis=axis,
-        )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        arguments = super().get_config()
-        del arguments["sparse_y_true"]
-        return arguments
+        forms = (False, sparse_y_pred, axis)
+        super().__init__(num_classes, target_class_ids, name, dtype, ignore_class, *forms)
 
 
 class OneHotMeanIoU(MeanIoU):
@@ -347,6 +315,8 @@ class OneHotMeanIoU(MeanIoU):
         0.333
     """
 
+    _fixed = ("target_class_ids", "sparse_y_true")
+
     def __init__(
         self,
         num_classes: int,
@@ -356,18 +326,4 @@ class OneHotMeanIoU(MeanIoU):
         sparse_y_pred: bool = False,
         axis: int = -1,
     ) -> None:
-        super().__init__(
-            num_classes,
-            name=name,
-            dtype=dtype,
-            ignore_class=ignore_class,
-            sparse_y_true=False,
-            sparse_y_pred=sparse_y_pred,
-            axis=axis,
-        )
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        arguments = super().get_config()
-        del arguments["sparse_y_true"]
-        return arguments
+        super().__init__(num_classes, name, dtype, ignore_class, False, sparse_y_pred, axis)

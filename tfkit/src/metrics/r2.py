@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.reduction import entry_weights, weighted
@@ -139,8 +140,4 @@ class R2Score(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            "class_aggregation": self.class_aggregation,
-            "num_regressors": self.num_regressors,
-        }
+        return {**super().get_config(), **attributes(self, "class_aggregation", "num_regressors")}

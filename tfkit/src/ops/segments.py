@@ -11,7 +11,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _reduce_segments(
-    data: Any, segment_ids: Any, num_segments: Any, is_sorted: bool, in_order: Any, any_order: Any
+    kind: str, data: Any, segment_ids: Any, num_segments: Any, is_sorted: bool
 ) -> tf.Tensor:
     data, segment_ids = as_tensor(data), as_tensor(segment_ids)
     if segment_ids.shape.rank not in (1, None):
@@ -29,10 +29,10 @@ def _reduce_segments(
                 "`num_segments` cannot be set when `sorted` is True: the last number decides. "
                 f"Received: num_segments={num_segments}"
             )
-        return in_order(data, segment_ids)
+        return getattr(tf.math, f"segment_{kind}")(data, segment_ids)
     if num_segments is None:
         num_segments = tf.reduce_max(segment_ids) + 1
-    return any_order(data, segment_ids, num_segments)
+    return getattr(tf.math, f"unsorted_segment_{kind}")(data, segment_ids, num_segments)
 
 
 @symbolic_op
@@ -64,14 +64,7 @@ def segment_sum(
         >>> ops.segment_sum([1, 2, 3], [0, 0, 1], num_segments=3).numpy().tolist()
         [3, 3, 0]
     """
-    return _reduce_segments(
-        data,
-        segment_ids,
-        num_segments,
-        sorted,
-        tf.math.segment_sum,
-        tf.math.unsorted_segment_sum,
-    )
+    return _reduce_segments("sum", data, segment_ids, num_segments, sorted)
 
 
 @symbolic_op
@@ -101,14 +94,7 @@ def segment_prod(
         >>> ops.segment_prod([2, 3, 5], [0, 2, 0]).numpy().tolist()
         [10, 1, 3]
     """
-    return _reduce_segments(
-        data,
-        segment_ids,
-        num_segments,
-        sorted,
-        tf.math.segment_prod,
-        tf.math.unsorted_segment_prod,
-    )
+    return _reduce_segments("prod", data, segment_ids, num_segments, sorted)
 
 
 @symbolic_op
@@ -138,14 +124,7 @@ def segment_max(
         >>> ops.segment_max([4, 2, 7, 3], [0, 1, 0, 1]).numpy().tolist()
         [7, 3]
     """
-    return _reduce_segments(
-        data,
-        segment_ids,
-        num_segments,
-        sorted,
-        tf.math.segment_max,
-        tf.math.unsorted_segment_max,
-    )
+    return _reduce_segments("max", data, segment_ids, num_segments, sorted)
 
 
 @symbolic_op
@@ -175,11 +154,4 @@ def segment_min(
         >>> ops.segment_min([4, 2, 7, 3], [0, 1, 0, 1]).numpy().tolist()
         [4, 2]
     """
-    return _reduce_segments(
-        data,
-        segment_ids,
-        num_segments,
-        sorted,
-        tf.math.segment_min,
-        tf.math.unsorted_segment_min,
-    )
+    return _reduce_segments("min", data, segment_ids, num_segments, sorted)

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -103,8 +104,4 @@ class Adadelta(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "rho": self.rho,
-            "epsilon": self.epsilon,
-        }
+        return {**super().get_config(), **attributes(self, "rho", "epsilon")}

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import add, dense, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -87,8 +88,4 @@ class Adagrad(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "initial_accumulator_value": self.initial_accumulator_value,
-            "epsilon": self.epsilon,
-        }
+        return {**super().get_config(), **attributes(self, "initial_accumulator_value", "epsilon")}

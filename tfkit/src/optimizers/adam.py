@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -24,10 +25,10 @@ def adam(
     epsilon: float,
     v_hat: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, ...]:
-    """Returns new `w`, `m`, `v`, and `v_hat` if it is given, after a step of size `alpha_t`.
+    """Returns new `w`, `m`, `v` and `v_hat` after a step of size `alpha_t`.
 
     The order of computation is the one at the end of the paper's section 2, whose epsilon is
-    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad).
+    "epsilon hat". `v_hat` is the largest `v` so far (AMSGrad), or `None` for the new `v` (Adam).
 
     Reference:
         Kingma & Ba, 2014: Adam: a method for stochastic optimization.
@@ -36,10 +37,8 @@ def adam(
     """
     m = moving_average(m, g, beta_1)
     v = moving_average(v, square(g), beta_2)
-    if v_hat is None:
-        return w - alpha_t * m / (tf.sqrt(v) + epsilon), m, v
     # AMSGrad (Reddi et al., 2018), of the uncorrected moment, as in Keras.
-    v_hat = tf.maximum(v_hat, v)
+    v_hat = v if v_hat is None else tf.maximum(v_hat, v)
     return w - alpha_t * m / (tf.sqrt(v_hat) + epsilon), m, v, v_hat
 
 
@@ -123,14 +122,10 @@ class Adam(Optimizer):
         alpha_t = tf.cast(learning_rate, variable.dtype) * root / rest
         m, v = self._momentums[index], self._velocities[index]
         constants = {"beta_1": self.beta_1, "beta_2": self.beta_2, "epsilon": self.epsilon}
-        if self.amsgrad:
-            v_hat = self._velocity_hats[index]
-            new_w, new_m, new_v, new_v_hat = adam(
-                variable, g, m, v, alpha_t, **constants, v_hat=v_hat
-            )
+        v_hat = self._velocity_hats[index] if self.amsgrad else None
+        new_w, new_m, new_v, new_v_hat = adam(variable, g, m, v, alpha_t, **constants, v_hat=v_hat)
+        if v_hat is not None:
             self.assign(v_hat, new_v_hat)
-        else:
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **constants)
         self.assign(m, new_m)
         self.assign(v, new_v)
         self.assign(variable, new_w)
@@ -142,8 +137,5 @@ class Adam(Optimizer):
         """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
-            "beta_1": self.beta_1,
-            "beta_2": self.beta_2,
-            "epsilon": self.epsilon,
-            "amsgrad": self.amsgrad,
+            **attributes(self, "beta_1", "beta_2", "epsilon", "amsgrad"),
         }

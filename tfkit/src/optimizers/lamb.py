@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -111,9 +112,4 @@ class Lamb(Optimizer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "beta_1": self.beta_1,
-            "beta_2": self.beta_2,
-            "epsilon": self.epsilon,
-        }
+        return {**super().get_config(), **attributes(self, "beta_1", "beta_2", "epsilon")}

@@ -203,7 +203,7 @@ class Muon(Optimizer):
             betas = {"beta_1": self.adam_beta_1, "beta_2": self.adam_beta_2}
             root, rest = bias_corrections(t, **betas)
             alpha_t = alpha * self.adam_lr_ratio * root / rest
-            new_w, new_m, new_v = adam(variable, g, m, v, alpha_t, **betas, epsilon=self.epsilon)
+            new_w, new_m, new_v, _ = adam(variable, g, m, v, alpha_t, **betas, epsilon=self.epsilon)
             self.assign(v, new_v)
         self.assign(m, new_m)
         self.assign(variable, new_w)

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -116,8 +117,5 @@ class RMSprop(Optimizer):
         """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
-            "rho": self.rho,
-            "momentum": self.momentum,
-            "epsilon": self.epsilon,
-            "centered": self.centered,
+            **attributes(self, "rho", "momentum", "epsilon", "centered"),
         }

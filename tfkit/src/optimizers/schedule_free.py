@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -123,8 +124,5 @@ class ScheduleFreeAdamW(Optimizer):
         """Returns the constructor's arguments, as data."""
         return {
             **super().get_config(),
-            "beta_1": self.beta_1,
-            "beta_2": self.beta_2,
-            "epsilon": self.epsilon,
-            "warmup_steps": self.warmup_steps,
+            **attributes(self, "beta_1", "beta_2", "epsilon", "warmup_steps"),
         }

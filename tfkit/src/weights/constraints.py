@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.constructors import attributes
 
 _Axes = int | Sequence[int]
 
@@ -181,12 +182,7 @@ class MinMaxNorm(Constraint):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "min_value": self.min_value,
-            "max_value": self.max_value,
-            "rate": self.rate,
-            "axis": self.axis,
-        }
+        return attributes(self, "min_value", "max_value", "rate", "axis")
 
 
 @shortened

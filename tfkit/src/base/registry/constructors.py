@@ -14,6 +14,11 @@ from tfkit.src.base.names import did_you_mean
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+def attributes(holder: Any, *names: str) -> dict[str, Any]:
+    """Returns attributes of an object by name, for a configuration of constructor arguments kept in them."""
+    return {name: getattr(holder, name) for name in names}
+
+
 class ConstructorSignature:
     """The `__signature__` of classes that define `__new__`: that of their `__init__`.
 
@@ -94,7 +99,8 @@ def named_after_class(init: Function) -> Function:
             base, message = f"{init.__qualname__}()", str(error)
             if isinstance(error, TypeError) and message.startswith(base):
                 # A subclass with a constructor of its own has called it by `super()`.
-                called = next(cls for cls in type(self).__mro__ if cls.__init__ is constructor)  # type: ignore[misc]
+                inits = ((cls, cls.__init__) for cls in type(self).__mro__)  # type: ignore[misc]
+                called = next(cls for cls, each in inits if inspect.unwrap(each) is init)
                 error.args = (f"{called.__qualname__}.__init__(){message.removeprefix(base)}",)
             shorten(error)
             raise

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.ends import UNNAMED, begin, finish, pooled
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last
 from tfkit.src.data.applications.layer_scale import LayerScale
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.variants import titled
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.convolution import Conv2D
@@ -130,96 +131,50 @@ def _normalized(x: KerasTensor, name: str | None = None) -> KerasTensor:
     return LayerNormalization(epsilon=1e-6, name=name)(x)
 
 
-@application(_CONVNEXT)
-def ConvNeXtTiny(
-    include_top: bool = True,
-    include_preprocessing: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "convnext_tiny",
-) -> Model:
-    """Returns ConvNeXtTiny, with 28.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _convnext(options, name, "tiny", include_preprocessing)
+class _Application(Protocol):
+    """A function of a model, for type checkers."""
+
+    def __call__(
+        self,
+        include_top: bool = ...,
+        include_preprocessing: bool = ...,
+        weights: Weights = ...,
+        input_tensor: KerasTensor | None = ...,
+        input_shape: Shape = ...,
+        pooling: Pooling = ...,
+        classes: int = ...,
+        classifier_activation: Any = ...,
+        name: str = ...,
+    ) -> Model:
+        """Returns the model."""
 
 
-@application(_CONVNEXT)
-def ConvNeXtSmall(
-    include_top: bool = True,
-    include_preprocessing: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "convnext_small",
-) -> Model:
-    """Returns ConvNeXtSmall, with 50.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _convnext(options, name, "small", include_preprocessing)
+def _variant(title: str, words: str, version: str) -> _Application:
+    """Returns the function of the network of a row of `_NETWORKS`."""
+
+    @application(_CONVNEXT)
+    @titled(title, words)
+    def function(
+        include_top: bool = True,
+        include_preprocessing: bool = True,
+        weights: Weights = "imagenet",
+        input_tensor: KerasTensor | None = None,
+        input_shape: Shape = None,
+        pooling: Pooling = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
+        name: str = f"convnext_{version}",
+    ) -> Model:
+        options = Options(
+            include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+        )
+        return _convnext(options, name, version, include_preprocessing)
+
+    return function
 
 
-@application(_CONVNEXT)
-def ConvNeXtBase(
-    include_top: bool = True,
-    include_preprocessing: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "convnext_base",
-) -> Model:
-    """Returns ConvNeXtBase, with 88.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _convnext(options, name, "base", include_preprocessing)
-
-
-@application(_CONVNEXT)
-def ConvNeXtLarge(
-    include_top: bool = True,
-    include_preprocessing: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "convnext_large",
-) -> Model:
-    """Returns ConvNeXtLarge, with 198 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _convnext(options, name, "large", include_preprocessing)
-
-
-@application(_CONVNEXT)
-def ConvNeXtXLarge(
-    include_top: bool = True,
-    include_preprocessing: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "convnext_xlarge",
-) -> Model:
-    """Returns ConvNeXtXLarge, with 350 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _convnext(options, name, "xlarge", include_preprocessing)
+ConvNeXtTiny = _variant("ConvNeXtTiny", "with 28.6 million parameters", "tiny")
+ConvNeXtSmall = _variant("ConvNeXtSmall", "with 50.2 million parameters", "small")
+ConvNeXtBase = _variant("ConvNeXtBase", "with 88.6 million parameters", "base")
+ConvNeXtLarge = _variant("ConvNeXtLarge", "with 198 million parameters", "large")
+ConvNeXtXLarge = _variant("ConvNeXtXLarge", "with 350 million parameters", "xlarge")

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.ends import begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis, needs_channels_last
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.batch_normalization import BatchNormalization
@@ -27,6 +25,11 @@ _DENSENET = Family(
     'format `"channels_last"`.',
 )
 
+_BLOCKS = {
+    "densenet121": (6, 12, 24, 16),
+    "densenet169": (6, 12, 32, 32),
+    "densenet201": (6, 12, 48, 32),
+}
 # MD5 of the published files with and without the classifier.
 _HASHES = {
     "densenet121": ("9d60b8095a5708f2dcce2bca79d332c7", "30ee3e1110167f948a6b9946edeeb738"),
@@ -36,8 +39,8 @@ _HASHES = {
 _GROWTH = 32  # Channels that a block adds.
 
 
-def _densenet(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
-    """Returns a network of four stacks with these numbers of blocks."""
+def _densenet(options: Options, name: str, architecture: str) -> Model:
+    """Returns a network of four stacks whose numbers of blocks are a row of `_BLOCKS`."""
     needs_channels_last("DenseNet")
     path = f"densenet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
@@ -48,7 +51,7 @@ def _densenet(options: Options, name: str, architecture: str, num_blocks: Sequen
     x = _activated(x, "conv1_bn", "conv1_relu")
     x = ZeroPadding2D(((1, 1), (1, 1)))(x)
     x = MaxPooling2D(3, strides=2, name="pool1")(x)
-    for stack, count in enumerate(num_blocks, start=2):
+    for stack, count in enumerate(_BLOCKS[architecture], start=2):
         if stack > 2:
             x = _transition(x, f"pool{stack - 1}")
         for block in range(1, count + 1):
@@ -79,55 +82,12 @@ def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTens
     return Activation("relu", name=activation)(x)
 
 
-@application(_DENSENET)
-def DenseNet121(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "densenet121",
-) -> Model:
-    """Returns DenseNet121, of 121 layers, with 8.1 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _densenet(options, name, "densenet121", (6, 12, 24, 16))
-
-
-@application(_DENSENET)
-def DenseNet169(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "densenet169",
-) -> Model:
-    """Returns DenseNet169, of 169 layers, with 14.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _densenet(options, name, "densenet169", (6, 12, 32, 32))
-
-
-@application(_DENSENET)
-def DenseNet201(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "densenet201",
-) -> Model:
-    """Returns DenseNet201, of 201 layers, with 20.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _densenet(options, name, "densenet201", (6, 12, 48, 32))
+DenseNet121 = variant(
+    _DENSENET, _densenet, "DenseNet121", "of 121 layers, with 8.1 million parameters"
+)
+DenseNet169 = variant(
+    _DENSENET, _densenet, "DenseNet169", "of 169 layers, with 14.3 million parameters"
+)
+DenseNet201 = variant(
+    _DENSENET, _densenet, "DenseNet201", "of 201 layers, with 20.2 million parameters"
+)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.efficientnet_parts import (
     DEVIATIONS,
     DROP_RATE,
@@ -19,8 +19,9 @@ from tfkit.src.data.applications.efficientnet_parts import (
 )
 from tfkit.src.data.applications.ends import begin, finish
 from tfkit.src.data.applications.input_shape import channel_axis
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
 from tfkit.src.data.applications.strides import padding_for_stride
+from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import EFFICIENTNETS, of_both
 from tfkit.src.data.applications.widths import divisible
 from tfkit.src.layers.image.rescaling import Rescaling
@@ -148,145 +149,27 @@ def _block(x: KerasTensor, stage: _Stage, drop_rate: float, name: str) -> KerasT
     return added(x, inputs, drop_rate, name) if same else x
 
 
-@application(_EFFICIENTNET)
-def EfficientNetB0(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb0",
-) -> Model:
-    """Returns EfficientNetB0, with 5.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb0")
-
-
-@application(_EFFICIENTNET, size=240)
-def EfficientNetB1(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb1",
-) -> Model:
-    """Returns EfficientNetB1, with 7.9 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb1")
-
-
-@application(_EFFICIENTNET, size=260)
-def EfficientNetB2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb2",
-) -> Model:
-    """Returns EfficientNetB2, with 9.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb2")
-
-
-@application(_EFFICIENTNET, size=300)
-def EfficientNetB3(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb3",
-) -> Model:
-    """Returns EfficientNetB3, with 12.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb3")
-
-
-@application(_EFFICIENTNET, size=380)
-def EfficientNetB4(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb4",
-) -> Model:
-    """Returns EfficientNetB4, with 19.5 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb4")
-
-
-@application(_EFFICIENTNET, size=456)
-def EfficientNetB5(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb5",
-) -> Model:
-    """Returns EfficientNetB5, with 30.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb5")
-
-
-@application(_EFFICIENTNET, size=528)
-def EfficientNetB6(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb6",
-) -> Model:
-    """Returns EfficientNetB6, with 43.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb6")
-
-
-@application(_EFFICIENTNET, size=600)
-def EfficientNetB7(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "efficientnetb7",
-) -> Model:
-    """Returns EfficientNetB7, with 66.7 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet(options, name, "efficientnetb7")
+EfficientNetB0 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB0", "with 5.3 million parameters"
+)
+EfficientNetB1 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB1", "with 7.9 million parameters", size=240
+)
+EfficientNetB2 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB2", "with 9.2 million parameters", size=260
+)
+EfficientNetB3 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB3", "with 12.3 million parameters", size=300
+)
+EfficientNetB4 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB4", "with 19.5 million parameters", size=380
+)
+EfficientNetB5 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB5", "with 30.6 million parameters", size=456
+)
+EfficientNetB6 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB6", "with 43.3 million parameters", size=528
+)
+EfficientNetB7 = variant(
+    _EFFICIENTNET, _efficientnet, "EfficientNetB7", "with 66.7 million parameters", size=600
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.efficientnet_parts import (
@@ -21,6 +21,7 @@ from tfkit.src.data.applications.efficientnet_parts import (
 from tfkit.src.data.applications.ends import begin, finish
 from tfkit.src.data.applications.input_shape import CHANNELS, channel_axis
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.variants import titled
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.preprocessing.normalization import Normalization
@@ -184,134 +185,52 @@ def _projected(x: KerasTensor, stage: _Stage, name: str) -> KerasTensor:
     return normalized(x, f"{name}_project_bn", _MOMENTUM)
 
 
-@application(_EFFICIENTNET_V2)
-def EfficientNetV2B0(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-b0",
-) -> Model:
-    """Returns EfficientNetV2B0, with 7.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "b0", include_preprocessing)
+class _Application(Protocol):
+    """A function of a model, for type checkers."""
+
+    def __call__(
+        self,
+        include_top: bool = ...,
+        weights: Weights = ...,
+        input_tensor: KerasTensor | None = ...,
+        input_shape: Shape = ...,
+        pooling: Pooling = ...,
+        classes: int = ...,
+        classifier_activation: Any = ...,
+        include_preprocessing: bool = ...,
+        name: str = ...,
+    ) -> Model:
+        """Returns the model."""
 
 
-@application(_EFFICIENTNET_V2, size=240)
-def EfficientNetV2B1(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-b1",
-) -> Model:
-    """Returns EfficientNetV2B1, with 8.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "b1", include_preprocessing)
+def _variant(title: str, words: str, version: str) -> _Application:
+    """Returns the function of the network of a row of `_NETWORKS`."""
+
+    @application(_EFFICIENTNET_V2, size=_NETWORKS[version].size)
+    @titled(title, words)
+    def function(
+        include_top: bool = True,
+        weights: Weights = "imagenet",
+        input_tensor: KerasTensor | None = None,
+        input_shape: Shape = None,
+        pooling: Pooling = None,
+        classes: int = 1000,
+        classifier_activation: Any = "softmax",
+        include_preprocessing: bool = True,
+        name: str = f"efficientnetv2-{version}",
+    ) -> Model:
+        options = Options(
+            include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
+        )
+        return _efficientnet_v2(options, name, version, include_preprocessing)
+
+    return function
 
 
-@application(_EFFICIENTNET_V2, size=260)
-def EfficientNetV2B2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-b2",
-) -> Model:
-    """Returns EfficientNetV2B2, with 10.2 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "b2", include_preprocessing)
-
-
-@application(_EFFICIENTNET_V2, size=300)
-def EfficientNetV2B3(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-b3",
-) -> Model:
-    """Returns EfficientNetV2B3, with 14.5 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "b3", include_preprocessing)
-
-
-@application(_EFFICIENTNET_V2, size=384)
-def EfficientNetV2S(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-s",
-) -> Model:
-    """Returns EfficientNetV2S, with 21.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "s", include_preprocessing)
-
-
-@application(_EFFICIENTNET_V2, size=480)
-def EfficientNetV2M(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-m",
-) -> Model:
-    """Returns EfficientNetV2M, with 54.4 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "m", include_preprocessing)
-
-
-@application(_EFFICIENTNET_V2, size=480)
-def EfficientNetV2L(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    include_preprocessing: bool = True,
-    name: str = "efficientnetv2-l",
-) -> Model:
-    """Returns EfficientNetV2L, with 119 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _efficientnet_v2(options, name, "l", include_preprocessing)
+EfficientNetV2B0 = _variant("EfficientNetV2B0", "with 7.2 million parameters", "b0")
+EfficientNetV2B1 = _variant("EfficientNetV2B1", "with 8.2 million parameters", "b1")
+EfficientNetV2B2 = _variant("EfficientNetV2B2", "with 10.2 million parameters", "b2")
+EfficientNetV2B3 = _variant("EfficientNetV2B3", "with 14.5 million parameters", "b3")
+EfficientNetV2S = _variant("EfficientNetV2S", "with 21.6 million parameters", "s")
+EfficientNetV2M = _variant("EfficientNetV2M", "with 54.4 million parameters", "m")
+EfficientNetV2L = _variant("EfficientNetV2L", "with 119 million parameters", "l")

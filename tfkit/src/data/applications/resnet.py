@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.ends import begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.batch_normalization import BatchNormalization
@@ -26,6 +24,11 @@ _RESNET = Family(
     "order blue, green, red, minus the means of ImageNet's.",
 )
 
+_BLOCKS = {
+    "resnet50": (3, 4, 6, 3),
+    "resnet101": (3, 4, 23, 3),
+    "resnet152": (3, 8, 36, 3),
+}
 # MD5 of the published files with and without the classifier.
 _HASHES = {
     "resnet50": ("2cb95161c43110f7111970584f804107", "4d473c1dd8becc155b73f8504c6f6626"),
@@ -35,8 +38,8 @@ _HASHES = {
 _FILTERS = (64, 128, 256, 512)
 
 
-def _resnet(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
-    """Returns a network of four stacks with these numbers of blocks."""
+def _resnet(options: Options, name: str, architecture: str) -> Model:
+    """Returns a network of four stacks whose numbers of blocks are a row of `_BLOCKS`."""
     path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)
@@ -46,7 +49,9 @@ def _resnet(options: Options, name: str, architecture: str, num_blocks: Sequence
     x = _activated(x, "conv1_bn", "conv1_relu")
     x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
     x = MaxPooling2D(3, strides=2, name="pool1_pool")(x)
-    for stack, (filters, count) in enumerate(zip(_FILTERS, num_blocks, strict=True), start=2):
+    for stack, (filters, count) in enumerate(
+        zip(_FILTERS, _BLOCKS[architecture], strict=True), start=2
+    ):
         for block in range(1, count + 1):
             strides = 2 if block == 1 and stack > 2 else 1
             x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
@@ -77,55 +82,6 @@ def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTens
     return Activation("relu", name=activation)(_normalized(x, normalization))
 
 
-@application(_RESNET)
-def ResNet50(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet50",
-) -> Model:
-    """Returns ResNet50, of 50 layers, with 25.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet(options, name, "resnet50", (3, 4, 6, 3))
-
-
-@application(_RESNET)
-def ResNet101(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet101",
-) -> Model:
-    """Returns ResNet101, of 101 layers, with 44.7 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet(options, name, "resnet101", (3, 4, 23, 3))
-
-
-@application(_RESNET)
-def ResNet152(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet152",
-) -> Model:
-    """Returns ResNet152, of 152 layers, with 60.4 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet(options, name, "resnet152", (3, 8, 36, 3))
+ResNet50 = variant(_RESNET, _resnet, "ResNet50", "of 50 layers, with 25.6 million parameters")
+ResNet101 = variant(_RESNET, _resnet, "ResNet101", "of 101 layers, with 44.7 million parameters")
+ResNet152 = variant(_RESNET, _resnet, "ResNet152", "of 152 layers, with 60.4 million parameters")

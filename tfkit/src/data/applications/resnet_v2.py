@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.ends import begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.batch_normalization import BatchNormalization
@@ -26,6 +24,11 @@ _RESNET_V2 = Family(
     "to 1.",
 )
 
+_BLOCKS = {
+    "resnet50v2": (3, 4, 6, 3),
+    "resnet101v2": (3, 4, 23, 3),
+    "resnet152v2": (3, 8, 36, 3),
+}
 # MD5 of the published files with and without the classifier.
 _HASHES = {
     "resnet50v2": ("3ef43a0b657b3be2300d5770ece849e0", "fac2f116257151a9d068a22e544a4917"),
@@ -35,8 +38,8 @@ _HASHES = {
 _FILTERS = (64, 128, 256, 512)
 
 
-def _resnet_v2(options: Options, name: str, architecture: str, num_blocks: Sequence[int]) -> Model:
-    """Returns a network of four stacks with these numbers of blocks."""
+def _resnet_v2(options: Options, name: str, architecture: str) -> Model:
+    """Returns a network of four stacks whose numbers of blocks are a row of `_BLOCKS`."""
     path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)
@@ -45,7 +48,9 @@ def _resnet_v2(options: Options, name: str, architecture: str, num_blocks: Seque
     x = Conv2D(64, 7, strides=2, name="conv1_conv")(x)
     x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
     x = MaxPooling2D(3, strides=2, name="pool1_pool")(x)
-    for stack, (filters, count) in enumerate(zip(_FILTERS, num_blocks, strict=True), start=2):
+    for stack, (filters, count) in enumerate(
+        zip(_FILTERS, _BLOCKS[architecture], strict=True), start=2
+    ):
         for block in range(1, count + 1):
             strides = 2 if block == count and stack < 5 else 1
             x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
@@ -75,55 +80,12 @@ def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTens
     return Activation("relu", name=activation)(x)
 
 
-@application(_RESNET_V2)
-def ResNet50V2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet50v2",
-) -> Model:
-    """Returns ResNet50V2, of 50 layers, with 25.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet_v2(options, name, "resnet50v2", (3, 4, 6, 3))
-
-
-@application(_RESNET_V2)
-def ResNet101V2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet101v2",
-) -> Model:
-    """Returns ResNet101V2, of 101 layers, with 44.7 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet_v2(options, name, "resnet101v2", (3, 4, 23, 3))
-
-
-@application(_RESNET_V2)
-def ResNet152V2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "resnet152v2",
-) -> Model:
-    """Returns ResNet152V2, of 152 layers, with 60.4 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _resnet_v2(options, name, "resnet152v2", (3, 8, 36, 3))
+ResNet50V2 = variant(
+    _RESNET_V2, _resnet_v2, "ResNet50V2", "of 50 layers, with 25.6 million parameters"
+)
+ResNet101V2 = variant(
+    _RESNET_V2, _resnet_v2, "ResNet101V2", "of 101 layers, with 44.7 million parameters"
+)
+ResNet152V2 = variant(
+    _RESNET_V2, _resnet_v2, "ResNet152V2", "of 152 layers, with 60.4 million parameters"
+)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.ends import UNNAMED, begin, finish, pooled
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.convolution import Conv2D
 from tfkit.src.layers.dense import Dense
@@ -24,6 +22,10 @@ _PIXELS = (
 _VGG16 = Family("vgg16", _PAPER, _PIXELS.format("vgg16"))
 _VGG19 = Family("vgg19", _PAPER, _PIXELS.format("vgg19"))
 
+_CONVOLUTIONS = {
+    "vgg16": (2, 2, 3, 3, 3),
+    "vgg19": (2, 2, 4, 4, 4),
+}
 # MD5 of the published files with and without the classifier.
 _HASHES = {
     "vgg16": ("64373286793e3c8b2b4e3219cbf3544b", "6d6bbae143d832006294945121d1f1fc"),
@@ -32,13 +34,15 @@ _HASHES = {
 _FILTERS = (64, 128, 256, 512, 512)
 
 
-def _vgg(options: Options, name: str, architecture: str, num_convolutions: Sequence[int]) -> Model:
-    """Returns a network of five blocks with these numbers of convolutions."""
+def _vgg(options: Options, name: str, architecture: str) -> Model:
+    """Returns a network of five blocks whose numbers of convolutions are a row of `_CONVOLUTIONS`."""
     path = f"{architecture}/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)
     x = image
-    for block, (filters, count) in enumerate(zip(_FILTERS, num_convolutions, strict=True), start=1):
+    for block, (filters, count) in enumerate(
+        zip(_FILTERS, _CONVOLUTIONS[architecture], strict=True), start=1
+    ):
         for index in range(1, count + 1):
             conv = Conv2D(
                 filters, 3, padding="same", activation="relu", name=f"block{block}_conv{index}"
@@ -56,37 +60,9 @@ def _classifier(x: KerasTensor, options: Options) -> KerasTensor:
     return Dense(options.classes, activation=options.classifier_activation, name="predictions")(x)
 
 
-@application(_VGG16)
-def VGG16(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "vgg16",
-) -> Model:
-    """Returns VGG16, of 13 convolutions and 3 dense layers, with 138 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _vgg(options, name, "vgg16", (2, 2, 3, 3, 3))
-
-
-@application(_VGG19)
-def VGG19(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "vgg19",
-) -> Model:
-    """Returns VGG19, of 16 convolutions and 3 dense layers, with 144 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    return _vgg(options, name, "vgg19", (2, 2, 4, 4, 4))
+VGG16 = variant(
+    _VGG16, _vgg, "VGG16", "of 13 convolutions and 3 dense layers, with 138 million parameters"
+)
+VGG19 = variant(
+    _VGG19, _vgg, "VGG19", "of 16 convolutions and 3 dense layers, with 144 million parameters"
+)

@@ -6,6 +6,8 @@ name decides a path below the folder, or the archive is refused; links become co
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import lzma
 import os
 import posixpath
@@ -15,10 +17,9 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfkit.src.base.limits import NAME
 from tfkit.src.base.quoting import quoted
@@ -35,25 +36,20 @@ _LARGEST_HEADER = 1 << 16  # bytes; a name or attributes that do not fit into a 
 FORMATS = ("tar", "zip")
 
 
-@dataclass(frozen=True)
-class _Member:
+class _Member(NamedTuple):
     """A file, folder or link of an archive.
 
     Attributes:
         name: as in the archive.
-        size: in bytes, from the archive.
-        leads_to: for a link, the name of its target; `None` otherwise.
-        source: what the archive opens it by; `None` for a folder or a link.
-        is_folder: whether it is a folder.
         mode: permissions.
+        open: for a file, returns its content.
+        leads_to: for a link, the name of its target.
     """
 
     name: str
-    size: int
-    leads_to: str | None
-    source: Any
-    is_folder: bool
     mode: int
+    open: Callable[[], Any] | None = None
+    leads_to: str | None = None
 
 
 def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "auto") -> None:
@@ -70,12 +66,18 @@ def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "a
             beyond all measure.
         OSError: if a file cannot be written.
     """
-    opener = _opener(archive, formats)
+    allowed = FORMATS if formats == "auto" else [formats] if isinstance(formats, str) else formats
+    if unknown := [each for each in allowed or () if each not in FORMATS]:
+        raise ValueError(
+            '`archive_format` must be "auto", "tar", "zip", a list of these, or None. '
+            f"Received: {unknown[0]!r}"
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     with temporary_folder(folder.parent) as temporary:
         try:
-            with opener(archive) as opened:
-                _Unpacking(archive, temporary).run(opened)
+            with _opened(archive, allowed or ()) as file:
+                members = _in_zip(file) if isinstance(file, zipfile.ZipFile) else _in_tar(file)
+                _Unpacking(archive, temporary).run(members)
         except (
             tarfile.TarError,
             zipfile.BadZipFile,
@@ -92,28 +94,15 @@ def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "a
         os.replace(temporary, folder)
 
 
-def _opener(archive: Path, formats: str | Sequence[str] | None) -> Any:
-    allowed = (
-        FORMATS if formats == "auto" else (formats,) if isinstance(formats, str) else formats or ()
+def _opened(archive: Path, formats: Sequence[str]) -> tarfile.TarFile | zipfile.ZipFile:
+    if "tar" in formats:
+        with contextlib.suppress(tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError):
+            return tarfile.open(archive, tarinfo=_Header)
+    if "zip" in formats and zipfile.is_zipfile(archive):
+        return zipfile.ZipFile(archive)
+    raise ValueError(
+        f"{archive} is not an archive of the formats {list(formats)}. It was not changed."
     )
-    if unknown := [each for each in allowed if each not in FORMATS]:
-        raise ValueError(
-            '`archive_format` must be "auto", "tar", "zip", a list of these, or None. '
-            f"Received: {unknown[0]!r}"
-        )
-    if "tar" in allowed and _is_tar(archive):
-        return _Tar
-    if "zip" in allowed and zipfile.is_zipfile(archive):
-        return _Zip
-    raise ValueError(f"{archive} is no archive of the formats {list(allowed)}. It was not changed.")
-
-
-def _is_tar(archive: Path) -> bool:
-    try:
-        _Tar(archive).__exit__()
-    except (tarfile.TarError, EOFError, OSError, zlib.error, lzma.LZMAError):
-        return False
-    return True
 
 
 class _Header(tarfile.TarInfo):
@@ -144,77 +133,42 @@ def _check_size(member: tarfile.TarInfo) -> None:
         raise ValueError(f"{quoted(member.name)} says that it has {member.size:,} bytes")
 
 
-class _Tar:
-    """The members of a tar file, and their contents."""
-
-    def __init__(self, path: Path) -> None:
-        # `__exit__` closes it. `members` and `fileobj` are documented in Python's source only.
-        self._file: Any = tarfile.open(path, tarinfo=_Header)  # noqa: SIM115
-
-    def __enter__(self) -> _Tar:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def members(self) -> Iterator[_Member]:
-        while (each := self._file.next()) is not None:
-            self._file.members.clear()  # Millions of them take gigabytes.
-            _check_size(each)  # Attributes may have changed it.
-            if each.issparse():
-                raise ValueError(f"{quoted(each.name)} has holes; such members are not unpacked")
-            leads_to = each.linkname if each.islnk() else None
-            if each.issym():
-                leads_to = posixpath.join(posixpath.dirname(each.name), each.linkname)
-            elif not (each.isreg() or each.isdir() or each.islnk()):
-                raise ValueError(f"{quoted(each.name)} is a device, a pipe or the like")
-            source = each if each.isreg() else None
-            yield _Member(
-                each.name, each.size if source else 0, leads_to, source, each.isdir(), each.mode
-            )
-
-    def open(self, member: _Member) -> Any:
-        return self._file.extractfile(member.source)
-
-    def rest(self) -> Iterator[bytes]:
-        """Reads the data after the members: at the end of a compressed file its checksum is compared."""
-        return _chunks(self._file.fileobj)
+def _in_tar(file: Any) -> Iterator[_Member | bytes]:
+    """Yields the members of a tar file, and then the data after them."""
+    # `members` and `fileobj` are documented in Python's source only.
+    while (each := file.next()) is not None:
+        file.members.clear()  # Millions of them take gigabytes.
+        _check_size(each)  # Attributes may have changed it.
+        if each.issparse():
+            raise ValueError(f"{quoted(each.name)} has holes; such members are not unpacked")
+        if each.isreg():
+            yield _Member(each.name, each.mode, functools.partial(file.extractfile, each))
+        elif each.isdir():
+            yield _Member(each.name, each.mode)
+        elif each.islnk():
+            yield _Member(each.name, each.mode, leads_to=each.linkname)
+        elif each.issym():
+            yield _Member(each.name, each.mode, leads_to=_beside(each.name, each.linkname))
+        else:
+            raise ValueError(f"{quoted(each.name)} is a device, a pipe or the like")
+    yield from _chunks(file.fileobj)  # At the end of a compressed file its checksum is compared.
 
 
-class _Zip:
-    """The members of a zip file, and their contents."""
+def _in_zip(file: zipfile.ZipFile) -> Iterator[_Member]:
+    """Yields the members of a zip file."""
+    for each in file.infolist():
+        mode = each.external_attr >> 16
+        if stat.S_ISLNK(mode):
+            target = file.open(each).read(4096).decode("utf-8", "replace")
+            yield _Member(each.filename, mode, leads_to=_beside(each.filename, target))
+        else:
+            content = None if each.is_dir() else functools.partial(file.open, each)
+            yield _Member(each.filename, mode, content)
 
-    def __init__(self, path: Path) -> None:
-        self._file = zipfile.ZipFile(path)
 
-    def __enter__(self) -> _Zip:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def members(self) -> Iterator[_Member]:
-        for each in self._file.infolist():
-            mode = each.external_attr >> 16
-            if stat.S_ISLNK(mode):
-                target = self._file.open(each).read(4096).decode("utf-8", "replace")
-                yield _Member(
-                    each.filename,
-                    0,
-                    posixpath.join(posixpath.dirname(each.filename), target),
-                    None,
-                    False,
-                    mode,
-                )
-                continue
-            source = None if each.is_dir() else each
-            yield _Member(each.filename, each.file_size, None, source, each.is_dir(), mode)
-
-    def open(self, member: _Member) -> Any:
-        return self._file.open(member.source)
-
-    def rest(self) -> Iterator[bytes]:
-        return iter(())
+def _beside(name: str, target: str) -> str:
+    """Returns the target of a symbolic link, which is relative to the link's folder."""
+    return posixpath.join(posixpath.dirname(name), target)
 
 
 def _chunks(source: Any) -> Iterator[bytes]:
@@ -238,35 +192,35 @@ class _Unpacking:
         self._left = max(_SMALL, _FACTOR * archive.stat().st_size)
         self._free = shutil.disk_usage(folder).free
 
-    def run(self, opened: Any) -> None:
+    def run(self, members: Iterator[_Member | bytes]) -> None:
         links: list[tuple[Path, _Member]] = []
-        for number, member in enumerate(opened.members()):
+        for number, member in enumerate(members):
+            if isinstance(member, bytes):
+                self._take(len(member))
+                continue
             if number >= _MOST_MEMBERS:
                 raise ValueError(f"{self._archive} has more than {_MOST_MEMBERS:,} members")
             path = self._path(member.name)
             self._take(_MEMBER)
             if member.leads_to is None:
-                self._put(path, member, opened)
+                self._put(path, member)
                 continue
             if len(links) == _MOST_LINKS:
                 raise ValueError(f"{self._archive} has more than {_MOST_LINKS:,} links")
             links.append((path, member))
-        for chunk in opened.rest():
-            self._take(len(chunk))
         for path, member in links:
-            self._put(path, member, opened)
+            self._put(path, member)
 
-    def _put(self, path: Path, member: _Member, opened: Any) -> None:
+    def _put(self, path: Path, member: _Member) -> None:
         try:
-            if member.is_folder:
-                path.mkdir(parents=True, exist_ok=True)
-                return
             path.parent.mkdir(parents=True, exist_ok=True)
             if member.leads_to is not None:
                 self._copy_of(path, member)
-                return
-            with opened.open(member) as source:
-                self._write(path, source, member)
+            elif member.open is not None:
+                with member.open() as source:
+                    self._write(path, source, member)
+            else:
+                path.mkdir(exist_ok=True)
         except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
             raise ValueError(
                 f"{self._archive} was not unpacked: its member {quoted(member.name)} is a file and a folder."

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.category_encoding import CategoryEncoding
@@ -83,11 +84,7 @@ class Cross:
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "feature_names": self.feature_names,
-            "crossing_dim": self.crossing_dim,
-            "output_mode": self.output_mode,
-        }
+        return attributes(self, "feature_names", "crossing_dim", "output_mode")
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Cross:

@@ -30,27 +30,11 @@ def is_small(value: Any) -> bool:
     return bool(np.size(value) <= _LARGEST)
 
 
-def strided_slice(
-    x: Any,
-    begin: list[int],
-    end: list[int],
-    strides: list[int],
-    *,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
-) -> Any:
-    """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return x[index_of(begin, end, strides, *masks)]
-
-
 def index_of(
     begin: list[int],
     end: list[int],
     strides: list[int],
+    *,
     begin_mask: int,
     end_mask: int,
     ellipsis_mask: int,
@@ -72,6 +56,26 @@ def index_of(
             last = None if end_mask & bit else end[place]
             key.append(slice(first, last, strides[place]))
     return tuple(key)
+
+
+def with_attributes_of(
+    forward: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Returns a decorator for a formula with `**options`: it gets the attributes that `forward` has."""
+
+    def decorate(formula: Callable[..., Any]) -> Callable[..., Any]:
+        formula.forward = forward  # type: ignore[attr-defined]
+        return formula
+
+    return decorate
+
+
+@with_attributes_of(index_of)
+def strided_slice(
+    x: Any, begin: list[int], end: list[int], strides: list[int], **masks: int
+) -> Any:
+    """Returns `x[...]` of a `StridedSlice`, for arrays of any framework that index as NumPy does."""
+    return x[index_of(begin, end, strides, **masks)]
 
 
 def _cast(x: np.ndarray, *, DstT: str) -> Any:

@@ -529,6 +529,8 @@ def _signature(formula: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
     for parameter in inspect.signature(formula).parameters.values():
         if parameter.kind is parameter.KEYWORD_ONLY:
             keywords.append(parameter.name)
+        elif parameter.kind is parameter.VAR_KEYWORD:  # See `with_attributes_of`.
+            keywords.extend(_signature(formula.forward)[1])
         elif parameter.default is parameter.empty:
             positional.append(parameter.name)
     return tuple(positional), tuple(keywords)

@@ -191,20 +191,15 @@ class Reader:
 
     def _bytes_on_disk(self) -> int:
         """Returns the size of all files. What is in the folder is read, but nothing that it leads to."""
-        size, folders = 0, [os.fspath(self.path)]
-        while folders:
-            with os.scandir(folders.pop()) as entries:
-                for entry in entries:
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(status.st_mode):
-                        folders.append(entry.path)
-                    elif stat.S_ISREG(status.st_mode):
-                        size += status.st_size
-                    else:
-                        self._refuse(
-                            os.path.relpath(entry.path, self.path),
-                            "is no plain file, but a link or a device",
-                        )
+        size = 0
+        for above, folders, files in os.walk(self.path):
+            for path in (os.path.join(above, name) for name in (*folders, *files)):
+                status = os.lstat(path)
+                if stat.S_ISREG(status.st_mode):
+                    size += status.st_size
+                elif not stat.S_ISDIR(status.st_mode):
+                    name = os.path.relpath(path, self.path)
+                    self._refuse(name, "is no plain file, but a link or a device")
         return size
 
     def _document(self) -> dict[str, Any]:
@@ -330,8 +325,8 @@ def _key(path: str) -> str:
 
 def _flat(tree: Any) -> dict[str, Any]:
     """Returns the leaves of nested dicts by path."""
-    leaves: dict[str, Any] = {}
-    for key, item in tree.items():
-        below = _flat(item) if isinstance(item, dict) else {"": item}
-        leaves |= {f"{key}/{path}" if path else key: leaf for path, leaf in below.items()}
-    return leaves
+    return {
+        f"{key}/{path}" if path else key: leaf
+        for key, item in tree.items()
+        for path, leaf in (_flat(item) if isinstance(item, dict) else {"": item}).items()
+    }

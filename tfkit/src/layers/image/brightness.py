@@ -58,7 +58,7 @@ class RandomBrightness(RandomImageLayer):
     ) -> None:
         super().__init__(seed=seed, **kwargs)
         self.factor = factors.symmetric(self, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the numbers to add."""
@@ -115,7 +115,7 @@ class RandomContrast(RandomImageLayer):
     ) -> None:
         super().__init__(seed=seed, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the contrasts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -20,7 +21,7 @@ from tfkit.src.layers.image.brightness import RandomBrightness, RandomContrast
 from tfkit.src.ops.image_filters import rgb_to_grayscale
 
 
-class RandomSaturation(RandomImageLayer):
+class RandomSaturation(factors.RandomFactorLayer):
     """While training, multiplies the saturation of each image by a random factor.
 
     A drawn number `f` gives the factor `f / (1 - f)`: 0.5 means no change, 0 grey.
@@ -54,18 +55,6 @@ class RandomSaturation(RandomImageLayer):
         [[[255.0, 255.0, 255.0]]]
     """
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Unpack[BoxedOptions],
-    ) -> None:
-        super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.factor = factors.symmetric(self, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
-
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the factors."""
         drawn = self.uniform(images, self.factor, seed, ())
@@ -84,7 +73,7 @@ class RandomSaturation(RandomImageLayer):
         return with_values_from_0_to_1(images, self.value_range, saturated)
 
 
-class RandomHue(RandomImageLayer):
+class RandomHue(factors.RandomFactorLayer):
     """While training, moves the hue of each image by a random distance, in either direction.
 
     Args:
@@ -116,17 +105,7 @@ class RandomHue(RandomImageLayer):
         [[[0.0, 1.0, 1.0]]]
     """
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Unpack[BoxedOptions],
-    ) -> None:
-        super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.factor = factors.positive(self, least=-1.0, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+    _range = functools.partial(factors.positive, least=-1.0)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the distances, as parts of the circle."""
@@ -147,7 +126,7 @@ class RandomHue(RandomImageLayer):
         return with_values_from_0_to_1(images, self.value_range, turned)
 
 
-class RandomColorDegeneration(RandomImageLayer):
+class RandomColorDegeneration(factors.RandomFactorLayer):
     """While training, mixes each image with its grey one: `image + factor * (grey - image)`.
 
     Args:
@@ -178,18 +157,6 @@ class RandomColorDegeneration(RandomImageLayer):
         >>> layer(tf.constant([[[100.0, 0.0, 0.0]]])).numpy().round(2).tolist()
         [[[29.889999389648438, 29.889999389648438, 29.889999389648438]]]
     """
-
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Unpack[BoxedOptions],
-    ) -> None:
-        super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.factor = factors.symmetric(self, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the factors."""
@@ -304,7 +271,7 @@ class RandomColorJitter(RandomImageLayer):
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
         self.brightness_factor = brightness_factor
         self.contrast_factor = contrast_factor
         self.saturation_factor = saturation_factor

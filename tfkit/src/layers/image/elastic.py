@@ -153,7 +153,7 @@ class RandomElasticTransform(RandomImageLayer):
         self.interpolation = interpolation
         self.fill_mode = fill_mode
         self.fill_value = fill_value
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns which images are warped, how strongly, and the noise."""

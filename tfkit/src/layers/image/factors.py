@@ -1,13 +1,16 @@
-"""Arguments of layers of images that define the range of a random number."""
+"""Arguments of layers of images that define the range of a random number, and layers with one of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
+from tfkit.src.base.registry import constructors
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
+from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer
 
 
 def is_number(value: Any) -> bool:
@@ -72,7 +75,7 @@ def _check(
         )
 
 
-def value_range(layer: Layer, value: Any) -> tuple[Any, Any]:
+def pair_of_values(layer: Layer, value: Any) -> tuple[Any, Any]:
     """Returns the smallest and the largest value of images."""
     if not is_pair(value):
         raise ValueError(
@@ -100,3 +103,23 @@ def fills(layer: Layer, fill_mode: str, interpolation: str) -> None:
                 f"Unknown `{name}` {value!r} for layer {type(layer).__name__}. "
                 f"Expected one of {known}."
             )
+
+
+class RandomFactorLayer(RandomImageLayer):
+    """A layer that changes colours by a random factor."""
+
+    # Checks the argument `factor`, and returns its least and its greatest value.
+    _range: ClassVar[Callable[..., tuple[Any, Any]]] = symmetric
+
+    @constructors.named_after_class
+    def __init__(
+        self,
+        factor: Any,
+        value_range: Any = (0, 255),
+        data_format: str | None = None,
+        seed: int | None = None,
+        **kwargs: Unpack[BoxedOptions],
+    ) -> None:
+        super().__init__(seed=seed, data_format=data_format, **kwargs)
+        self.factor = type(self)._range(self, factor=factor)
+        self.value_range = pair_of_values(self, value_range)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -64,7 +65,7 @@ class RandomGaussianBlur(RandomImageLayer):
             (kernel_size,) * 2 if factors.is_number(kernel_size) else tuple(kernel_size)
         )
         self.sigma = factors.positive(self, most=float("inf"), sigma=sigma)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns which images are blurred, and how much, downwards and sideways."""
@@ -80,7 +81,7 @@ class RandomGaussianBlur(RandomImageLayer):
         return choose_images(drawn["should_apply_blur"], blurred, images)
 
 
-class RandomSharpness(RandomImageLayer):
+class RandomSharpness(factors.RandomFactorLayer):
     """While training, computes `smooth + (image - smooth) * sharpness`, with random sharpness per image.
 
     The smooth image has the means of 3 by 3 pixels, in which the middle one counts five times, and around
@@ -115,17 +116,7 @@ class RandomSharpness(RandomImageLayer):
         [50.0]
     """
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Unpack[BoxedOptions],
-    ) -> None:
-        super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.factor = factors.positive(self, least=-1.0, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+    _range = functools.partial(factors.positive, least=-1.0)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns half of the sharpnesses."""

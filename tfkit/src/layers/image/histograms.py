@@ -65,7 +65,7 @@ class Equalization(ImageLayer):
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         check(self, is_integer(bins) and bins > 1, "bins", "an integer above 1", bins)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
         self.bins = bins
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
@@ -147,7 +147,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         super().__init__(data_format=data_format, **kwargs)
         holds = factors.is_pair(tile_grid_size) and min(tile_grid_size) > 0
         check(self, holds, "tile_grid_size", "two positive integers", tile_grid_size)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
         self.clip_limit = clip_limit
         self.tile_grid_size = tuple(tile_grid_size)
 

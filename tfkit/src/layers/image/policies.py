@@ -50,7 +50,7 @@ class _Choosing(RandomImageLayer):
     ) -> None:
         super().__init__(seed=seed, **kwargs)
         self.factor = factors.positive(self, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
         self.interpolation = interpolation
         strength = self.factor
         every: dict[str, Any] = {"data_format": self.data_format, "dtype": self.dtype_policy}

@@ -82,7 +82,7 @@ class RandomErasing(RandomImageLayer):
         self.factor = factors.positive(self, least=-1.0, factor=factor)
         self.scale = factors.positive(self, scale=scale)
         self.fill_value = fill_value
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the rectangles, their contents, and which images have one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -62,7 +63,7 @@ class RandomInvert(RandomImageLayer):
     ) -> None:
         super().__init__(seed=seed, data_format=data_format, **kwargs)
         self.factor = factors.positive(self, least=-1.0, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns which images are inverted."""
@@ -118,7 +119,7 @@ class Solarization(RandomImageLayer):
         super().__init__(seed=seed, **kwargs)
         self.addition_factor = factors.positive(self, addition_factor=addition_factor)
         self.threshold_factor = factors.positive(self, threshold_factor=threshold_factor)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the numbers to add, and the thresholds, for values from 0 to 255."""
@@ -142,7 +143,7 @@ class Solarization(RandomImageLayer):
         return inverted / scale + low
 
 
-class RandomPosterization(RandomImageLayer):
+class RandomPosterization(factors.RandomFactorLayer):
     """While training, keeps only the highest of the 8 bits of each value.
 
     Args:
@@ -174,17 +175,7 @@ class RandomPosterization(RandomImageLayer):
         [0.0, 128.0]
     """
 
-    def __init__(
-        self,
-        factor: Any,
-        value_range: Any = (0, 255),
-        data_format: str | None = None,
-        seed: int | None = None,
-        **kwargs: Unpack[BoxedOptions],
-    ) -> None:
-        super().__init__(seed=seed, data_format=data_format, **kwargs)
-        self.factor = factors.positive(self, most=8, least=1, start=1, factor=factor)
-        self.value_range = factors.value_range(self, value_range)
+    _range = functools.partial(factors.positive, most=8, least=1, start=1)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns how many bits are dropped."""
@@ -233,7 +224,7 @@ class AutoContrast(ImageLayer):
 
     def __init__(self, value_range: Any = (0, 255), **kwargs: Unpack[ImageOptions]) -> None:
         super().__init__(**kwargs)
-        self.value_range = factors.value_range(self, value_range)
+        self.value_range = factors.pair_of_values(self, value_range)
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, stretched."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode, is_plain
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.hashing import output_dtype
@@ -144,13 +145,7 @@ class HashedCrossing(Preprocessing):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "num_bins": self.num_bins,
-            "output_mode": self.output_mode,
-            "sparse": self.sparse,
-            "name": self.name,
-            "dtype": self.dtype,
-        }
+        return attributes(self, "num_bins", "output_mode", "sparse", "name", "dtype")
 
 
 def _crossable(column: tf.Tensor) -> tf.Tensor:

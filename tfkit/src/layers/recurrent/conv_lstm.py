@@ -9,11 +9,14 @@ import tensorflow as tf
 
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.base.signatures import shows
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.convolution import check_padding, known_channels, sizes
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
 from tfkit.src.layers.recurrent.lstm import LSTMCell
+from tfkit.src.layers.recurrent.options import layer_arguments
 from tfkit.src.ops.convolution import convolve
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.weights import random
@@ -70,19 +73,9 @@ class ConvLSTMCell(LSTMCell):
                 f"{tuple(input_shape)} for a step. Pass `Input` a shape with these sizes."
             )
         width = self.gate_count * self.filters
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(*self.kernel_size, channels, width),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(*self.kernel_size, self.filters, width),
-            initializer=self.recurrent_initializer,
-            regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint,
+        self.kernel = add_parameter(self, "kernel", (*self.kernel_size, channels, width))
+        self.recurrent_kernel = add_parameter(
+            self, "recurrent", (*self.kernel_size, self.filters, width), name="recurrent_kernel"
         )
         self.bias = add_bias(self, (width,), self._first_bias)
         self._input_sizes = (*spatial, channels)
@@ -180,9 +173,18 @@ def _by_gate(function: Callable[..., tf.Tensor], images: tf.Tensor, kernel: Any,
     return tf.concat(outputs, axis=-1)
 
 
-class _ConvLSTM(GatedRNN):
-    """The base of `ConvLSTM1D` to `ConvLSTM3D`, which describe the arguments; they set `rank`."""
+# The arguments of `LSTM` that are the same here.
+_SHARED = {
+    name: argument
+    for name, argument in layer_arguments(LSTMCell).items()
+    if name not in ("units", "implementation", "unroll")
+}
 
+
+# The base of `ConvLSTM1D` to `ConvLSTM3D`, which set `rank`, and describe the arguments: it has no docstring
+# that `shows` would complete.
+@shows(_SHARED, behind={"activity_regularizer": "bias_regularizer"})
+class _ConvLSTM(GatedRNN):
     rank = 2
 
     @constructors.named_after_class
@@ -194,28 +196,9 @@ class _ConvLSTM(GatedRNN):
         padding: str = "valid",
         data_format: str | None = None,
         dilation_rate: Any = 1,
-        activation: Any = "tanh",
-        recurrent_activation: Any = "sigmoid",
-        use_bias: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        recurrent_initializer: Any = "orthogonal",
-        bias_initializer: Any = "zeros",
-        unit_forget_bias: bool = True,
-        kernel_regularizer: Any = None,
-        recurrent_regularizer: Any = None,
-        bias_regularizer: Any = None,
+        *,
         activity_regularizer: Any = None,
-        kernel_constraint: Any = None,
-        recurrent_constraint: Any = None,
-        bias_constraint: Any = None,
-        dropout: float = 0.0,
-        recurrent_dropout: float = 0.0,
-        seed: int | None = None,
-        return_sequences: bool = False,
-        return_state: bool = False,
-        go_backwards: bool = False,
-        stateful: bool = False,
-        **kwargs: Any,
+        **options: Any,
     ) -> None:
         super().__init__(
             ConvLSTMCell,
@@ -226,28 +209,8 @@ class _ConvLSTM(GatedRNN):
             padding=padding,
             data_format=data_format,
             dilation_rate=dilation_rate,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            use_bias=use_bias,
-            kernel_initializer=kernel_initializer,
-            recurrent_initializer=recurrent_initializer,
-            bias_initializer=bias_initializer,
-            unit_forget_bias=unit_forget_bias,
-            kernel_regularizer=kernel_regularizer,
-            recurrent_regularizer=recurrent_regularizer,
-            bias_regularizer=bias_regularizer,
             activity_regularizer=activity_regularizer,
-            kernel_constraint=kernel_constraint,
-            recurrent_constraint=recurrent_constraint,
-            bias_constraint=bias_constraint,
-            dropout=dropout,
-            recurrent_dropout=recurrent_dropout,
-            seed=seed,
-            return_sequences=return_sequences,
-            return_state=return_state,
-            go_backwards=go_backwards,
-            stateful=stateful,
-            **kwargs,
+            **options,
         )
         self.input_spec = InputSpec(ndim=self.rank + 3)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -78,14 +79,15 @@ class CosineDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "alpha": self.alpha,
-            "name": self.name,
-            "warmup_target": self.warmup_target,
-            "warmup_steps": self.warmup_steps,
-        }
+        return attributes(
+            self,
+            "initial_learning_rate",
+            "decay_steps",
+            "alpha",
+            "name",
+            "warmup_target",
+            "warmup_steps",
+        )
 
 
 class CosineDecayRestarts(LearningRateSchedule):
@@ -153,11 +155,6 @@ class CosineDecayRestarts(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "first_decay_steps": self.first_decay_steps,
-            "t_mul": self.t_mul,
-            "m_mul": self.m_mul,
-            "alpha": self.alpha,
-            "name": self.name,
-        }
+        return attributes(
+            self, "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha", "name"
+        )

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -62,13 +63,9 @@ class ExponentialDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "decay_rate": self.decay_rate,
-            "staircase": self.staircase,
-            "name": self.name,
-        }
+        return attributes(
+            self, "initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name"
+        )
 
 
 class InverseTimeDecay(LearningRateSchedule):
@@ -122,13 +119,9 @@ class InverseTimeDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "decay_rate": self.decay_rate,
-            "staircase": self.staircase,
-            "name": self.name,
-        }
+        return attributes(
+            self, "initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name"
+        )
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -190,14 +183,15 @@ class PolynomialDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return {
-            "initial_learning_rate": self.initial_learning_rate,
-            "decay_steps": self.decay_steps,
-            "end_learning_rate": self.end_learning_rate,
-            "power": self.power,
-            "cycle": self.cycle,
-            "name": self.name,
-        }
+        return attributes(
+            self,
+            "initial_learning_rate",
+            "decay_steps",
+            "end_learning_rate",
+            "power",
+            "cycle",
+            "name",
+        )
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):

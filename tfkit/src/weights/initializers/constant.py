@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.weights.initializers.base import Initializer
 
@@ -271,9 +272,4 @@ class STFT(Initializer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "side": self.side,
-            "window": self.window,
-            "periodic": self.periodic,
-            "scaling": self.scaling,
-        }
+        return attributes(self, "side", "window", "periodic", "scaling")

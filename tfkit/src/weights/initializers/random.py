@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry import constructors, serialization
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import is_int, standardize_dtype
 from tfkit.src.weights import random
 from tfkit.src.weights.initializers.base import Initializer
@@ -264,11 +265,7 @@ class VarianceScaling(RandomInitializer):
         """Returns the constructor's arguments."""
         return {
             **super().get_config(),
-            "scale": self.scale,
-            "mode": self.mode,
-            "distribution": self.distribution,
-            "input_axes": self.input_axes,
-            "output_axes": self.output_axes,
+            **attributes(self, "scale", "mode", "distribution", "input_axes", "output_axes"),
         }
 
 

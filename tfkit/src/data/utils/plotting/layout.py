@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
 
 _SWEEPS = 8
 GAP = 26.0  # between boxes of a layer
@@ -48,21 +53,20 @@ def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int
         chain.append(end)
         links.extend(itertools.pairwise(chain))
         chains.append(chain)
-    layers: list[list[int]] = [[] for _ in range(max(depths, default=-1) + 1)]
-    for number, depth in enumerate(depths):
-        layers[depth].append(number)
-    above: list[list[int]] = [[] for _ in depths]
-    below: list[list[int]] = [[] for _ in depths]
-    for start, end in links:
-        below[start].append(end)
-        above[end].append(start)
-
-    _order(layers, above, below)
-    xs = _across(layers, above, below, widths)
+    depth_of, num_layers = np.array(depths, int), max(depths, default=-1) + 1
+    layers = [np.flatnonzero(depth_of == depth) for depth in range(num_layers)]
+    # The links into each layer, as their starts and their ends; none lead into the first or below the last.
+    starts, ends = np.array(links, int).reshape(-1, 2).T
+    between = [
+        (starts[depth_of[ends] == depth], ends[depth_of[ends] == depth])
+        for depth in range(num_layers + 1)
+    ]
+    xs = _across(layers, between, np.array(widths)).tolist()
     tops, middles = [], []
     top = 0.0
     for layer in layers:
-        height = max((sizes[each][1] for each in layer if each < len(sizes)), default=0.0)
+        # Narrow boxes have numbers after those of all boxes.
+        height = max((sizes[each][1] for each in layer.tolist() if each < len(sizes)), default=0.0)
         tops.append((top, top + height))
         middles.append(top + height / 2)
         top += height + LAYER_GAP
@@ -92,48 +96,39 @@ def _depths(count: int, arrows: Sequence[tuple[int, int]]) -> list[int]:
     return depths
 
 
-def _order(layers: list[list[int]], above: list[list[int]], below: list[list[int]]) -> None:
-    """Sorts each layer by the mean position of the neighbours, downwards and upwards in turn."""
-    for sweep in range(_SWEEPS):
-        downwards = sweep % 2 == 0
-        for layer in layers if downwards else reversed(layers):
-            neighbours = above if downwards else below
-            places = {each: place for others in layers for place, each in enumerate(others)}
-            layer.sort(
-                key=lambda each: _mean([places[it] for it in neighbours[each]], places[each])
-            )
+def _sweeps(layers: list[Array], between: list[tuple[Array, Array]]) -> Iterator[Any]:
+    """Yields each layer with its links, as its boxes and their neighbours: downwards and upwards in turn."""
+    for _ in range(_SWEEPS // 2):
+        for layer, (starts, ends) in zip(layers, between, strict=False):
+            yield layer, ends, starts
+        for layer, (starts, ends) in zip(layers[::-1], between[:0:-1], strict=True):
+            yield layer, starts, ends
 
 
-def _across(
-    layers: list[list[int]], above: list[list[int]], below: list[list[int]], widths: list[float]
-) -> list[float]:
-    """Returns the horizontal centers."""
-    xs = [0.0] * len(widths)
+def _across(layers: list[Array], between: list[tuple[Array, Array]], widths: Array) -> Array:
+    """Returns the horizontal centers, after sorting each layer by the mean position of the neighbours."""
+    places, xs = np.zeros(len(widths), int), np.zeros(len(widths))
     for layer in layers:
-        _spread(layer, [0.0] * len(layer), widths, xs)
-    for sweep in range(2 * _SWEEPS):
-        downwards = sweep % 2 == 0
-        for layer in layers if downwards else reversed(layers):
-            neighbours = above if downwards else below
-            wanted = [_mean([xs[it] for it in neighbours[each]], xs[each]) for each in layer]
-            _spread(layer, wanted, widths, xs)
-    left = min((x - width / 2 for x, width in zip(xs, widths, strict=True)), default=0.0)
-    return [x - left for x in xs]
+        places[layer] = np.arange(len(layer))
+
+    def means(values: Array, layer: Array, boxes: Array, neighbours: Array) -> Array:
+        count = np.bincount(places[boxes], minlength=len(layer))
+        total = np.bincount(places[boxes], values[neighbours], minlength=len(layer))
+        return np.where(count > 0, total / np.maximum(count, 1), values[layer])
+
+    for layer, *links in _sweeps(layers, between):
+        layer[:] = layer[np.argsort(means(places, layer, *links), kind="stable")]
+        places[layer] = np.arange(len(layer))
+    for layer in layers:
+        xs[layer] = _spread(xs[layer], widths[layer])
+    for _ in range(2):
+        for layer, *links in _sweeps(layers, between):
+            xs[layer] = _spread(means(xs, layer, *links), widths[layer])
+    return xs - min(xs - widths / 2, default=0.0)
 
 
-def _spread(layer: list[int], wanted: list[float], widths: list[float], xs: list[float]) -> None:
+def _spread(wanted: Array, widths: Array) -> Array:
     """Places boxes near their wanted positions: the mean of packing them from the left and the right."""
-    from_left, least = [], float("-inf")
-    for each, x in zip(layer, wanted, strict=True):
-        from_left.append(max(x, least + widths[each] / 2))
-        least = from_left[-1] + widths[each] / 2 + GAP
-    from_right, most = [], float("inf")
-    for each, x in zip(reversed(layer), reversed(wanted), strict=True):
-        from_right.append(min(x, most - widths[each] / 2))
-        most = from_right[-1] - widths[each] / 2 - GAP
-    for each, one, other in zip(layer, from_left, reversed(from_right), strict=True):
-        xs[each] = (one + other) / 2
-
-
-def _mean(values: list[float] | list[int], default: float) -> float:
-    return sum(values) / len(values) if values else default
+    packed = np.cumsum(widths + GAP) - widths / 2
+    free = wanted - packed
+    return packed + (np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]) / 2

@@ -57,7 +57,7 @@ def model_to_dot(
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(2, name="out")])
-        >>> "out (Dense)" in model_to_dot(model).create(format="svg").decode()
+        >>> "out (Dense)" in model_to_dot(model).to_string()
         True
     """
     if kwargs:
@@ -138,8 +138,8 @@ def plot_model(
         >>> model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(2)])
         >>> path = Path(tempfile.mkdtemp(), "model.svg")
         >>> plot_model(model, path)
-        >>> path.read_text()[:4]
-        '<svg'
+        >>> "<svg" in path.read_text()
+        True
     """
     dot = model_to_dot(
         model,

@@ -9,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tfkit.src.export.convert.host import with_attributes_of
+
 _FORMS = {4: ("NHWC", "HWIO", "NHWC"), 5: ("NDHWC", "DHWIO", "NDHWC")}
 
 
@@ -37,55 +39,19 @@ def convolution(
     return jnp.moveaxis(y, -1, 1) if first else y
 
 
-def transposed_convolution(
-    input_sizes: list[Any],
-    kernel: Any,
-    y: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    dilations: list[int] | None,
-    explicit_paddings: list[int] | None,
-    data_format: str,
-) -> Any:
+@with_attributes_of(convolution)
+def transposed_convolution(input_sizes: list[Any], kernel: Any, y: Any, **options: Any) -> Any:
     """Returns what a convolution's transpose makes of `y`."""
-
-    def forward(x: Any) -> Any:
-        return convolution(
-            x,
-            kernel,
-            strides=strides,
-            padding=padding,
-            dilations=dilations,
-            explicit_paddings=explicit_paddings,
-            data_format=data_format,
-        )
-
-    (result,) = jax.linear_transpose(forward, jax.ShapeDtypeStruct(tuple(input_sizes), y.dtype))(y)
+    x = jax.ShapeDtypeStruct(tuple(input_sizes), y.dtype)
+    (result,) = jax.linear_transpose(lambda x: convolution(x, kernel, **options), x)(y)
     return result
 
 
-def depthwise_convolution(
-    x: Any,
-    kernel: Any,
-    *,
-    strides: list[int],
-    padding: str,
-    dilations: list[int] | None,
-    explicit_paddings: list[int] | None,
-    data_format: str,
-) -> Any:
+@with_attributes_of(convolution)
+def depthwise_convolution(x: Any, kernel: Any, **options: Any) -> Any:
     """Returns a convolution of each channel separately, with a kernel `(..., channels, multiplier)`."""
     *sizes, channels, multiplier = kernel.shape
-    return convolution(
-        x,
-        kernel.reshape(*sizes, 1, channels * multiplier),
-        strides=strides,
-        padding=padding,
-        dilations=dilations,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )
+    return convolution(x, kernel.reshape(*sizes, 1, channels * multiplier), **options)
 
 
 def max_pool(

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tfkit.src.export.convert import hashing
+from tfkit.src.export.convert import gradients, hashing
+from tfkit.src.export.convert.alike import alike
 from tfkit.src.export.convert.host import strided_slice
 from tfkit.src.export.convert.interpreter import ConversionError
 from tfkit.src.export.convert.jax import (
-    gradients,
     images,
     lists,
     matrices,
@@ -533,59 +533,34 @@ def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
+    **alike(jnp, jax.scipy.special),
     # Numbers
     "Abs": _absolute,
-    "Acos": lambda x: jnp.arccos(x),
-    "Acosh": lambda x: jnp.arccosh(x),
-    "AddN": lambda values: functools.reduce(lambda a, b: a + b, values),
     "AddV2": lambda x, y: x + y,
-    "Angle": lambda x: jnp.angle(x),
-    "Asin": lambda x: jnp.arcsin(x),
-    "Asinh": lambda x: jnp.arcsinh(x),
-    "Atan": lambda x: jnp.arctan(x),
-    "Atan2": lambda y, x: jnp.arctan2(y, x),
-    "Atanh": lambda x: jnp.arctanh(x),
-    "BesselI0": lambda x: jax.scipy.special.i0(x),
-    "BesselI0e": lambda x: jax.scipy.special.i0e(x),
-    "BesselI1": lambda x: jax.scipy.special.i1(x),
-    "BesselI1e": lambda x: jax.scipy.special.i1e(x),
     "Bitcast": _bitcast,
     "BitwiseAnd": lambda x, y: x & y,
     "BitwiseOr": lambda x, y: x | y,
     "BitwiseXor": lambda x, y: x ^ y,
     "Cast": _cast,
-    "Ceil": lambda x: jnp.ceil(x),
     "ClipByValue": _clip,
     "Complex": lambda real, imag: lax.complex(*jnp.broadcast_arrays(real, imag)),
-    "ComplexAbs": lambda x: jnp.abs(x),
-    "Conj": lambda x: jnp.conj(x),
-    "Cos": lambda x: jnp.cos(x),
-    "Cosh": lambda x: jnp.cosh(x),
     "Digamma": lambda x: jax.scipy.special.digamma(x),
     "DivNoNan": _div_no_nan,
     "Equal": lambda x, y: x == y,
     "Erf": lambda x: lax.erf(x),
     "Erfc": lambda x: lax.erfc(x),
     "Erfinv": lambda x: lax.erf_inv(x),
-    "Exp": lambda x: jnp.exp(x),
-    "Expm1": lambda x: jnp.expm1(x),
     "Floor": lambda x: jnp.floor(x),
     "FloorDiv": lambda x, y: x // y,
     "FloorMod": lambda x, y: x % y,
     "Greater": lambda x, y: x > y,
     "GreaterEqual": lambda x, y: x >= y,
-    "Imag": lambda x: jnp.imag(x),
     "Inv": _reciprocal,
     "Invert": lambda x: ~x,
-    "IsFinite": lambda x: jnp.isfinite(x),
-    "IsInf": lambda x: jnp.isinf(x),
-    "IsNan": lambda x: jnp.isnan(x),
     "LeftShift": _shift(lax.shift_left),
     "Less": lambda x, y: x < y,
     "LessEqual": lambda x, y: x <= y,
     "Lgamma": lambda x: lax.lgamma(x),
-    "Log": lambda x: jnp.log(x),
-    "Log1p": lambda x: jnp.log1p(x),
     "LogicalAnd": lambda x, y: x & y,
     "LogicalNot": lambda x: ~x,
     "LogicalOr": lambda x, y: x | y,
@@ -596,12 +571,9 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MulNoNan": lambda x, y: jnp.where(y == 0, jnp.zeros_like(x * y), x * y),
     "Ndtri": lambda x: jax.scipy.special.ndtri(x),
     "Neg": lambda x: -x,
-    "NextAfter": lambda x, y: jnp.nextafter(x, y),
     "NotEqual": lambda x, y: x != y,
-    "OnesLike": lambda x: jnp.ones_like(x),
     "Polygamma": lambda n, x: jax.scipy.special.polygamma(n, x),
     "Pow": lambda x, y: jnp.power(x, y),
-    "Real": lambda x: jnp.real(x),
     "RealDiv": lambda x, y: x / y,
     "Reciprocal": _reciprocal,
     "RightShift": _shift(
@@ -611,20 +583,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
             else lax.shift_right_arithmetic(x, y)
         )
     ),
-    "Rint": lambda x: jnp.round(x),
-    "Round": lambda x: jnp.round(x),
     "Rsqrt": lambda x: _inverse_root(x),
     "Select": _select,
-    "SelectV2": lambda condition, x, y: jnp.where(condition, x, y),
-    "Sign": lambda x: jnp.sign(x),
-    "Sin": lambda x: jnp.sin(x),
-    "Sinh": lambda x: jnp.sinh(x),
     "Sqrt": lambda x: _root(x),
     "Square": lambda x: x * x,
     "SquaredDifference": lambda x, y: (x - y) * (x - y),
     "Sub": lambda x, y: x - y,
-    "Tan": lambda x: jnp.tan(x),
-    "Tanh": lambda x: jnp.tanh(x),
     "TruncateDiv": _truncated_quotient,
     "TruncateMod": _truncated_rest,
     "Xdivy": _times_safely(lambda y: 1 / y),
@@ -653,14 +617,11 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),
     "DenseBincount": _bin_count,
     "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
-    "EnsureShape": lambda x: x,
     "ExpandDims": lambda x, axis: jnp.expand_dims(x, int(np.ravel(axis)[0])),
     "Fill": lambda shape, value: jnp.full(shape, value),
     "GatherNd": _gather_places,
     "GatherV2": _gather,
-    "Identity": lambda x: x,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
-    "IdentityN": lambda values: values,
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
     ),
@@ -715,7 +676,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     # Matrices
     "BatchMatMulV2": _batch_mat_mul,
     "BatchMatMulV3": _batch_mat_mul,
-    "Cholesky": lambda x: jnp.linalg.cholesky(x),
     "Cross": lambda x, y: jnp.cross(x, y),
     "Einsum": _einsum,
     "FFT": _fourier(jnp.fft.fftn, 1),
@@ -727,10 +687,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "IRFFT": _inverse_real_fourier,
     "IRFFT2D": _inverse_real_fourier,
     "Lu": _lower_upper,
-    "LogMatrixDeterminant": lambda x: list(jnp.linalg.slogdet(x)),
     "MatMul": _mat_mul,
     "MatrixBandPart": _band,
-    "MatrixDeterminant": lambda x: jnp.linalg.det(x),
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
     "MatrixInverse": lambda x, *, adjoint: jnp.linalg.inv(_turned(x, False, adjoint)),
@@ -794,6 +752,16 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "StatelessRandomUniformIntV2": _integers,
     "StatelessRandomUniformV2": _uniform,
     "StatelessTruncatedNormalV2": _truncated_normal,
-    # Gradients
-    **gradients.GRADIENTS,
 }
+
+
+def _pull(function: Callable[..., Any], dy: Any, *arguments: Any) -> tuple[Any, ...]:
+    y, back = jax.vjp(function, *arguments)
+    return back(jnp.asarray(dy, y.dtype))
+
+
+def _zeros(shape: Any, like: Any) -> Any:
+    return jnp.zeros(shape, like.dtype)
+
+
+FORMULAS |= gradients.gradients(FORMULAS, gradients.Kit(jnp, jax.nn.sigmoid, _zeros, _pull))

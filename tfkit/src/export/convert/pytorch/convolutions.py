@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from tfkit.src.export.convert.host import with_attributes_of
+
 _CONVOLUTIONS: dict[int, Any] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
 _MAXIMUM: dict[int, Any] = {2: F.max_pool2d, 3: F.max_pool3d}
@@ -94,51 +96,17 @@ def convolution(
     return _from_first(y, data_format)
 
 
-def with_bias(
-    x: Tensor,
-    kernel: Tensor,
-    bias: Tensor,
-    *,
-    strides: Any,
-    padding: str,
-    dilations: Any,
-    explicit_paddings: Any,
-    data_format: str,
-) -> Tensor:
+@with_attributes_of(convolution)
+def with_bias(x: Tensor, kernel: Tensor, bias: Tensor, **options: Any) -> Tensor:
     """Returns a convolution with a bias: an operation with one input more."""
-    return convolution(
-        x,
-        kernel,
-        bias,
-        strides=strides,
-        padding=padding,
-        dilations=dilations,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )
+    return convolution(x, kernel, bias, **options)
 
 
-def depthwise(
-    x: Tensor,
-    kernel: Tensor,
-    *,
-    strides: Any,
-    padding: str,
-    dilations: Any,
-    explicit_paddings: Any,
-    data_format: str,
-) -> Tensor:
+@with_attributes_of(convolution)
+def depthwise(x: Tensor, kernel: Tensor, **options: Any) -> Tensor:
     """Returns a convolution of each channel with kernels of its own."""
     height, width, channels, multiplier = kernel.shape
-    return convolution(
-        x,
-        kernel.reshape(height, width, 1, channels * multiplier),
-        strides=strides,
-        padding=padding,
-        dilations=dilations,
-        explicit_paddings=explicit_paddings,
-        data_format=data_format,
-    )
+    return convolution(x, kernel.reshape(height, width, 1, channels * multiplier), **options)
 
 
 def transposed(

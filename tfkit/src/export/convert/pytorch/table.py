@@ -6,7 +6,6 @@ of a graph are together (`export/convert/patterns.py`) has a formula in `composi
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -17,14 +16,14 @@ from torch import Tensor
 from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
-from tfkit.src.export.convert import hashing
-from tfkit.src.export.convert.host import index_of
+from tfkit.src.export.convert import gradients, hashing
+from tfkit.src.export.convert.alike import alike
+from tfkit.src.export.convert.host import index_of, with_attributes_of
 from tfkit.src.export.convert.interpreter import ConversionError
 from tfkit.src.export.convert.pytorch import (
     composites,
     convolutions,
     einsum,
-    gradients,
     images,
     lists,
     matrices,
@@ -104,20 +103,9 @@ def _transposed(x: Tensor, perm: list[int]) -> Tensor:
     return x if perm == sorted(perm) else x.permute(perm)
 
 
-def _strided_slice(
-    x: Tensor,
-    begin: Any,
-    end: Any,
-    strides: Any,
-    *,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
-) -> Tensor:
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return convolutions.taken(x, index_of(begin, end, strides, *masks))
+@with_attributes_of(index_of)
+def _strided_slice(x: Tensor, begin: Any, end: Any, strides: Any, **masks: int) -> Tensor:
+    return convolutions.taken(x, index_of(begin, end, strides, **masks))
 
 
 def _slice(x: Tensor, begin: Any, size: list[Any]) -> Tensor:
@@ -598,6 +586,7 @@ def _listed(value: Any) -> list[Any]:
 # --- The table ----------------------------------------------------------------------------------------
 
 FORMULAS: dict[str, Callable[..., Any]] = {
+    **alike(torch, torch.special),
     # Shapes
     "Reshape": _reshaped,
     "ExpandDims": lambda x, axis: x.unsqueeze(_listed(axis)[0]),
@@ -655,15 +644,10 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     ),
     "OneHot": _one_hot,
     "ZerosLike": lambda x: torch.zeros_like(x),
-    "OnesLike": lambda x: torch.ones_like(x),
-    "Identity": lambda x: x,
-    "EnsureShape": lambda x: x,
     "PreventGradient": lambda x: x,
     "StopGradient": lambda x: x.detach(),
-    "IdentityN": lambda values: values,
     "Cast": _cast,
     "Bitcast": _bitcast,
-    "SelectV2": lambda condition, x, y: torch.where(condition, x, y),
     "Select": _selected,
     # Arithmetic
     "AddV2": _whole(lambda a, b: a + b),
@@ -671,7 +655,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Sub": _whole(lambda a, b: a - b),
     "Mul": _whole(lambda a, b: a * b),
     "MulNoNan": lambda x, y: torch.where(y == 0, 0, x * y).to(x.dtype),
-    "AddN": lambda values: functools.reduce(lambda x, y: x + y, values),
     "RealDiv": lambda a, b: a / b,
     "DivNoNan": _divided,
     "FloorDiv": lambda x, b: torch.div(x, b, rounding_mode="floor"),
@@ -686,54 +669,21 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ClipByValue": lambda x, low, high: torch.clamp(x, low, high),
     "Neg": lambda x: torch.neg(x),
     "Abs": lambda x: torch.abs(x),
-    "ComplexAbs": lambda x: torch.abs(x),
-    "Sign": lambda x: torch.sign(x),
     "Square": lambda x: torch.square(x),
     "Sqrt": _root,
     "Rsqrt": _inverse_root,
     "Reciprocal": _reciprocal,
     "Inv": _reciprocal,
-    "Exp": lambda x: torch.exp(x),
-    "Expm1": lambda x: torch.expm1(x),
-    "Log": lambda x: torch.log(x),
-    "Log1p": lambda x: torch.log1p(x),
     "Xdivy": _times_safely(torch.reciprocal),
     "Xlogy": _times_safely(torch.log),
     "Xlog1py": _times_safely(torch.log1p),
-    "Sin": lambda x: torch.sin(x),
-    "Cos": lambda x: torch.cos(x),
-    "Tan": lambda x: torch.tan(x),
-    "Asin": lambda x: torch.asin(x),
-    "Acos": lambda x: torch.acos(x),
-    "Atan": lambda x: torch.atan(x),
-    "Atan2": lambda x, y: torch.atan2(x, y),
-    "Sinh": lambda x: torch.sinh(x),
-    "Cosh": lambda x: torch.cosh(x),
-    "Asinh": lambda x: torch.asinh(x),
-    "Acosh": lambda x: torch.acosh(x),
-    "Atanh": lambda x: torch.atanh(x),
     "Erf": lambda x: torch.erf(x),
     "Erfc": lambda x: torch.erfc(x),
     "Erfinv": lambda x: torch.erfinv(x),
-    "BesselI0": lambda x: torch.special.i0(x),
-    "BesselI0e": lambda x: torch.special.i0e(x),
-    "BesselI1": lambda x: torch.special.i1(x),
-    "BesselI1e": lambda x: torch.special.i1e(x),
-    "NextAfter": lambda x, y: torch.nextafter(x, y),
     "Lgamma": lambda x: torch.lgamma(x),
     "Digamma": lambda x: torch.digamma(x),
     "Floor": lambda x: x.floor(),
-    "Ceil": lambda x: torch.ceil(x),
-    "Round": lambda x: torch.round(x),
-    "Rint": lambda x: torch.round(x),
-    "Real": lambda x: torch.real(x),
-    "Imag": lambda x: torch.imag(x),
     "Complex": lambda x, y: torch.complex(x, y),
-    "Conj": lambda x: torch.conj(x),
-    "Angle": lambda x: torch.angle(x),
-    "IsFinite": lambda x: torch.isfinite(x),
-    "IsNan": lambda x: torch.isnan(x),
-    "IsInf": lambda x: torch.isinf(x),
     # Comparison and bits
     "Equal": lambda a, b: a == b,
     "NotEqual": lambda a, b: a != b,
@@ -771,11 +721,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BatchMatMulV2": _batch_matmul,
     "BatchMatMulV3": _batch_matmul,
     "Einsum": einsum.einsum,
-    "Cholesky": lambda x: torch.linalg.cholesky(x),
     "Lu": _lower_upper,
     "Cross": lambda x, y: torch.linalg.cross(x, y),
-    "LogMatrixDeterminant": lambda x: list(torch.linalg.slogdet(x)),
-    "MatrixDeterminant": lambda x: torch.linalg.det(x),
     "MatrixInverse": lambda x, *, adjoint: torch.linalg.inv(x.mH if adjoint else x),
     "MatrixSolve": _solve,
     "MatrixTriangularSolve": _triangular_solve,
@@ -802,7 +749,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Elu": lambda x: F.elu(x),
     "Selu": _selu,
     "Sigmoid": lambda x: torch.sigmoid(x),
-    "Tanh": lambda x: torch.tanh(x),
     "Softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
     "Softsign": lambda x: F.softsign(x),
     "Softmax": lambda x: torch.softmax(x, -1),
@@ -851,6 +797,16 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MatMul+Reshape+BiasAdd": composites.reshaped_linear,
     "Normalization": composites.normalization,
     "ScaledNormalization": composites.scaled_normalization,
-    # Gradients
-    **gradients.GRADIENTS,
 }
+
+
+def _pull(function: Callable[..., Any], dy: Tensor, *arguments: Tensor) -> tuple[Any, ...]:
+    y, back = torch.func.vjp(function, *arguments)
+    return tuple(back(dy.to(y.dtype)))
+
+
+def _zeros(shape: Any, like: Tensor) -> Tensor:
+    return like.new_zeros(shape)
+
+
+FORMULAS |= gradients.gradients(FORMULAS, gradients.Kit(torch, torch.sigmoid, _zeros, _pull))
