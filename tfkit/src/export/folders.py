@@ -27,6 +27,7 @@ def export_folder(path: Any) -> Iterator[Path]:
         raise ValueError(
             f"Expected a folder of this machine: export there, and copy it. Received: {path!r}"
         )
+    # Not `realpath`: a link at the end of the path is an answer of `may_replace`.
     target = Path(os.path.abspath(path))
     if not may_replace(target):
         raise FileExistsError(
