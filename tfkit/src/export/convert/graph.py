@@ -161,6 +161,8 @@ def writes_of(node: Node, functions: Mapping[str, Function]) -> set[int]:
     # `If` and `Case` have the predicate in front.
     shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
     named = (functions[name].writes for name in functions_of(node, functions))
+    # A position in the function's parameters is one in the node's flat inputs, moved by the
+    # predicate.
     return {place + shift for places in named for place in places}
 
 
@@ -170,6 +172,7 @@ def needed(
     """Returns the nodes that the results or a variable depend on."""
     wanted = set(results)
     kept = []
+    # From the end: when a node is reached, all that could need it has been seen.
     for node in reversed(nodes):
         acts = node.type in ASSIGNMENTS or bool(writes_of(node, functions))
         if acts or not wanted.isdisjoint(node.outputs):
