@@ -71,7 +71,7 @@ class Alias(property):
 
 
 class View:
-    """The base of objects that give access to a variable, such as its `value`, and are no members."""
+    """The base of objects that give access to a variable, such as its `value`, and are not members."""
 
     __slots__ = ()
 

@@ -44,7 +44,7 @@ def export(
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
-        filepath: folder of a SavedModel, or the file of another format.
+        filepath: folder of a SavedModel, or a file of a different format.
         format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.

@@ -66,7 +66,7 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
             for inside, tensor in zip(inputs, tensors, strict=True)
             if inside.partition(":")[0] in present
         }
-        # Tables are no constants: they are captured again by the new graph.
+        # Tables are not constants: they are captured again by the new graph.
         capture = tf.compat.v1.get_default_graph().capture
         given |= {inside: capture(outside) for inside, outside in captured.items()}
         results = tf.graph_util.import_graph_def(graph_def, given, outputs, name="frozen")

@@ -414,7 +414,7 @@ class Dot(Layer):
 
     Raises:
         TypeError: if `axes` is neither an integer nor a tuple.
-        ValueError: if `axes` has another form or names the batch, or if the inputs are not two
+        ValueError: if `axes` has a different form or names the batch, or if the inputs are not two
             tensors of equal sizes along it.
 
     Example:

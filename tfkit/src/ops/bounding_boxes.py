@@ -25,7 +25,7 @@ def convert_format(
     width: Any = None,
     dtype: Any = "float32",
 ) -> Any:
-    """Returns boxes in another format.
+    """Returns boxes in a different format.
 
     The formats are `"xyxy"` (left, top, right, bottom), `"yxyx"` (top, left, bottom, right), `"xywh"` (left,
     top, width, height), `"center_xywh"` (the centre's x and y, width, height) and `"center_yxhw"` (the
@@ -44,7 +44,7 @@ def convert_format(
         A tensor of the shape of `boxes`, or a dictionary like the one that was given.
 
     Raises:
-        ValueError: for an unknown format, a last axis that has not 4 elements, and a missing height and
+        ValueError: for an unknown format, a last axis without exactly 4 elements, and a missing height and
             width.
 
     Example:

@@ -245,7 +245,7 @@ class DatasetFeed:
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
-        # The position in data that can be read only once goes on from epoch to epoch.
+        # The position in data that can be read only once continues from epoch to epoch.
         if not self.data.is_one_shot:
             self._taken = 0
 

@@ -318,7 +318,7 @@ def _check_structure(first: Any, batch: Any) -> None:
 
 
 def _check_fits(batch: Any, spec: Any) -> None:
-    """Raises an error for a batch of another form than the first ones, for which programs are made."""
+    """Raises an error for a batch that differs in form from the first ones, for which programs are made."""
     try:
         tf.nest.assert_same_structure(spec, batch)
         fits = all(

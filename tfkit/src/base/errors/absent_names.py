@@ -14,7 +14,7 @@ _CALIBRATION = (
 )
 
 
-# The names by module, with what to use instead; an empty text if there is no replacement.
+# The names by module, with what to use instead; an empty string if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",

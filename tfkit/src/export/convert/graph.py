@@ -23,7 +23,7 @@ ASSIGNMENTS = frozenset(
 )
 
 
-# Draws by the generators of the process or of an operation, which a converted call has not: they become
+# Draws by the generators of the process or of an operation, which a converted call does not have: they become
 # draws by a key and a counter, from a seed of their own at this path among the variables.
 DRAWS = {
     "RandomStandardNormal": "StatelessRandomNormalV2",
@@ -49,7 +49,7 @@ class Node:
         inputs: the number of a value for each input; a tuple of numbers for an input that is a list of
             tensors (`values` of `ConcatV2`).
         outputs: numbers of the values that it computes.
-        attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
+        attributes: by name: integers, floats, strings, dtypes by their names (`"float32"`), shapes as tuples
             with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
             these.
     """

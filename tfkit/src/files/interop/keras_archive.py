@@ -143,7 +143,7 @@ class Archive:
                 )
             if info.header_offset < end:
                 self._refuse(name, "overlaps another member")
-            # From the local header, whose extra field may have another length than that in the
+            # From the local header, whose extra field may have a different length than that in the
             # directory.
             start = self._start_of_data(info)
             end = start + info.file_size

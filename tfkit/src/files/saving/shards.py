@@ -35,7 +35,7 @@ def write(
 
     Args:
         path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
-        texts: what a file says about its layers, by name; see `contents.texts`.
+        texts: JSON documents about the layers, by name; see `contents.texts`.
         weights: variables and arrays by attribute path.
         max_shard_size: GB (2**30 bytes) of weights in one file.
 

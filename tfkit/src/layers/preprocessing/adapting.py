@@ -38,7 +38,7 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
 
     Args:
         layer: the layer, for messages.
-        data: an array, a tensor, a list of numbers or texts; or batches, as a `tf.data.Dataset`, a
+        data: an array, a tensor, a list of numbers or strings; or batches, as a `tf.data.Dataset`, a
             `PyDataset`, a list of arrays, or any iterable.
         steps: number of batches to read; `None` for all.
 
@@ -91,7 +91,7 @@ def kept_on_error(layer: Layer, *attributes: str) -> Iterator[None]:
 
 
 def _as_array(layer: Layer, data: Any) -> Any:
-    """Returns `data` if it is an array, a tensor, or a list of numbers or texts; else `None`."""
+    """Returns `data` if it is an array, a tensor, or a list of numbers or strings; else `None`."""
     if isinstance(data, _ARRAYS):
         return _checked(layer, data)
     if isinstance(data, (list, tuple)):
@@ -115,14 +115,14 @@ def _converted(layer: Layer, data: Any) -> tf.Tensor:
 
 
 def _checked(layer: Layer, array: Any) -> Any:
-    """Returns an array; texts with something else between them, as in columns of tables, are refused."""
+    """Returns an array; raises an error for strings mixed with other values, as in columns of tables."""
     if isinstance(array, np.ndarray) and array.dtype == object:
         _refuse_missing(layer, array.ravel().tolist())
     return array
 
 
 def _refuse_missing(layer: Layer, values: Any) -> None:
-    """Raises an error for `None`, and for numbers between texts, in a list or a list of lists."""
+    """Raises an error for `None`, and for numbers mixed with strings, in a list or a list of lists."""
     if set(map(type, values)) <= {str, bytes}:  # A column of a table may have millions.
         return
     flat = list(
@@ -139,7 +139,7 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
 
 
 def refuse_texts(layer: Layer, batch: Any) -> None:
-    """Raises an error for texts in the data of a layer that takes numbers, even for those of numbers.
+    """Raises an error for strings in the data of a layer of numbers, even if they are numerals.
 
     Raises:
         ValueError: that names the layer and a text.

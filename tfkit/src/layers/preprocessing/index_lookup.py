@@ -254,7 +254,7 @@ class IndexLookup(WithVocabulary):
         """Returns data as a tensor of tokens.
 
         Raises:
-            ValueError: for numbers if the vocabulary has texts, and vice versa.
+            ValueError: for numbers if the vocabulary has strings, and vice versa.
         """
         if not isinstance(data, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
             data = tf.convert_to_tensor(data)

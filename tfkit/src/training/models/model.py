@@ -393,7 +393,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         input_signature: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Writes the model for inference, whole or not at all, as a SavedModel or in another format.
+        """Writes the model for inference, whole or not at all, as a SavedModel or in a different format.
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.

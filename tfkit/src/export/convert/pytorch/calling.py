@@ -275,7 +275,9 @@ class HostCall:
 
         try:
             return outputs("meta")
-        except Exception:  # Of any kind: a module may read values, which `meta` has not.
+        except (
+            Exception
+        ):  # Of any kind: a module may read values, which `meta` tensors do not have.
             return outputs("cpu")
 
 
