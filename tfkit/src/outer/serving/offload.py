@@ -123,6 +123,7 @@ class _Reader:
         """Starts the process, unless it runs."""
         if self._process is not None:
             return
+        # A socket and not the standard streams, on which libraries may print.
         self._connection, other = socket.socketpair()
         with other:
             number = other.fileno()
