@@ -177,7 +177,7 @@ def _check_dense(name: str, specs: list[Any]) -> None:
     for spec in specs:
         if not isinstance(spec, tf.TensorSpec):
             raise ValueError(
-                f"Endpoint '{name}' takes {spec}. A signature takes dense tensors only: export a function "
+                f"Endpoint '{name}' takes {spec}. A signature accepts dense tensors only: export a function "
                 "that takes the parts of it, and makes it of them."
             )
 

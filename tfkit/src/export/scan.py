@@ -38,14 +38,14 @@ def check_saved_model(folder: str) -> None:
     try:
         model = parse_saved_model(folder)  # The loader reads the same file.
     except OSError as error:
-        raise LoadError(f"{folder!r} is no SavedModel, or damaged: {error}") from None
+        raise LoadError(f"{folder!r} is not a SavedModel, or damaged: {error}") from None
     if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField("object_graph_def"):
         raise _refusal(folder, "it is of TensorFlow 1, whose graphs run when they are loaded")
     graph = _Graph(model.meta_graphs[0])
     for where, node in graph.nodes():
         if node.op in _TEXT_FILE_TABLE:
             if not graph.reads_asset(where, node):
-                raise _refusal(folder, f"a table reads a file that is no asset, in {where}")
+                raise _refusal(folder, f"a table reads a file that is not an asset, in {where}")
         elif node.op in _SAVERS:
             if not graph.only_saves(where, node):
                 raise _refusal(folder, f"the operation {node.op} in {where}")

@@ -45,7 +45,7 @@ def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
         if not isinstance(value, (list, tuple)):
             raise ValueError(
                 f"`{name}` should be a list. `compute_mask()` of layer '{layer.path}' (of type "
-                f"{type(layer).__name__}) takes a list of inputs and a list of their masks. Received: "
+                f"{type(layer).__name__}) expects a list of inputs and a list of their masks. Received: "
                 f"{name}={value!r}"
             )
     if len(inputs) != len(masks):

@@ -111,7 +111,7 @@ def _from_corners(boxes: tf.Tensor, target: str, height: Any, width: Any) -> tf.
 def _check_format(function: str, received: str, expected: tuple[str, ...]) -> None:
     if received not in expected:
         raise NotImplementedError(
-            f"{function}() takes boxes in one of the formats {expected}: convert them by `convert_format`. "
+            f"{function}() accepts boxes in one of the formats {expected}: convert them by `convert_format`. "
             f"Received: bounding_box_format={received!r}"
         )
 

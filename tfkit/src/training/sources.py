@@ -290,7 +290,7 @@ def _with_tuples(batch: Any) -> Any:
         if batch and isinstance(batch[0], (bool, int, float, str)):
             raise ValueError(
                 "A batch consists of arrays or tensors, whose first axis is that of the samples. Received a "
-                f"list of numbers or texts: {brief(batch)}. Make an array of it: `np.array(...)`"
+                f"list of numbers or strings: {brief(batch)}. Make an array of it: `np.array(...)`"
             )
         batch = tuple(batch)
     return nests.mapped(_with_tuples, batch) if nests.is_nested(batch) else batch

@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Any
 
 _CALIBRATION = (
-    "It chooses the integers of weights with the help of texts. Use `model.quantize('int4')`, which does "
-    "without."
+    "It chooses the integers of weights with the help of example texts. Use `model.quantize('int4')`, "
+    "which does without."
 )
 
 

@@ -60,7 +60,7 @@ def read(
             captures.append(Variable(paths(variable), dtype, form, is_trained(variable)))
         elif outside.dtype in (tf.resource, tf.variant):
             raise ValueError(
-                f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). "
+                f"The traced call uses '{inside.name}', which is not a variable (but, say, a table). "
                 "Only variables and dense tensors can be converted: do this part of the work before the call."
             )
         else:

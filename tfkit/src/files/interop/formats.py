@@ -72,7 +72,7 @@ def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any], as_fold
     known = as_folder or suffix in (".h5", ".hdf5", ".keras")
     if "save_format" in kwargs:
         why = (
-            "The `save_format` argument is deprecated: the ending of the path says the format, `.h5` for "
+            "The `save_format` argument is deprecated: the extension of the path says the format, `.h5` for "
             f"tfkit's own, `.keras` for Keras's. Received: save_format={kwargs.pop('save_format')!r}"
         )
         if not known:

@@ -197,7 +197,7 @@ class Archive:
             return self._region(name).readall().decode()
         except UnicodeDecodeError as error:
             raise LoadError(
-                f"File {self.path}: the member {quoted(name)} is no text: {error}"
+                f"File {self.path}: the member {quoted(name)} is not text: {error}"
             ) from None
 
     def assets(self) -> list[str]:

@@ -52,7 +52,7 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
         return
     if isinstance(data, Mapping):
         raise TypeError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes one feature. "
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects one feature. "
             f"Received: a dict of {len(data)}. Adapt a layer for each of them, as in "
             "`layer.adapt(data['name'])`, or use `FeatureSpace`."
         )
@@ -70,8 +70,8 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
             not hasattr(features, "shape") and not isinstance(features, (list, str))
         ):
             raise TypeError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes batches that are "
-                "arrays or tensors, with a `.shape`, or tuples that begin with one. "
+                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects batches that "
+                "are arrays or tensors, with a `.shape`, or tuples that begin with one. "
                 f"Received: a batch of type {type(features).__name__}. Take the feature out first: "
                 "`dataset.map(lambda features: features['name'])`."
             )
@@ -132,9 +132,9 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
     for value in flat:
         if value is None or (texts and isinstance(value, (bool, int, float, np.number))):
             raise ValueError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes texts, or "
-                f"numbers. Received: {value!r} among {'texts' if texts else 'numbers'}. Fill missing "
-                "values first, in a table with `fillna`, and turn numbers among texts into texts."
+                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects strings, or "
+                f"numbers. Received: {value!r} among {'strings' if texts else 'numbers'}. Fill missing "
+                "values first, in a table with `fillna`, and turn numbers among strings into strings."
             )
 
 
@@ -147,8 +147,8 @@ def refuse_texts(layer: Layer, batch: Any) -> None:
     flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
     if flat.size and isinstance(flat[0], (str, bytes)):
         raise ValueError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes numbers. "
-            f"Received: texts, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects numbers. "
+            f"Received: strings, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
             "`.astype('float32')`, or use `StringLookup`."
         )
 
@@ -161,8 +161,8 @@ def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
     if isinstance(data, Iterable):
         return data
     raise TypeError(
-        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes an array, a tensor, a "
-        "list of numbers or texts, or an iterable of batches, such as a `tf.data.Dataset`. "
+        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects an array, a tensor, a "
+        "list of numbers or strings, or an iterable of batches, such as a `tf.data.Dataset`. "
         f"Received: {data!r} (of type {type(data).__name__})"
     )
 

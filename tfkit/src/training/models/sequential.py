@@ -349,8 +349,8 @@ class Sequential(Model):
         for entry in config["layers"]:
             if not isinstance(entry, dict) or "config" not in entry:
                 raise ValueError(
-                    "The configuration of a Sequential model holds something that is no layer. Expected a "
-                    f"dictionary containing a 'config' key. Received: {quoted(entry)}"
+                    "The configuration of a Sequential model contains something that is not a layer. "
+                    f"Expected a dictionary containing a 'config' key. Received: {quoted(entry)}"
                 )
             # Names are unique, so an entry that is repeated is a layer that is called again.
             name = str(entry["config"].get("name")) if isinstance(entry["config"], dict) else ""
@@ -360,7 +360,7 @@ class Sequential(Model):
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
-                    f"The configuration of a Sequential model holds {quoted(layer)}, which is no layer."
+                    f"The configuration of a Sequential model contains {quoted(layer)}, which is not a layer."
                 )
             layer._tfkit_auto_named = entry.get("auto_named", False)
             layers.append(layer)
