@@ -235,6 +235,9 @@ def test_docstrings_are_sentences_in_plain_english(folder):
 def test_texts_are_plain_english(folder):
     idioms = re.compile(
         r"tells? that|what .{1,40} (is|are) good for|label for people|without a word|if wished"
+        r"|\bgoes over\b|\bmended\b|\bof late\b|by the ending|the ending says"
+        r"|\b(in|of|with|has) another (order|dtype|form|format|structure|width|kind|shape)\b"
+        r"|\bis no (savedmodel|json|tensor|layer|asset|array|text)\b"
     )
     files = sorted(path for end in ("py", "md") for path in (ROOT / folder).rglob(f"*.{end}"))
     assert files

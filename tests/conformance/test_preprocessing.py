@@ -171,7 +171,7 @@ def test_ragged_and_sparse_inputs_and_outputs(form, mode, sparse):
     )
     if mode == "one_hot" and (form == "sparse" or (form == "ragged" and sparse)):
         if form == "sparse":
-            with pytest.raises(ValueError, match="takes dense or ragged inputs"):
+            with pytest.raises(ValueError, match="needs dense or ragged inputs"):
                 layer(x)
         return  # Keras raises, too.
     ours, theirs = layer(x), oracle(x)

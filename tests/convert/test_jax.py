@@ -116,7 +116,7 @@ def test_values_come_back_all_or_none():
             r"has shape .* and the value \(7,\)",
         ),
         ({path: it > 0 for path, it in doubled.items()}, "of dtype float32, and the value of bool"),
-        ({path: [[1], [1, 2]] for path in doubled}, "cannot be set to what is no array"),
+        ({path: [[1], [1, 2]] for path in doubled}, "cannot be set: the value is not an array"),
     ):
         with pytest.raises(ValueError, match=message):
             from_jax(model, wrong)

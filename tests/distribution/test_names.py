@@ -94,7 +94,7 @@ def test_a_distribution_may_be_set_for_all_models():
     finally:
         OURS.set_distribution(None)
     assert not tf.distribute.has_strategy()
-    with pytest.raises(TypeError, match="takes a `DataParallel` or None"):
+    with pytest.raises(TypeError, match="accepts a `DataParallel` or None"):
         OURS.set_distribution(3)
 
 

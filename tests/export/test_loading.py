@@ -303,7 +303,7 @@ def test_a_vocabulary_that_is_no_asset_is_refused(copy):
                 node.constant.operation = "Const"
 
     edit(copy, redirect)
-    with pytest.raises(LoadError, match="a table reads a file that is no asset"):
+    with pytest.raises(LoadError, match="a table reads a file that is not an asset"):
         tfkit.export.load(copy)
 
 
@@ -411,5 +411,5 @@ def test_models_of_tensorflow_1_are_refused(copy):
 def test_what_is_no_savedmodel_is_said_so(copy, tmp_path):
     (copy / "saved_model.pb").write_bytes(b"\xff" * 9)
     for folder in (copy, tmp_path / "nothing"):
-        with pytest.raises(LoadError, match="is no SavedModel, or damaged"):
+        with pytest.raises(LoadError, match="is not a SavedModel, or damaged"):
             tfkit.export.load(folder)

@@ -81,7 +81,7 @@ def test_an_old_export_is_replaced_and_nothing_else(coder, tmp_path):
         model.export(tmp_path / "m", verbose=False)
         assert [path.name for path in tmp_path.iterdir()] == ["m"]
     (tmp_path / "m" / "notes.txt").write_text("mine")
-    with pytest.raises(FileExistsError, match="is no SavedModel: it is not replaced"):
+    with pytest.raises(FileExistsError, match="is not a SavedModel: it is not replaced"):
         model.export(tmp_path / "m", verbose=False)
     with pytest.raises(FileExistsError, match="is not replaced"):
         model.export(tmp_path / "m" / "notes.txt", verbose=False)

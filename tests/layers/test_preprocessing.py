@@ -148,7 +148,7 @@ def test_a_failed_adapt_leaves_what_was_there():
         raise OSError("gone")
 
     for tested in (layer, bins):
-        with pytest.raises((OSError, ValueError), match=r"gone|takes texts"):
+        with pytest.raises((OSError, ValueError), match=r"gone|expects strings"):
             tested.adapt(broken())
     with pytest.raises(TypeError, match="Take the feature out first"):
         layer.adapt(tf.data.Dataset.from_tensors({"x": ["a"]}))
@@ -467,7 +467,7 @@ def test_inputs_that_are_refused():
     lookup = layers.StringLookup(vocabulary=["a"], num_oov_indices=0)
     with pytest.raises(tf.errors.InvalidArgumentError, match=r'found OOV values \["z"\]'):
         lookup(["a", "z"])
-    with pytest.raises(ValueError, match=r"takes texts\. Received: a tensor of dtype int32"):
+    with pytest.raises(ValueError, match=r"expects strings\. Received: a tensor of dtype int32"):
         lookup([1])
     with pytest.raises(ValueError, match="last shape dimension must be 1"):
         layers.TextVectorization(vocabulary=["a"])([["a", "b"]])
@@ -490,13 +490,13 @@ def test_inputs_that_are_refused():
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("StringLookup", ["a", None], "Received: None among texts. Fill missing values"),
-        ("StringLookup", np.array(["a", np.nan], object), "Received: nan among texts"),
-        ("TextVectorization", [np.array(["a", 1], object)], "Received: 1 among texts"),
+        ("StringLookup", ["a", None], "Received: None among strings. Fill missing values"),
+        ("StringLookup", np.array(["a", np.nan], object), "Received: nan among strings"),
+        ("TextVectorization", [np.array(["a", 1], object)], "Received: 1 among strings"),
         ("Normalization", [1.0, None], "Received: None among numbers"),
-        ("Normalization", np.array(["1", "2"]), "takes numbers. Received: texts, such as"),
+        ("Normalization", np.array(["1", "2"]), "expects numbers. Received: strings, such as"),
         ("Normalization", [[1.0, 2.0], [3.0]], "rows of one length and type"),
-        ("Normalization", {"a": [1.0], "b": [2.0]}, "takes one feature. Received: a dict of 2"),
+        ("Normalization", {"a": [1.0], "b": [2.0]}, "expects one feature. Received: a dict of 2"),
     ],
 )
 def test_data_that_adapt_refuses(name, data, message):
@@ -506,7 +506,7 @@ def test_data_that_adapt_refuses(name, data, message):
 
 
 def test_bins_that_adapt_refuses():
-    with pytest.raises(ValueError, match=r"takes numbers\. Received: texts, such as"):
+    with pytest.raises(ValueError, match=r"expects numbers\. Received: strings, such as"):
         layers.Discretization(num_bins=2).adapt(["1", "2"])
     for arguments in ({"num_bins": 0}, {"num_bins": 2, "epsilon": 0}):
         with pytest.raises(ValueError, match="needs at least one bin and an `epsilon` above 0"):
@@ -517,8 +517,8 @@ def test_lists_that_are_no_inputs_and_empty_ones():
     indices = layers.StringLookup(vocabulary=["a"], invert=True)
     for layer, inputs, message in (
         (layers.Hashing(3), [None], "Received: a list with `None` in it"),
-        (indices, ["a"], "takes the indices of tokens. Received: a tensor of dtype string"),
-        (layers.CategoryEncoding(3), ["a"], "takes integers. Received: a tensor of dtype string"),
+        (indices, ["a"], "expects the indices of tokens. Received: a tensor of dtype string"),
+        (layers.CategoryEncoding(3), ["a"], "expects integers. Received: a tensor of dtype string"),
     ):
         with pytest.raises(ValueError, match=message):
             layer(inputs)

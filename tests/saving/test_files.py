@@ -344,5 +344,5 @@ def test_something_that_is_no_layer_in_a_text(entry):
     model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2)])
     config = json.loads(model.to_json())
     config["config"]["layers"][1] = entry
-    with pytest.raises(ValueError, match="something that is no layer"):
+    with pytest.raises(ValueError, match="something that is not a layer"):
         tfkit.models.model_from_json(json.dumps(config))

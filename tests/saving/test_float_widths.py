@@ -48,7 +48,7 @@ def test_the_numbers_are_those_that_keras_gives(tmp_path):
     source.save_weights(tmp_path / "m.weights.h5")
     target.load_weights(tmp_path / "m.weights.h5")
     ours = dense("float16")
-    with pytest.warns(UserWarning, match="2 of its weights in another float dtype"):
+    with pytest.warns(UserWarning, match="2 of its weights in a different float dtype"):
         ours.load_weights(tmp_path / "m.weights.h5")
     np.testing.assert_array_equal(ours.get_weights()[0], target.weights[0].numpy())
 

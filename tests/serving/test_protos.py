@@ -65,7 +65,7 @@ def test_types_that_no_tensor_has(dtype):
     """Resources, variants, references, quantized and made-up ones."""
     tensor = TensorProto(dtype=dtype, tensor_content=b"\0" * 8)
     tensor.tensor_shape.dim.add(size=2)
-    with pytest.raises(RequestError, match=f"'x' is no tensor: .* type {dtype}") as raised:
+    with pytest.raises(RequestError, match=f"'x' is not a tensor: .* type {dtype}") as raised:
         read(tensor)
     assert raised.value.code is Code.INVALID_ARGUMENT
 

@@ -134,10 +134,10 @@ def vocabulary_from_a_variable_with_two_handles(graph):
         (write_when_loaded, "the operation (MergeV2|SaveV2|Sharded)"),
         (write_when_restored, "the operation (MergeV2|RestoreV2|SaveV2|Sharded)"),
         (restore_another_file, "the operation RestoreV2"),
-        (vocabulary_is_no_asset, "a table reads a file that is no asset"),
-        (vocabulary_from_a_variable_with_another_path, "a table reads a file that is no asset"),
-        (vocabulary_from_a_variable_with_two_handles, "a table reads a file that is no asset"),
-        (vocabulary_where_a_request_says, "a table reads a file that is no asset"),
+        (vocabulary_is_no_asset, "a table reads a file that is not an asset"),
+        (vocabulary_from_a_variable_with_another_path, "a table reads a file that is not an asset"),
+        (vocabulary_from_a_variable_with_two_handles, "a table reads a file that is not an asset"),
+        (vocabulary_where_a_request_says, "a table reads a file that is not an asset"),
     ],
 )
 def test_models_that_touch_other_files_are_refused(exported, tmp_path, change, message):

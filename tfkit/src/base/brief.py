@@ -1,4 +1,4 @@
-"""Short forms of values for error messages: arrays by their shapes, long texts cut."""
+"""Short forms of values for error messages: arrays by their shapes, long strings cut."""
 
 from __future__ import annotations
 

@@ -74,6 +74,7 @@ def draw_others(deferred: list[Deferred], assigned: Iterable[Any]) -> None:
 def given_back() -> Iterator[None]:
     """Context manager after which the memory of variables made inside, which it drops, does not count."""
     left = context.current().budget
+    # A copy of the counts, so that what is spent inside is forgotten.
     inside = left and dict(left)
     try:
         with context.within(budget=inside):
@@ -142,6 +143,7 @@ def _traces(config: Any) -> int:
         if isinstance(item, dict):
             traces += 1
             if isinstance(item.get("layers"), (list, tuple)):
+                # Each model around a layer traces its call again.
                 traces += models * len(item["layers"])
                 models += 1
             listed.update({key: _length(item[key]) for key in _LISTS if key in item})
@@ -183,6 +185,7 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
         ValueError: if it needs more than is left, and for a TiB and more in any case.
     """
     left = context.current().budget
+    # Before the memory is requested: a number in a file can be anything.
     needed = math.prod(shape) * tf.as_dtype(dtype).size
     if needed > _LARGEST:  # TensorFlow would search for the memory for seconds.
         raise ValueError(

@@ -82,6 +82,7 @@ _current: ContextVar[Context] = ContextVar("tfkit", default=_NOTHING)
 current = _current.get
 
 
+# A new object each time: tasks and threads that were started with the old one keep seeing it.
 def put(**fields: Any) -> None:
     """Sets fields from now on, in this thread or task."""
     _replace({**vars(current()), **fields})

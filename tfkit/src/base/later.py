@@ -49,6 +49,7 @@ def offer(module_name: str) -> None:
             message = f"module {module_name!r} has no attribute {name!r}"
             raise AttributeError(message, name=name, obj=module)
         found = load(listed(module_name)[name])
+        # From now on Python finds it without `__getattr__`.
         setattr(module, name, found)
         return found
 
@@ -64,6 +65,7 @@ def offer(module_name: str) -> None:
 def listed(module_name: str) -> dict[str, Place]:
     """Returns the names that a module lists under `if TYPE_CHECKING:`, and second names of them."""
     places: dict[str, Place] = {}
+    # From the source: at run time, the names under `if TYPE_CHECKING:` do not exist.
     for block in ast.parse(_source(sys.modules[module_name])).body:
         if not (isinstance(block, ast.If) and ast.unparse(block.test) == "TYPE_CHECKING"):
             continue
@@ -126,6 +128,8 @@ def _imported(module_name: str) -> ModuleType:
     """
     if module_name in sys.modules:  # Another thread may be importing it: this waits for it.
         return importlib.import_module(module_name)
+    # Some libraries draw random numbers when they are imported, which would change a program that
+    # has set a seed.
     state = random.getstate()
     try:
         return importlib.import_module(module_name)

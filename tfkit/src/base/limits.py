@@ -33,7 +33,7 @@ class Limit:
         return f"{shown} {self.unit}, more than the {self.most:,} that are read"
 
 
-# --- Texts ------------------------------------------------------------------------------------------------
+# --- Strings ----------------------------------------------------------------------------------------------
 
 TEXT = Limit(
     1 << 26, "bytes", "Parsing takes three times a text's size; 5,000 layers have 3 MB of JSON."

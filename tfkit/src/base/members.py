@@ -71,7 +71,7 @@ class Alias(property):
 
 
 class View:
-    """The base of objects that give access to a variable, such as its `value`, and are no members."""
+    """The base of objects that give access to a variable, such as its `value`, and are not members."""
 
     __slots__ = ()
 
@@ -104,12 +104,16 @@ def walk(
     if is_member(value) and not isinstance(value, View):
         yield path, value
         return
+    # Only containers around this one: a member in two lists has two paths, and a loop would have
+    # infinitely many.
     if id(value) in inside or isinstance(value, View):
         return
     items: Iterator[tuple[Any, Any]]
     if nests.is_nested(value):
         items = iter(nests.items(value))
     elif isinstance(value, _WITHOUT_KEYS):
+        # A set has no order that is the same in the next process; the order in which members were
+        # made is.
         items = enumerate(value if isinstance(value, deque) else sorted(value, key=made))
     elif isinstance(value, tf.Module):
         items = ((name, item) for name, item in vars(value).items() if name not in TENSORFLOWS)

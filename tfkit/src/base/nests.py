@@ -21,6 +21,7 @@ _LEAVES = frozenset((type(None), bool, int, float, str, bytearray, memoryview))
 def is_nested(structure: Any) -> bool:
     """Whether `structure` is a nest, and not a leaf; `opened` returns its kind."""
     kind = type(structure)
+    # The exact type: a subclass of `list` may be anything, and TensorFlow decides.
     return kind in _PLAIN or (kind not in _LEAVES and tf.nest.is_nested(structure))
 
 
@@ -64,6 +65,7 @@ class _Prototype:
         kind = type(self._structure)
         if isinstance(self._structure, tuple):
             result = kind(*children) if isinstance(keys, tuple) else kind(children)
+            # A tuple cannot be copied and then changed.
             vars(result).update(vars(self._structure))
             return result
         result = copy.copy(self._structure)
@@ -81,6 +83,7 @@ class _Factory:
     def __init__(self, make: Any) -> None:
         self.make = make
         code = getattr(make, "__code__", None)
+        # Without a closure the code says everything about a function such as `lambda: 0`.
         is_alone = not (getattr(make, "__closure__", None) or getattr(make, "__defaults__", None))
         self.is_known = make is None or isinstance(make, type) or (code is not None and is_alone)
         self._key = code if code is not None and is_alone else make

@@ -156,7 +156,7 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
         A nest of the form of `shallow_structure`.
 
     Raises:
-        ValueError: without nests, and for nests of another form.
+        ValueError: without nests, and for nests of a different structure.
 
     Example:
         >>> map_structure_up_to([0, 0], len, [[1, 2], [3]])

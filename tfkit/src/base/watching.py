@@ -116,6 +116,8 @@ class Watched:
         if value is old:
             # A list or an array may have other contents by now, as after `loss.factors *= 2`.
             return type(value).__hash__ is None
+        # Other objects may compare as equal and still differ, or raise an error when they are
+        # compared.
         plain = isinstance(value, (str, int, float, bool, type(None)))
         return not (plain and type(value) is type(old) and value == old)
 
@@ -191,12 +193,15 @@ class StateWatch:
         """Adds a layer, a loss or a metric that is called."""
         if id(state) not in self.versions:
             version = state.version
+            # Another thread has changed it since the trace began: -1 is no version, and so the
+            # trace is stale.
             by_another = version > self._began and state not in self.own_changes
             self.noted.append(state)
             self.versions[id(state)] = -1 if by_another else version
 
     def note_scope(self, scope: str, called: Called) -> None:
         """Records that operations whose names begin with `scope` belong to a call of `called`."""
+        # Weakly: a trace must not keep a layer alive.
         self._scopes[scope] = weakref.ref(called)
 
     def path_of(self, operations: list[str]) -> str | None:
@@ -207,6 +212,8 @@ class StateWatch:
         """
         for operation in operations:
             scope = operation.removeprefix("gradient_tape/")
+            # The innermost scope that belongs to a layer: names of operations contain those of all
+            # scopes around.
             while "/" in scope:
                 scope = scope.rpartition("/")[0]
                 called = self._scopes.get(scope + "/", lambda: None)()
@@ -218,6 +225,7 @@ class StateWatch:
         """Whether no attribute of a dependency was set since."""
         # Read before the versions, which may change during the comparison.
         latest = _latest_change
+        # Usually nothing has changed anywhere, and one comparison of integers is enough.
         if self._checked != latest:
             if any(state.version != self.versions[id(state)] for state in self.noted):
                 return False

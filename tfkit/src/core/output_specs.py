@@ -56,7 +56,7 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     with budget.given_back():
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
-        # A layer that overrides both methods comes here by `super()`: to call the other one could come back
+        # A layer that overrides both methods comes here by `super()`: calling the other one could come back
         # here without end.
         declares = layer._tfkit_overrides("compute_output_shape")
         if layer._tfkit_overrides("compute_output_spec") and not declares:

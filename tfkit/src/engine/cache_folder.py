@@ -38,7 +38,7 @@ def checked_folder() -> Path | None:
     """Returns the folder of this environment, made if needed.
 
     Returns:
-        A path without symbolic links. `None` if there is no home to keep it in, and, after a warning,
+        A path without symbolic links. `None` if there is no home folder for it, and, after a warning,
         where others could write to it.
 
     Raises:

@@ -185,7 +185,7 @@ def _give(path: Path) -> None:
     if content is None:
         return
     try:
-        # The seal finds damage, such as half a file after a crash. It is no protection against people: only
+        # The seal finds damage, such as half a file after a crash. It does not protect against people: only
         # the check of the folder is.
         if _seal(path.name, content[32:]) != content[:32]:
             raise ValueError("the seal does not fit")

@@ -75,7 +75,7 @@ ELEMENTWISE = frozenset(
 
 
 def kept(op: Any, kind: Kind) -> Kind:
-    """Returns the kind of a value in another form."""
+    """Returns the kind of a value in a different form."""
     if op.type == "Cast" and kind.form == "sum":
         # Rounded parts do not add up to the rounded sum.
         before, after = op.get_attr("SrcT"), op.get_attr("DstT")

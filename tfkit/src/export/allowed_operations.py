@@ -48,6 +48,9 @@ def is_allowed(operation: str) -> bool:
     Operations that save, restore, or read a table from a file depend on their context, and are not.
     """
     definition: Any = op_def_registry.get(operation)
+    # Names are searched for parts, so that an operation of a later version is refused rather than
+    # allowed.
     if definition is None or _REFUSED.search(operation):
         return False
+    # What has no state only computes; what has state is allowed if it is listed as a whole.
     return not definition.is_stateful or _STATEFUL.fullmatch(operation) is not None

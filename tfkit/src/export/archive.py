@@ -84,6 +84,7 @@ class ExportArchive:
         """Registers which variables of a layer are trained, and their order, for endpoints that use them."""
         self._layers.append(layer)
         for variable, trained in tracking.variables_of(layer, seeds=False):
+            # A layer may be frozen while its variables say `trainable`: the layer decides.
             self._known[id(variable)] = variable, trained
 
     def add_endpoint(
@@ -176,6 +177,7 @@ class ExportArchive:
     def _check_name(self, name: str) -> None:
         if name in self.endpoints or name in self._collections or name in _RESERVED:
             raise ValueError(f"Endpoint name '{name}' is already taken.")
+        # Such attributes of the root belong to TensorFlow and to `_resources`.
         if not name or name.startswith("_"):
             raise ValueError(
                 f"The name of an endpoint does not begin with an underscore. Received: {name!r}"
@@ -263,12 +265,14 @@ class ExportArchive:
             key: entry for key, entry in self._known.items() if key in ids | self._tracked.keys()
         }
         for variable in used:
+            # Variables of no layer: their own flag is all that is known.
             kept.setdefault(id(variable), (variable, variable.trainable))
         root.variables = [variable for variable, _ in kept.values()]
         root.trainable_variables = [variable for variable, trained in kept.values() if trained]
         root.non_trainable_variables = [
             variable for variable, trained in kept.values() if not trained
         ]
+        # Tables are written only if the root refers to their owners.
         root._resources = [*self._resources, *captured_resources(functions, used)]
         return root
 

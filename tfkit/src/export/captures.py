@@ -46,7 +46,10 @@ def captured_resources(functions: Iterable[Any], variables: Iterable[tf.Variable
         return []
     kinds = (_TrackableResource, BaseResourceVariable)
     owners: dict[int, Any] = {}
+    # A trace captures a handle, and TensorFlow has no way from a handle to its owner: all objects
+    # are searched, once for each export.
     for candidate in gc.get_objects():
+        # By `type`: `isinstance` would ask `__class__`, which proxies answer with side effects.
         if issubclass(type(candidate), kinds):
             handle = (
                 candidate.handle

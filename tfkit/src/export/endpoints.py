@@ -80,6 +80,7 @@ class Endpoint:
         def signature(*tensors: tf.Tensor) -> dict[str, tf.Tensor]:
             return self.named(trace(*self.arguments(tensors)))
 
+        # Signatures of SavedModels have named tensors alone; nests are made of them inside.
         flat = tf.function(signature, input_signature=named, autograph=False)
         self.signature = flat.get_concrete_function()
 
@@ -101,6 +102,7 @@ class Endpoint:
         """Returns the outputs of `call` by name."""
         flat = tf.nest.flatten(outputs)
         return {
+            # TensorFlow names an output after its operation: an identity gives each its own.
             name: tf.identity(value)
             for name, value in zip(self.outputs, flat, strict=True)
             if value is not None
@@ -121,6 +123,7 @@ def traced_endpoint(
     function, trace = _traced(call, specs, jit_compile and not freeze)
     _check_whole(name, trace)
     if freeze:
+        # XLA compiles the result: it would hide the variables that are replaced here.
         function, trace = _traced(frozen(name, trace), specs, jit_compile)
     return Endpoint(
         name, call, function, trace, specs, layer_names=layer_names, method_name=method_name
@@ -130,6 +133,7 @@ def traced_endpoint(
 def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> tuple[Any, Any]:
     """Returns a `tf.function` whose arguments have the names and specs, and its trace."""
 
+    # A function of its own, because `tf.function` takes names of arguments from the signature.
     def serve(*args: Any) -> Any:
         return call(*args)
 
@@ -173,7 +177,7 @@ def _check_dense(name: str, specs: list[Any]) -> None:
     for spec in specs:
         if not isinstance(spec, tf.TensorSpec):
             raise ValueError(
-                f"Endpoint '{name}' takes {spec}. A signature takes dense tensors only: export a function "
+                f"Endpoint '{name}' takes {spec}. A signature accepts dense tensors only: export a function "
                 "that takes the parts of it, and makes it of them."
             )
 
@@ -362,6 +366,7 @@ def endpoint(
 def marked_methods(layer: Layer) -> Iterator[tuple[str, Any]]:
     """Yields the names and methods of a layer that are marked as endpoints, in the order of definition."""
     seen: set[str] = set()
+    # Not by `dir`, which sorts: endpoints are in the order of definition.
     for cls in type(layer).__mro__:
         for attribute in vars(cls):
             if attribute not in seen:
@@ -386,6 +391,7 @@ def _marked_specs(name: str, method: Any, layer: Layer, mark: _Mark) -> dict[str
     required = [
         key
         for key, parameter in parameters.items()
+        # An optional argument that `call` has as well is an input; any other keeps its default.
         if parameter.default is inspect.Parameter.empty or key in known
     ]
     unknown = [key for key in required if key not in known]

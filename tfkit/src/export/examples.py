@@ -65,6 +65,7 @@ class ExampleFunction:
                 f"An endpoint for {self.method_name} needs a model with one output. Model "
                 f"'{self._layer.name}' has {len(outputs)}."
             )
+        # TF Serving's messages have scores and values of float32.
         return self._answer(tf.cast(outputs[0], tf.float32))
 
     def endpoint(self, name: str, **options: Any) -> Endpoint:
@@ -179,12 +180,14 @@ def _feature(name: str, spec: tf.TensorSpec) -> Any:
             f"Input '{name}' of shape {spec.shape} does not fit an example, which has one free size: pass "
             "`features=`."
         )
+    # Rows of different lengths are padded to the longest.
     return tf.io.FixedLenSequenceFeature(sizes[1:], dtype, allow_missing=True)
 
 
 def _example_dtype(dtype: tf.DType) -> tf.DType:
     if dtype == tf.string:
         return tf.string
+    # A `tf.Example` has three kinds of values: bytes, float32 and int64.
     return tf.float32 if dtype.is_floating else tf.int64
 
 

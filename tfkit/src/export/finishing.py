@@ -28,4 +28,5 @@ def finish(folder: Path, method_names: dict[str, str]) -> None:
         graph.signature_def[signature].method_name = method_name
     if method_names or any(changed):
         file.write_bytes(model.SerializeToString(deterministic=True))
+        # The fingerprint is a hash of the file that was changed.
         fingerprinting_utils.write_fingerprint(str(folder))

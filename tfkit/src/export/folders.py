@@ -27,10 +27,11 @@ def export_folder(path: Any) -> Iterator[Path]:
         raise ValueError(
             f"Expected a folder of this machine: export there, and copy it. Received: {path!r}"
         )
+    # Not `realpath`: a link at the end of the path is an answer of `may_replace`.
     target = Path(os.path.abspath(path))
     if not may_replace(target):
         raise FileExistsError(
-            f"{str(target)!r} is there already and is no SavedModel: it is not replaced. Name another "
+            f"{str(target)!r} exists already and is not a SavedModel: it is not replaced. Name another "
             "folder, or remove it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -44,7 +44,7 @@ def export(
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
-        filepath: folder of a SavedModel, or the file of another format.
+        filepath: folder of a SavedModel, or a file of a different format.
         format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
@@ -73,6 +73,7 @@ def export_stablehlo(
     with assume_onednn(False):
         endpoint = layer_endpoint(ENDPOINT, layer, input_signature, freeze=True)
     specs = [
+        # A module of StableHLO has static shapes.
         tf.TensorSpec([1 if size is None else size for size in spec.shape], spec.dtype)
         for spec in endpoint.specs
     ]
@@ -126,6 +127,7 @@ def export_litert(
         raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
     with tempfile.TemporaryDirectory() as folder, assume_onednn(False):
         with litert.trace():
+            # A stateful recurrent layer has states of one batch size, and LiteRT must know it.
             archive = archive_of(layer, input_signature, batch_size=_rows_of_states(layer))
         archive.write_into(Path(folder, "model"))
         converter = tf.lite.TFLiteConverter.from_saved_model(
@@ -160,6 +162,7 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
     try:
         return converter.convert()
     except ConverterError as error:
+        # The converter's own advice, in its message, is the only sign of this case.
         arrays = "_experimental_lower_tensor_list_ops" in str(error)
         if arrays and select and keep_tensor_lists(converter):
             return _converted(converter, name, select)
@@ -213,6 +216,8 @@ def export_onnx(
         with assume_onednn(False):
             archive_of(layer, input_signature, freeze=True).write_into(Path(folder, "model"))
         done = subprocess.run(
+            # `-P`: the folder of the worker must not be on the path, where its modules would hide
+            # others.
             [sys.executable, "-P", str(_ONNX_WORKER), str(Path(folder, "model")), str(temporary),
              str(opset_version or 18)],
             capture_output=True, text=True, timeout=_SECONDS, check=False,

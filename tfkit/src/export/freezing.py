@@ -41,6 +41,7 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
         )
     # It is not needed here, and it cannot be copied.
     trace.graph.clear_collection("table_initializer")
+    # Loops stay loops: lowered ones could not be differentiated or compiled by XLA.
     constant = convert_variables_to_constants_v2(trace, lower_control_flow=False)
     graph_def = _optimized(constant.graph.as_graph_def(), constant.outputs)
     _set_apart(graph_def)
@@ -65,6 +66,7 @@ def frozen(name: str, trace: Any) -> Callable[..., Any]:
             for inside, tensor in zip(inputs, tensors, strict=True)
             if inside.partition(":")[0] in present
         }
+        # Tables are not constants: they are captured again by the new graph.
         capture = tf.compat.v1.get_default_graph().capture
         given |= {inside: capture(outside) for inside, outside in captured.items()}
         results = tf.graph_util.import_graph_def(graph_def, given, outputs, name="frozen")
@@ -78,9 +80,11 @@ def _optimized(graph_def: Any, outputs: list[tf.Tensor]) -> Any:
     config = ConfigProto()
     rewrite = config.graph_options.rewrite_options
     rewrite.optimizers.extend(_OPTIMIZERS)
+    # The optimizer leaves out graphs with few nodes by default.
     rewrite.min_graph_nodes = -1
     meta_graph = MetaGraphDef(graph_def=graph_def)
     kept = meta_graph.collection_def["train_op"].node_list.value
+    # Without a list of what is fetched, it would prune everything.
     kept.extend(tensor.op.name for tensor in outputs)
     return tf_optimizer.OptimizeGraph(config, meta_graph)
 

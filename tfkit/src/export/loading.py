@@ -112,6 +112,7 @@ class TFSMLayer(Layer):
         specs = zip(names, [*args, *kwargs.values()], strict=True)
         self._specs = {name: tf.nest.map_structure(_unnamed, spec) for name, spec in specs}
         self._tfkit.signature = _Arguments(self.call, names)
+        # The layer can be exported again without a call.
         self._tfkit.given = self._specs
 
     def call(self, *args: Any, training: Any = False, **kwargs: Any) -> Any:
@@ -125,6 +126,7 @@ class TFSMLayer(Layer):
             variable._watch()  # The endpoint reads them where tapes learn of trainable ones alone.
         if not training:
             return self._endpoint(**arguments)
+        # Endpoints for training may name the same arguments differently: position counts.
         named = zip(self._training_names, arguments.values(), strict=False)
         return self._training_endpoint(**dict(named))
 
@@ -185,6 +187,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
     kept: dict[str, tf.Variable] = {}
     for variable in variables:
         if trained is not None:
+            # A SavedModel stores the flag of the variable, which need not be that of its layer.
             set_trainable(variable, any(variable is each for each in trained))
         name = variable.name.partition(":")[0]
         numbers = itertools.count(1)

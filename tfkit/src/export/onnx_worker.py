@@ -22,6 +22,7 @@ def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
     erf = graph.make_node("Erf", [node.input[0]])
     dtype = _FLOATS[graph.get_dtype(node.input[0])]
     one = graph.make_const(f"{node.name}/one", np.array(1, dtype))
+    # Read before the node is removed.
     outputs, shapes, dtypes = node.output, node.output_shapes, node.output_dtypes
     graph.remove_node(node.name)
     return graph.make_node(

@@ -52,6 +52,7 @@ def export_openvino(
         xml, weights = Path(folder, "model.xml"), Path(folder, "model.bin")
         try:
             converted = openvino.convert_model(str(Path(folder, "saved")))
+            # The default would round the weights to float16.
             openvino.save_model(converted, str(xml), compress_to_fp16=False)
         except Exception as error:  # Its errors have no class of their own in common.
             last = (str(error).strip().splitlines() or ["it said nothing"])[-1]
@@ -59,6 +60,7 @@ def export_openvino(
         if verify:
             _check(openvino, layer, archive.default, xml)
         name = Path(filepath)
+        # The weights first: a model without them could not be loaded.
         with atomic_write(name.with_suffix(".bin")) as lower, atomic_write(name) as upper:
             lower.write_bytes(weights.read_bytes())
             upper.write_bytes(xml.read_bytes())
@@ -67,6 +69,7 @@ def export_openvino(
 
 
 def _check(openvino: Any, layer: Layer, endpoint: Any, file: Path) -> None:
+    # On CPUs with bfloat16 OpenVINO would compute in it, and differ from the layer.
     options = {"INFERENCE_PRECISION_HINT": "f32"}
     compiled = openvino.Core().compile_model(str(file), "CPU", options)
     places = {name: place for place in compiled.inputs for name in place.get_names()}

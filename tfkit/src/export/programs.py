@@ -37,6 +37,7 @@ def check(
     with unchanged(list(layer.variables)):
         for rows, steps in (FIRST, *(OTHERS if with_other_sizes else ())):
             inputs = _sized(endpoint, rows, steps)
+            # Twice: a layer that draws random numbers differs from itself, and cannot be compared.
             wanted, again = expected(endpoint, inputs), expected(endpoint, inputs)
             found: Arrays | str
             try:
@@ -57,6 +58,7 @@ def _sized(endpoint: Endpoint, rows: int, steps: int) -> Arrays:
         for axis, size in enumerate(spec.shape):
             if size is None:
                 count = steps if axis else rows
+                # Rows and steps are repeated to the wanted size.
                 places = np.arange(count) % inputs[name].shape[axis]
                 inputs[name] = np.take(inputs[name], places, axis)
     return inputs

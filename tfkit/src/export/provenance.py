@@ -57,6 +57,7 @@ def _examples(samples: Mapping[str, Mapping[str, np.ndarray]]) -> dict[str, Any]
     found = {}
     for signature, inputs in samples.items():
         arrays = {name: np.asarray(value) for name, value in inputs.items()}
+        # One row is enough for an example of a request.
         rows = {name: array[:1] if array.ndim else array for name, array in arrays.items()}
         names = {"string" if a.dtype.kind in "OSU" else a.dtype.name for a in rows.values()}
         if names <= JSON_DTYPES:
@@ -81,4 +82,5 @@ def _text(value: str | bytes) -> Any:
     try:
         return value.decode() if isinstance(value, bytes) else value
     except UnicodeDecodeError:
+        # TF Serving's form for bytes that are not text.
         return {"b64": base64.b64encode(value).decode() if isinstance(value, bytes) else ""}

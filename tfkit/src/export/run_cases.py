@@ -37,6 +37,7 @@ def decode(encoded: dict[str, Any]) -> np.ndarray:
         for index, text in enumerate(encoded["data"]):
             array.flat[index] = base64.b64decode(text)
         return array
+    # A `bytes` object would make a read-only array.
     data = bytearray(base64.b64decode(encoded["data"]))
     return np.frombuffer(data, np.dtype(encoded["dtype"])).reshape(encoded["shape"])
 
@@ -52,6 +53,7 @@ def _run(loaded: Any, signature: str, inputs: dict[str, Any]) -> dict[str, Any]:
 def main() -> None:
     """Runs the jobs from standard input."""
     for name in ("tensorflow", "tfkit", "keras"):
+        # `None` makes an import fail: nothing of Python's TensorFlow may help the file.
         sys.modules[name] = None  # type: ignore[assignment]
     sys.path.append(str(Path(__file__).parent))
     saved_model = runpy.run_module("c_api.saved_model")["SavedModel"]

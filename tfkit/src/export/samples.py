@@ -90,5 +90,7 @@ def _made_up(spec: tf.TensorSpec) -> np.ndarray:
     shape = [_SIZE if size is None else size for size in spec.shape.as_list()]
     if spec.dtype == tf.string:
         return np.full(shape, b"", object)
+    # Floats differ from each other, so that exchanged entries show. Integers are 0, which every
+    # table has.
     values = np.linspace(-1, 1, int(np.prod(shape))) if spec.dtype.is_floating else np.zeros(shape)
     return values.reshape(shape).astype(spec.dtype.as_numpy_dtype)

@@ -38,14 +38,14 @@ def check_saved_model(folder: str) -> None:
     try:
         model = parse_saved_model(folder)  # The loader reads the same file.
     except OSError as error:
-        raise LoadError(f"{folder!r} is no SavedModel, or damaged: {error}") from None
+        raise LoadError(f"{folder!r} is not a SavedModel, or damaged: {error}") from None
     if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField("object_graph_def"):
         raise _refusal(folder, "it is of TensorFlow 1, whose graphs run when they are loaded")
     graph = _Graph(model.meta_graphs[0])
     for where, node in graph.nodes():
         if node.op in _TEXT_FILE_TABLE:
             if not graph.reads_asset(where, node):
-                raise _refusal(folder, f"a table reads a file that is no asset, in {where}")
+                raise _refusal(folder, f"a table reads a file that is not an asset, in {where}")
         elif node.op in _SAVERS:
             if not graph.only_saves(where, node):
                 raise _refusal(folder, f"the operation {node.op} in {where}")
@@ -64,6 +64,7 @@ def _check_files(folder: str) -> None:
     for root, folders, files in os.walk(folder):
         for name in folders + files:
             path = os.path.join(root, name)
+            # Of the link itself, not of what it leads to.
             mode = os.lstat(path).st_mode
             if stat.S_ISLNK(mode):
                 raise _refusal(folder, f"a link: {path!r}")
@@ -99,8 +100,10 @@ class _Graph:
         for node in self._objects.nodes:
             roots += node.function.concrete_functions
             roots.append(node.bare_concrete_function.concrete_function_name)
+        # Functions for gradients are called by name, without a node that names them.
         for gradient in (*self._library.gradient, *self._library.registered_gradients):
             roots.append(gradient.gradient_func)
+        # Grappler may replace a call by another function that declares the same interface.
         roots += [each for each, it in self._functions.items() if "api_implements" in it.attr]
         outputs = [
             info.name for each in self._signatures.values() for info in each.outputs.values()
@@ -171,6 +174,8 @@ class _Graph:
         seen = seen | {(function, value)}
         sources = [self._bound_to_asset(function, index, len(arguments))]
         for caller, node in self._callers.get(function, []):
+            # In other operations, such as loops, inputs and arguments do not correspond one to
+            # one.
             direct = node.op in _CALLS and index < len(node.input)
             sources.append(direct and self._is_asset(caller, node.input[index], seen))
         known = [source for source in sources if source is not None]
@@ -182,6 +187,7 @@ class _Graph:
         if concrete is None:
             return None
         bound = list(concrete.bound_inputs)
+        # Bound inputs are the last arguments of a function.
         place = index - (number - len(bound))
         return place >= 0 and self._objects.nodes[bound[place]].WhichOneof("kind") == "asset"
 

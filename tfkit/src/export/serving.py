@@ -94,6 +94,8 @@ def to_serving(
     cases, requests = _cases(archive, warmup)
 
     folder.mkdir(parents=True, exist_ok=True)
+    # In the folder of the model, so that publishing is a renaming within one file system. TF
+    # Serving looks for numbers, and ignores other names.
     with temporary_folder(folder) as temporary:
         written = temporary / "model"
         archive.write_into(written)
@@ -103,6 +105,7 @@ def to_serving(
         predicted = {name: inputs for name, method, inputs in requests if method == PREDICT}
         write_provenance(written, predicted)
         verify(written, {**archive.endpoints, DEFAULT: archive.default}, cases, archive.state)
+        # Before the name appears: TF Serving loads a version as soon as it sees it.
         sync_tree(written)
         published = _publish(written, folder, version)
     if keep is not None:
@@ -195,4 +198,5 @@ def _prune(folder: Path, keep: int, published: Path) -> None:
     for number in sorted(versions)[:-keep]:
         if versions[number] != published:
             with temporary_folder(folder) as temporary, contextlib.suppress(FileNotFoundError):
+                # Renamed, and then removed: TF Serving must not see half of a version.
                 os.rename(versions[number], temporary / "model")

@@ -192,8 +192,10 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         return
     items = nests.items(value)
     if isinstance(value, Mapping):
+        # The order of `tf.nest.flatten`, and not that of the dict.
         items = [(str(key), value[key]) for key in sorted(value)]
     for key, item in items:
+        # A list with one tensor needs no number.
         is_only = isinstance(key, int) and len(items) == 1
         yield from _leaves(item, path if is_only else (*path, key))
 
@@ -218,6 +220,7 @@ def _from_last_key(path: Path) -> Path:
 def _identifier(name: str) -> str:
     """Returns the name that TensorFlow makes of a name that is not valid for an operation."""
     name = re.sub(r"[^A-Za-z0-9_]", "_", name)
+    # As TensorFlow does, so that requests use the names that it reports.
     return name if name[:1].isalpha() else f"arg_{name}"
 
 
@@ -227,6 +230,7 @@ def _unique(names: list[str]) -> list[str]:
     unique = []
     for name in names:
         candidate, count = name, 0
+        # A number that is appended must not make a name that comes later.
         while candidate in taken or (candidate != name and candidate in names):
             count += 1
             candidate = f"{name}_{count}"

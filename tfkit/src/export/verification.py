@@ -67,6 +67,8 @@ def run_elsewhere(jobs: Sequence[tuple[Any, Sequence[Case]]]) -> list[list[Array
         for folder, cases in jobs
     ]
     done = subprocess.run(
+        # A fresh process: nothing that this one has loaded or registered can make a broken file
+        # work.
         [sys.executable, "-P", run_cases.__file__],
         input="\n".join(lines) + "\n",
         capture_output=True,
@@ -106,6 +108,7 @@ def unchanged(variables: Sequence[tf.Variable]) -> Iterator[None]:
 class _PlainPython:
     """The settings under which layers run eagerly, operation by operation."""
 
+    # Neither traces nor programs are shared with the export, which might have the same fault.
     run_eagerly = True
     jit_compile: bool | str = False
 

@@ -244,7 +244,7 @@ class ELU(Layer):
 
 
 class Softmax(Layer):
-    """Scales to positive numbers that sum to 1: `exp(inputs) / sum(exp(inputs))`.
+    """Scales to positive values that sum to 1: `exp(inputs) / sum(exp(inputs))`.
 
     Args:
         axis: integer, or a list of integers: the axis or axes along which the outputs sum to 1.

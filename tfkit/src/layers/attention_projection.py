@@ -28,7 +28,7 @@ class Projecting(Tracked, Protocol):
 
 
 def alias(attribute: str) -> Any:
-    """Returns a property that reads and sets an attribute of another name."""
+    """Returns a property that reads and sets an attribute with a different name."""
 
     def read(self: Any) -> Any:
         return getattr(self, attribute)

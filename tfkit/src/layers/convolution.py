@@ -134,7 +134,7 @@ class _Convolution(Adaptable):
             self,
             self.padding != "causal" or self.data_format == "channels_last",
             "padding",
-            "another one than 'causal' for channels_first",
+            "a value other than 'causal' for channels_first",
             padding,
         )
         self.activation = activations.get(activation)

@@ -60,7 +60,7 @@ class EinsumDense(Quantizable):
     Output shape: Determined by `equation` and `output_shape`.
 
     Raises:
-        ValueError: if the equation has another form, or if equation, inputs' shape, `output_shape`
+        ValueError: if the equation has a different form, or if equation, inputs' shape, `output_shape`
             and `bias_axes` do not fit together.
 
     Example:

@@ -110,7 +110,7 @@ class Embedding(Quantizable):
         """Returns the vectors of the ids `inputs`."""
         if inputs.dtype == tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes integer ids. "
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects integer ids. "
                 f"Received: a string tensor of shape {tuple(inputs.shape)}. Turn strings into ids first."
             )
         inputs = dense(inputs)

@@ -45,7 +45,7 @@ def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
         if not isinstance(value, (list, tuple)):
             raise ValueError(
                 f"`{name}` should be a list. `compute_mask()` of layer '{layer.path}' (of type "
-                f"{type(layer).__name__}) takes a list of inputs and a list of their masks. Received: "
+                f"{type(layer).__name__}) expects a list of inputs and a list of their masks. Received: "
                 f"{name}={value!r}"
             )
     if len(inputs) != len(masks):
@@ -414,7 +414,7 @@ class Dot(Layer):
 
     Raises:
         TypeError: if `axes` is neither an integer nor a tuple.
-        ValueError: if `axes` has another form or names the batch, or if the inputs are not two
+        ValueError: if `axes` has a different form or names the batch, or if the inputs are not two
             tensors of equal sizes along it.
 
     Example:

@@ -311,7 +311,7 @@ class _GlobalPooling(Layer):
 
 
 class _GlobalMax(_GlobalPooling):
-    """The largest value of all places, for each channel."""
+    """The largest value of all positions, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the largest value of each channel."""
@@ -319,7 +319,7 @@ class _GlobalMax(_GlobalPooling):
 
 
 class _GlobalAverage(_GlobalPooling):
-    """The mean of all places, for each channel."""
+    """The mean of all positions, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the mean of each channel."""
@@ -451,7 +451,7 @@ class GlobalAveragePooling1D(_GlobalAverage):
         if mask is None:
             return super().call(inputs)
         inputs = as_floats(self, inputs)
-        # A mask of integers tells which steps count, not how much.
+        # A mask of integers says which steps count, not how much.
         weights = tf.cast(tf.cast(mask, "bool"), inputs.dtype)
         # (batch, steps, 1) or (batch, 1, steps)
         weights = tf.expand_dims(weights, 2 if self._axes == [1] else 1)

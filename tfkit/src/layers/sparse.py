@@ -62,10 +62,14 @@ def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
         @derivative
         def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.IndexedSlices]:
             rows, columns = tf.unstack(x.indices, axis=1)
+            # A wide input has few distinct columns in a batch: the gradient has rows for these
+            # alone.
             used, places = tf.unique(columns)
             size = tf.stack([tf.size(used, tf.int64), x.dense_shape[0]])
             indices = tf.stack([tf.cast(places, tf.int64), rows], axis=1)
             by_row = tf.sparse.sparse_dense_matmul(tf.SparseTensor(indices, values, size), upstream)
+            # The entry (i, j) is multiplied with row j of the kernel, and added to row i of the
+            # outputs.
             of_values = tf.reduce_sum(
                 tf.gather(upstream, rows) * tf.gather(kernel, columns), axis=-1
             )

@@ -119,11 +119,13 @@ class MelSpectrogram(Layer):
             self.max_freq,
             signals.dtype,
         )
+        # (..., bands, frames)
         sums = tf.linalg.matrix_transpose(tf.tensordot(powers, bands, [[-1], [0]]))
         if self.power_to_db:
             sums = self._decibels(sums) - self._decibels(
                 tf.abs(tf.cast(self.ref_power, sums.dtype))
             )
+            # Over the whole batch, as in Keras.
             sums = tf.maximum(sums, tf.reduce_max(sums) - self.top_db)
         return tf.cast(sums, self.compute_dtype)
 
@@ -248,10 +250,12 @@ class STFTSpectrogram(Layer):
             window = window / np.sum(window)
         parts = {"real": np.cos(angles), "imag": np.sin(angles)}
         for part, waves in parts.items():
+            # A kernel that is not used would be a weight without a gradient.
             if self.mode not in ("real", "imag") or self.mode == part:
                 kernel = (window[:, np.newaxis] * waves)[:, np.newaxis, :]
                 weight = self.add_weight(
                     shape=kernel.shape,
+                    # `kernel=kernel` binds the array of this iteration.
                     initializer=lambda shape, dtype=None, kernel=kernel: tf.constant(kernel, dtype),
                     name=f"{part}_kernel",
                 )
@@ -306,6 +310,7 @@ class STFTSpectrogram(Layer):
         if self.mode == "psd":
             size = self.fft_length or 2 ** math.ceil(math.log2(self.frame_length))
             doubled = np.full(size // 2 + 1, 2.0)
+            # Each frequency but the lowest and the highest stands for its negative as well.
             doubled[0] = 1.0
             doubled[-1] = 1.0 if size % 2 == 0 else 2.0
             return power * tf.constant(doubled, power.dtype)

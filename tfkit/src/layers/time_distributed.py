@@ -61,6 +61,7 @@ class TimeDistributed(Wrapper):
         if mask is not None:
             self._check_mask(mask, static)
             if "mask" in self.layer._tfkit.signature.names:
+                # Each step has its own part of the mask.
                 options["mask"] = _merge_axes(tf.convert_to_tensor(mask))
         outputs = self.layer(_merge_axes(inputs), **options)
 
@@ -90,6 +91,7 @@ class TimeDistributed(Wrapper):
 def _merge_axes(tensor: tf.Tensor) -> tf.Tensor:
     """Returns the tensor with its first two axes merged."""
     shape = tf.shape(tensor)
+    # (batch * steps, ...)
     merged = tf.reshape(tensor, tf.concat([[shape[0] * shape[1]], shape[2:]], axis=0))
     batch, steps = tensor.shape[:2]
     size = None if batch is None or steps is None else batch * steps

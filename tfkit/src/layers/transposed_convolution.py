@@ -74,6 +74,8 @@ class _TransposedConvolution(BiasedConvolution):
         holds = (
             isinstance(many, (list, tuple))
             and len(many) == self.rank
+            # Output padding chooses among the sizes that the same convolution maps to this input:
+            # there are as many as strides.
             and all(
                 is_integer(item) and 0 <= item < stride
                 for item, stride in zip(many, self.strides, strict=True)

@@ -138,5 +138,6 @@ class UpSampling3D(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, enlarged."""
         for axis, factor in zip(spatial_axes(self.data_format, 5), self.size, strict=True):
+            # One axis after the other: `tf.repeat` has one.
             inputs = tf.repeat(inputs, factor, axis=axis)
         return inputs

@@ -37,7 +37,7 @@ def binary_crossentropy(
         y_pred: probabilities, or logits, `(..., d)`.
         from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
         label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
-        axis: integer, the axis that the mean goes over. Default: `-1`.
+        axis: integer, the axis over which the mean is taken. Default: `-1`.
 
     Returns:
         Losses, of the shape without `axis`.
@@ -79,7 +79,7 @@ def binary_focal_crossentropy(
         gamma: exponent of the focusing factor; 0 switches focusing off. Default: `2.0`.
         from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
         label_smoothing: how far labels move towards 0.5, from 0 to 1. Default: `0.0`.
-        axis: integer, the axis that the mean goes over. Default: `-1`.
+        axis: integer, the axis over which the mean is taken. Default: `-1`.
 
     Returns:
         Losses, of the shape without `axis`.
@@ -116,7 +116,7 @@ class BinaryCrossentropy(FunctionLoss):
         from_logits: whether predictions are logits, and not probabilities. Default: `False`.
         label_smoothing: how far labels move towards 0.5, from 0 to 1: label `y` becomes
             `y * (1 - s) + s / 2`. Default: `0.0`.
-        axis: integer, the axis that the mean of a sample goes over. Default: `-1`.
+        axis: integer, the axis over which the mean of a sample is taken. Default: `-1`.
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.
@@ -176,7 +176,7 @@ class BinaryFocalCrossentropy(FunctionLoss):
         from_logits: whether predictions are logits, and not probabilities. Default: `False`.
         label_smoothing: how far labels move towards 0.5, from 0 to 1: label `y` becomes
             `y * (1 - s) + s / 2`. Default: `0.0`.
-        axis: integer, the axis that the mean of a sample goes over. Default: `-1`.
+        axis: integer, the axis over which the mean of a sample is taken. Default: `-1`.
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,
             `"sum"`, `"mean_with_sample_weight"` for the sum of the weighted losses over the sum of
             weights, `"none"` or `None` for no reduction. Default: `"sum_over_batch_size"`.

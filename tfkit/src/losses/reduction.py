@@ -38,7 +38,7 @@ def reduce_weighted_values(
     Args:
         values: one loss per sample, or per sample and step.
         sample_weight: weights of the same shape, or of its first axes.
-        mask: true where a value counts. Means go over the values that count. Where it has further axes,
+        mask: true where a value counts. Means are over the values that count. Where it has further axes,
             such as that of steps for one loss per sample, a value counts if any of its entries does: the
             loss itself has left out the others.
         reduction: `"sum"`; `"sum_over_batch_size"` or `"mean"`, the sum over the number of values;

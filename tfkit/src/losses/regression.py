@@ -61,7 +61,7 @@ def mean_absolute_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Returns the mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
 
-    The mean goes over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
+    The mean is taken over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
     by this instead.
 
     Args:
@@ -88,7 +88,7 @@ def mean_absolute_percentage_error(y_true: Any, y_pred: Any) -> tf.Tensor:
 def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
     """Returns the mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
 
-    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
+    The mean is taken over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
 
     Args:
         y_true: targets, `(..., d)`.
@@ -273,7 +273,7 @@ class MeanAbsoluteError(FunctionLoss):
 class MeanAbsolutePercentageError(FunctionLoss):
     """The mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
 
-    The mean goes over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
+    The mean is taken over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
     by this instead.
 
     Args:
@@ -314,7 +314,7 @@ class MeanAbsolutePercentageError(FunctionLoss):
 class MeanSquaredLogarithmicError(FunctionLoss):
     """The mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
 
-    The mean goes over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
+    The mean is taken over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
 
     Args:
         reduction: how losses become one number: `"sum_over_batch_size"` or `"mean"` for the mean,

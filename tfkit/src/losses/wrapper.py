@@ -63,7 +63,7 @@ class LossFunctionWrapper(Loss):
         except ValueError:
             raise ValueError(
                 f"The targets and the outputs of loss '{self.name}' must have one structure. Received: "
-                f"y_true={brief(y_true)}, y_pred={brief(y_pred)}. Weights are no targets: pass them as "
+                f"y_true={brief(y_true)}, y_pred={brief(y_pred)}. Weights are not targets: pass them as "
                 "`sample_weight`."
             ) from None
         pairs = [

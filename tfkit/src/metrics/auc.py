@@ -134,7 +134,7 @@ class AUC(Metric):
 
     @property
     def thresholds(self) -> list[float]:
-        """The numbers that predictions are compared with, in rising order."""
+        """The values that predictions are compared with, in ascending order."""
         return self._thresholds.tolist()
 
     @shortened

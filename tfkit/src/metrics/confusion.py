@@ -57,7 +57,7 @@ def confusion_counts(
         label_weights: weights along the last axis.
 
     Raises:
-        ValueError: for shapes that do not go together.
+        ValueError: for shapes that do not fit each other.
     """
     dtype = settings.floatx()
     mask = get_mask(y_pred)

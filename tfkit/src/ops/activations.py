@@ -134,7 +134,7 @@ def softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
         UserWarning: when the axis has size 1, where the result is 1 whatever `x` is.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.softmax([[1.0, 2.0, 3.0], [5.0, 5.0, 5.0]]).numpy().round(4)
@@ -187,7 +187,7 @@ def log_softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.log_softmax([0.0, 0.0, 200.0]).numpy()

@@ -970,7 +970,7 @@ def bitwise_invert(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
-    """Returns the bits of `x` moved `y` places up: `x * 2**y` as long as it fits into the dtype.
+    """Returns the bits of `x` moved up by `y` positions: `x * 2**y` as long as it fits into the dtype.
 
     `left_shift` is the same function.
 
@@ -994,7 +994,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
 
 @symbolic_op
 def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
-    """Returns the bits of `x` moved `y` places down: `floor(x / 2**y)`.
+    """Returns the bits of `x` moved down by `y` positions: `floor(x / 2**y)`.
 
     `right_shift` is the same function.
 

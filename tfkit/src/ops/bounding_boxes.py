@@ -25,7 +25,7 @@ def convert_format(
     width: Any = None,
     dtype: Any = "float32",
 ) -> Any:
-    """Returns boxes in another format.
+    """Returns boxes in a different format.
 
     The formats are `"xyxy"` (left, top, right, bottom), `"yxyx"` (top, left, bottom, right), `"xywh"` (left,
     top, width, height), `"center_xywh"` (the centre's x and y, width, height) and `"center_yxhw"` (the
@@ -44,7 +44,7 @@ def convert_format(
         A tensor of the shape of `boxes`, or a dictionary like the one that was given.
 
     Raises:
-        ValueError: for an unknown format, a last axis that has not 4 elements, and a missing height and
+        ValueError: for an unknown format, a last axis without exactly 4 elements, and a missing height and
             width.
 
     Example:
@@ -111,7 +111,7 @@ def _from_corners(boxes: tf.Tensor, target: str, height: Any, width: Any) -> tf.
 def _check_format(function: str, received: str, expected: tuple[str, ...]) -> None:
     if received not in expected:
         raise NotImplementedError(
-            f"{function}() takes boxes in one of the formats {expected}: convert them by `convert_format`. "
+            f"{function}() accepts boxes in one of the formats {expected}: convert them by `convert_format`. "
             f"Received: bounding_box_format={received!r}"
         )
 

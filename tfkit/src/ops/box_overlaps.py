@@ -91,7 +91,7 @@ def compute_iou(
 def compute_ciou(
     boxes1: Any, boxes2: Any, bounding_box_format: str, image_shape: Any = None
 ) -> tf.Tensor:
-    """Returns the complete intersection over union of boxes with the boxes in the same places.
+    """Returns the complete intersection over union of boxes with the boxes at the same indices.
 
     It is the intersection over union, less the squared distance of the centres as a part of the squared
     diagonal of the smallest box around both, less a term for different ratios of the sides.

@@ -121,7 +121,7 @@ def view_as_complex(x: Any) -> tf.Tensor:
         A tensor of shape `(...)`, of complex64, or of complex128 for float64.
 
     Raises:
-        ValueError: when the last axis has not size 2.
+        ValueError: when the size of the last axis is not 2.
 
     Example:
         >>> ops.view_as_complex([[1.0, 2.0], [3.0, -4.0]]).numpy().tolist()

@@ -14,7 +14,7 @@ from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import any_symbolic, is_keras_tensor, record, symbolic_op, trace
 
-_MOST_UNROLLED = 100  # Steps of a loop that may stand in a graph one after the other.
+_MOST_UNROLLED = 100  # Steps of a loop that a graph may contain one after the other.
 
 # --- Branches -------------------------------------------------------------------------------------
 

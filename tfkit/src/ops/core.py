@@ -309,7 +309,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
 
 @symbolic_op
 def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
-    """Returns a tensor of zeros to which values are added at given places.
+    """Returns a tensor of zeros to which values are added at given positions.
 
     Args:
         indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes.
@@ -358,7 +358,7 @@ def scatter_update(
     inputs, indices = as_tensor(inputs), as_indices(indices)
     updates = tf.cast(updates, inputs.dtype)
     if reduction == "mul":
-        # TensorFlow has no scatter that multiplies: values for the same place are multiplied first.
+        # TensorFlow has no scatter that multiplies: values for the same position are multiplied first.
         places = tf.shape(inputs)[: static_or_dynamic_shape(indices)[-1]]
         count = tf.reduce_prod(places)
         numbers = tf.gather_nd(tf.reshape(tf.range(count), places), indices)
@@ -392,7 +392,7 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
         A tensor of shape `shape` and of the dtype of `inputs`.
 
     Raises:
-        ValueError: when the three have not the same number of axes.
+        ValueError: when the three do not have the same number of axes.
 
     Example:
         >>> ops.slice([[1, 2, 3], [4, 5, 6]], (0, 1), (2, 2)).numpy().tolist()

@@ -176,7 +176,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> tf.Tensor:
-    """Returns evenly spaced numbers from `start` up to, and without, `stop`.
+    """Returns evenly spaced values from `start` up to, and without, `stop`.
 
     Args:
         start: first number. With one argument alone it is `stop`, and the numbers begin at 0.

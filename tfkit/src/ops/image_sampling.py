@@ -98,7 +98,7 @@ def _gathered(
 
 
 def _inside(place: tf.Tensor, size: Any, fill_mode: str) -> tf.Tensor:
-    """Returns places outside of an image as those inside that the kernel reads instead."""
+    """Returns positions outside of an image as the positions inside that the kernel reads instead."""
     if fill_mode == "constant":
         return place
     length = tf.cast(size, tf.float32)
@@ -121,7 +121,7 @@ def sample(
     fill_mode: str,
     fill_value: Any,
 ) -> tf.Tensor:
-    """Returns the values of images at places between their pixels.
+    """Returns the values of images at positions between their pixels.
 
     Args:
         images: floats of shape `(batch, height, width, channels)`.

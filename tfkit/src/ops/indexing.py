@@ -148,7 +148,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
 
 @symbolic_op
 def take_along_axis(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
-    """Returns for each place of `indices` the element of `x` at that index along an axis.
+    """Returns for each position of `indices` the element of `x` at that index along an axis.
 
     It undoes `argsort`: `take_along_axis(x, argsort(x), -1)` is `sort(x)`.
 
@@ -211,7 +211,7 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
         A tensor of the shape (a vector for `axis=None`) and dtype of `x`. NaN is last.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.sort([[3, 1, 2], [6, 5, 4]]).numpy().tolist()
@@ -250,7 +250,7 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
         and NaN last.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.argsort([30, 10, 20]).numpy().tolist()
@@ -357,7 +357,7 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
 
 @symbolic_op
 def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Tensor:
-    """Returns the places in an ascending vector at which values must be inserted to keep its order.
+    """Returns the indices in an ascending vector at which values must be inserted to keep its order.
 
     Args:
         sorted_sequence: a vector in ascending order.

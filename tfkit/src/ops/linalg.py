@@ -40,7 +40,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> t
         of zeros have the gradient 0. Powers are computed in float32 at least.
 
     Raises:
-        ValueError: for an axis that `x` has not, and for an `ord` that does not apply.
+        ValueError: for an axis that `x` does not have, and for an `ord` that does not apply.
 
     Example:
         >>> ops.norm([3.0, -4.0]).numpy().tolist(), ops.norm([3.0, -4.0], ord=1).numpy().tolist()

@@ -150,7 +150,7 @@ def sparse_categorical_crossentropy(
         UserWarning: when `from_logits` is true for an `output` that comes from `softmax`.
 
     Raises:
-        ValueError: for an axis that `output` has not, and when the shapes do not fit.
+        ValueError: for an axis that `output` does not have, and when the shapes do not fit.
         InvalidArgumentError: for the number of a class that does not exist.
 
     Example:
@@ -203,7 +203,7 @@ def sparse_softmax_crossentropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tens
 def one_hot(
     x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
 ) -> Any:
-    """Returns class numbers as vectors with a one at the place of the class and zeros elsewhere.
+    """Returns class numbers as vectors with a one at the index of the class and zeros elsewhere.
 
     Args:
         x: class numbers, a tensor of integers of any shape; one outside of [0, num_classes) gives
@@ -239,7 +239,7 @@ def multi_hot(
     dtype: Any = None,
     sparse: bool = False,
 ) -> Any:
-    """Returns lists of class numbers as vectors with a one at the place of each class in the list.
+    """Returns lists of class numbers as vectors with a one at the index of each class in the list.
 
     Args:
         inputs: class numbers, a tensor of integers of shape `(batch, ..., n)` or `(n,)`; those

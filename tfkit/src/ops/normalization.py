@@ -245,7 +245,7 @@ def normalize(
         Lengths are computed in float32 at least.
 
     Raises:
-        ValueError: when `order` is not an integer from 1 on, and for an axis that `x` has not.
+        ValueError: when `order` is not an integer from 1 on, and for an axis that `x` does not have.
 
     Example:
         >>> ops.normalize([[3.0, 4.0], [0.0, 2.0]]).numpy().round(4)

@@ -82,7 +82,7 @@ def fold(
         A tensor of shape `(batch, channels, *output_size)` and of the dtype of `x`.
 
     Raises:
-        ValueError: when `x` has not 3 axes, or the second is not a multiple of the size of the
+        ValueError: when `x` does not have 3 axes, or the second is not a multiple of the size of the
             kernel.
 
     Example:

@@ -468,7 +468,7 @@ def _running(x: Any, axis: int | None, dtype: Any, function: Any) -> tf.Tensor:
 
 @symbolic_op
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """Returns running sums: each element is the sum of those up to and with its place.
+    """Returns running sums: each element is the sum of the elements up to and including it.
 
     Args:
         x: a tensor of any shape; bools are cast to int32.
@@ -490,7 +490,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
-    """Returns running products: each element is the product of those up to and with its place.
+    """Returns running products: each element is the product of the elements up to and including it.
 
     Args:
         x: a tensor of any shape; bools are cast to int32.

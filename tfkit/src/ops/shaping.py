@@ -205,7 +205,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> tf.Tensor:
         A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.swapaxes(tf.ones((2, 3, 4)), 0, -1).shape
@@ -220,7 +220,7 @@ def swapaxes(x: Any, axis1: int, axis2: int) -> tf.Tensor:
 
 @symbolic_op
 def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
-    """Returns a tensor with some axes moved to other places, the rest in their order.
+    """Returns a tensor with some axes moved to other positions, the rest in their order.
 
     Args:
         x: a tensor of any shape.
@@ -231,7 +231,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
         A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: when the two differ in length, and for an axis that `x` has not or that is
+        ValueError: when the two differ in length, and for an axis that `x` does not have or that is
             named twice.
 
     Example:
@@ -298,7 +298,7 @@ def concatenate(xs: Sequence[Any], axis: int = 0) -> tf.Tensor:
         A tensor of the common dtype; sparse where one of the tensors is.
 
     Raises:
-        ValueError: for an axis that they have not.
+        ValueError: for an axis that they do not have.
 
     Example:
         >>> ops.concatenate([[[1, 2]], [[3, 4]]], axis=0).numpy().tolist()
@@ -488,7 +488,7 @@ def array_split(x: Any, indices_or_sections: int, axis: int = 0) -> list[tf.Tens
         A list of tensors of the dtype of `x`.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> [part.numpy().tolist() for part in ops.array_split([1, 2, 3, 4, 5], 3)]
@@ -583,7 +583,7 @@ def unstack(x: Any, num: int | None = None, axis: int = 0) -> list[tf.Tensor]:
         A list of tensors of the dtype of `x`, without the axis `axis`.
 
     Raises:
-        ValueError: for an axis that `x` has not, or whose size is not known.
+        ValueError: for an axis that `x` does not have, or whose size is not known.
 
     Example:
         >>> [part.numpy().tolist() for part in ops.unstack([[1, 2], [3, 4]], axis=1)]
@@ -718,7 +718,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.roll([1, 2, 3, 4], 1).numpy().tolist()
@@ -749,7 +749,7 @@ def flip(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        ValueError: for an axis that `x` has not.
+        ValueError: for an axis that `x` does not have.
 
     Example:
         >>> ops.flip([[1, 2], [3, 4]]).numpy().tolist()

@@ -43,7 +43,7 @@ def with_shape(x: Any, shape: Any) -> Any:
 
 
 def with_values(x: tf.SparseTensor, values: Any) -> tf.SparseTensor:
-    """Returns a sparse tensor with other elements in the same places, and the same static shape."""
+    """Returns a sparse tensor with other elements at the same positions, and the same static shape."""
     return with_shape(x.with_values(values), x.shape)
 
 
@@ -169,7 +169,7 @@ def _broadcasts_to(dense: Any, sparse: Any) -> bool:
 
 
 def _at_places_of(sparse: Any, dense: Any, function: Callable[..., Any]) -> Any:
-    """Returns `function` of the elements of a sparse tensor and of a dense one's at the same places."""
+    """Returns `function` of the elements of a sparse tensor and of a dense one's at the same positions."""
     if isinstance(sparse, tf.SparseTensor):
         shape = tf.broadcast_static_shape(sparse.shape, dense.shape)
         if dense.shape.rank:
@@ -181,7 +181,7 @@ def _at_places_of(sparse: Any, dense: Any, function: Callable[..., Any]) -> Any:
 
 
 def _with_places(sparse: Any, where: Any) -> Any:
-    """Returns a sparse tensor with zeros written out in the places that are true in `where`."""
+    """Returns a sparse tensor with zeros written out at the positions that are true in `where`."""
     if isinstance(sparse, tf.SparseTensor):
         places = tf.where(tf.broadcast_to(where, sparse.dense_shape))
         zeros = tf.zeros(tf.shape(places)[:1], sparse.dtype)
@@ -202,11 +202,11 @@ def _with_places(sparse: Any, where: Any) -> Any:
 
 
 def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
-    """Returns `function` of two sparse tensors of one kind, at places where one of them has an element."""
+    """Returns `function` of two sparse tensors of one kind, at positions where one of them has an element."""
     if isinstance(x1, tf.SparseTensor):
         shape = tf.broadcast_static_shape(x1.shape, x2.shape)
         x1, x2 = tf.sparse.reorder(x1), tf.sparse.reorder(x2)
-        # Zeros are added, so that both have elements in the same places, in the same order.
+        # Zeros are added, so that both have elements at the same positions, in the same order.
         whole1 = tf.sparse.add(x1, x2.with_values(tf.zeros_like(x2.values)))
         whole2 = tf.sparse.add(x1.with_values(tf.zeros_like(x1.values)), x2)
         return with_shape(whole1.with_values(function(whole1.values, whole2.values)), shape)
@@ -235,7 +235,7 @@ def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.Spa
 
 
 def expanded(x: tf.SparseTensor, axis: int) -> tf.SparseTensor:
-    """Returns `x` with a new axis of size 1 at the place `axis`, counted from the start."""
+    """Returns `x` with a new axis of size 1 at the index `axis`, counted from the start."""
     static = x.shape.as_list()
     return with_shape(tf.sparse.expand_dims(x, axis), [*static[:axis], 1, *static[axis:]])
 

@@ -23,7 +23,7 @@ _LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
 class Span(NamedTuple):
-    """The relation of outputs to inputs along one axis: `size` places become `size * stride + added`.
+    """The relation of outputs to inputs along one axis: `size` positions become `size * stride + added`.
 
     Attributes:
         points: number of points of the kernel.
@@ -103,7 +103,7 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.T
     def transposed(x: tf.Tensor) -> tf.Tensor:
         return function(x, kernel, axes)
 
-    # In any case: if there are no places, XLA gives one too many.
+    # In any case: if there are no positions, XLA returns one too many.
     outputs = without_empty_outputs(transposed, images, strides=strides, always=True)
     if (
         None in outputs.shape[1:-1]
@@ -129,7 +129,7 @@ def _by_gradient(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> 
 
 
 def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.Tensor:
-    """Returns the result of a convolution with strides of one, and a filter for each place between inputs."""
+    """Returns the result of a convolution with strides of one: a filter for each position between inputs."""
     ndim = len(axes)
     rates = [axis.dilation for axis in axes]
     if max(axis.stride for axis in axes) > 1:

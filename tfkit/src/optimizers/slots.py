@@ -56,7 +56,7 @@ class Values:
             raise ValueError(
                 f"The {what} has shape {tuple(shape)} and dtype {dtype}, but the optimizer is a copy of one "
                 f"whose variable in its place has shape {value.shape} and dtype {value.dtype.name}. Use it "
-                "for weights like those of the other one, in the same order, or make a new optimizer."
+                "for similar weights, in the same order, or make a new optimizer."
             )
         return self._values.pop(0)
 

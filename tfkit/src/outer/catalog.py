@@ -131,6 +131,7 @@ _register("optimizers", optimizers, _is_class)
 register_listed(
     "optimizers",
     (),
+    # `compile(optimizer="adam")`: Keras accepts names in lower case as well.
     {name.lower(): place for name, place in _listed(optimizers, _is_class).items()},
 )
 _register("quantizers", quantizers, _is_class_or_function)

@@ -68,6 +68,7 @@ def pack_x_y_sample_weight(x: Any, y: Any = None, sample_weight: Any = None) -> 
         ((1, 2), 1)
     """
     if y is None:
+        # A tuple alone would be read as `(x, y)`.
         return (x,) if isinstance(x, (list, tuple)) else x
     return (x, y) if sample_weight is None else (x, y, sample_weight)
 
@@ -141,6 +142,7 @@ class ArrayData:
         if self.shuffle == "batch":
             starts = generator.permutation(self.num_rows // self.batch_size) * self.batch_size
             rows = (starts[:, None] + np.arange(self.batch_size)).reshape(-1)
+            # The rows of a smaller last batch stay at the end.
             return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
         return tf.constant(generator.permutation(self.num_rows))
 
@@ -415,6 +417,7 @@ def split_validation(
         )
     check_lengths([part for part in data if part is not None])
     rows = int(leaves[0].shape[0])
+    # Keras's rounding, so that the same rows are kept.
     kept = int(np.floor(rows * (1.0 - fraction)))
     if not 0 < kept < rows:
         raise ValueError(

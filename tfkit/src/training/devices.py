@@ -312,7 +312,7 @@ def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor
 _LOST = (
     "The training cannot continue, because one of its processes has ended or does not answer: {}. Start all "
     "of them again: with `fit(resume=folder)` or `BackupAndRestore` they continue from the last saved state. "
-    "`tfkit launch --restarts` does it by itself. The cause is in the output of that process."
+    "`tfkit launch --restarts` does it automatically. The cause is in the output of that process."
 )
 
 

@@ -107,6 +107,7 @@ class ArrayFeed:
         """Returns the batches of the pass from index `first` on."""
         order = self._rows.order
         if order is not None and self._order is not None:
+            # The dataset reads the order from a variable: it is made once, for all epochs.
             self._order.assign(order)
         elif order is not None:
             self._order = tf.Variable(order, trainable=False)
@@ -116,6 +117,7 @@ class ArrayFeed:
 
     def end(self) -> None:
         """Ends an epoch; an iterator is released in another thread, as in `DatasetFeed.end`."""
+        # With `steps_per_epoch` an epoch may end inside a pass, and the next one continues there.
         self._is_open = self.goes_on and self.left != 0
         if self._batches is not None and not self._is_open:
             self._batches.release()
@@ -243,7 +245,7 @@ class DatasetFeed:
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False
-        # The position in data that can be read only once goes on from epoch to epoch.
+        # The position in data that can be read only once continues from epoch to epoch.
         if not self.data.is_one_shot:
             self._taken = 0
 
@@ -351,6 +353,8 @@ def replay(dataset: tf.data.Dataset, num_passes: int, skips: bool) -> None:
     """
     keeps_order = _keeps_order(dataset)
     for number in range(num_passes):
+        # A cached order exists only after a pass that was read; otherwise making an iterator draws
+        # one.
         if keeps_order and not (skips and number % 2):
             dataset.reduce(np.int64(0), lambda count, _: count)
         else:
@@ -374,4 +378,5 @@ def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> No
 
 
 def _zeros(spec: Any) -> tf.Tensor:
+    # One row is enough to make variables, and no values are needed.
     return tf.zeros([size or 1 for size in spec.shape], spec.dtype)

@@ -67,6 +67,7 @@ class Fit:
         model._tfkit_make_function("train")
         model.stop_training = False
         self._steps.feed.reset()
+        # `BackupAndRestore` sets the first epoch here.
         callbacks.on_train_begin()
         while self.epoch < self._epochs.stop and not self._is_over:
             model.reset_metrics()
@@ -83,6 +84,7 @@ class Fit:
             self._steps.reset()
             self._logs, self._is_over = logs, ran_out
             callbacks.on_epoch_end(finished, logs)
+            # Once more: callbacks of the epoch's end may stop the training.
             self._is_over = ran_out or self._is_stopped()
         if model.optimizer is not None and self._epochs:
             # Moving averages, if the optimizer has them, replace the weights at the end.

@@ -138,6 +138,7 @@ class Steps:
             getattr(callbacks, f"on_{self.mode}_batch_end")(first + size - 1, to_floats(logs))
         else:
             callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
+        # Fewer steps mean that the data has ended.
         return steps == wanted
 
     def _located(self, error: tf.errors.OpError) -> tf.errors.OpError:

@@ -16,7 +16,7 @@ from tfkit.src.base import settings, terminal
 from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
-_LOG_INTERVAL = 30.0  # Seconds: whoever follows a log sees that a long epoch goes on.
+_LOG_INTERVAL = 30.0  # Seconds: so that a log shows that a long epoch is still running.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
 
 

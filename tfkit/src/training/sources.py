@@ -83,6 +83,7 @@ def make_data(
                 )
         if isinstance(x, tf.data.Dataset):
             is_whole = class_weight is None and not is_own_part(x)
+            # A dataset of slices of tensors in memory is trained like arrays, without a pipeline.
             slices = as_slices(x) if is_whole else None
             if slices is not None:
                 return slices
@@ -185,6 +186,8 @@ class _Source:
         self._fresh = not isinstance(batches, PyDatasetPasses)
         if self._fresh:
             self._current = self._new_pass()
+            # Two batches show which sizes vary. They are not lost: the first pass begins with
+            # them.
             self._head = list(itertools.islice(self._current, 2))
         self._examples = self._head
         if not self._fresh:
@@ -193,6 +196,7 @@ class _Source:
             raise ValueError("The generator or loader that was passed gave no batch.")
 
     def _new_pass(self) -> Iterator[Any]:
+        # One context for each pass: two threads cannot be in the same one at once.
         context = self._context.copy()
         return _inside(context, context.run(self._begin_pass))
 
@@ -246,6 +250,7 @@ class _Source:
                 _check_fits(batch, self._spec)
                 yield batch
         except Exception as error:
+            # TensorFlow reports an error of a generator as text; this is the error itself.
             self.error = error
             raise
 
@@ -285,7 +290,7 @@ def _with_tuples(batch: Any) -> Any:
         if batch and isinstance(batch[0], (bool, int, float, str)):
             raise ValueError(
                 "A batch consists of arrays or tensors, whose first axis is that of the samples. Received a "
-                f"list of numbers or texts: {brief(batch)}. Make an array of it: `np.array(...)`"
+                f"list of numbers or strings: {brief(batch)}. Make an array of it: `np.array(...)`"
             )
         batch = tuple(batch)
     return nests.mapped(_with_tuples, batch) if nests.is_nested(batch) else batch
@@ -313,7 +318,7 @@ def _check_structure(first: Any, batch: Any) -> None:
 
 
 def _check_fits(batch: Any, spec: Any) -> None:
-    """Raises an error for a batch of another form than the first ones, for which programs are made."""
+    """Raises an error for a batch that differs in form from the first ones, for which programs are made."""
     try:
         tf.nest.assert_same_structure(spec, batch)
         fits = all(

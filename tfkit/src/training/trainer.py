@@ -155,7 +155,9 @@ class Trainer(OlderNames):
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
+        # Arguments are checked before: a mistake must not wait for another thread's training.
         with self._tfkit_in_turn, self._tfkit_files():
+            # Before the data is shuffled: the last rows are for validation, as in Keras.
             if validation_split and validation_data is None:
                 (x, y, sample_weight), validation_data = split_validation(
                     (x, y, sample_weight), validation_split
@@ -189,6 +191,7 @@ class Trainer(OlderNames):
                 validation = Validation(
                     evaluation,
                     validation_freq,
+                    # A subclass's own `evaluate` must be what validates.
                     evaluate=None if _is_own(self.evaluate) else self.evaluate,
                     given=arguments_of(
                         validation_data, validation_batch_size or batch_size, validation_steps
@@ -203,6 +206,7 @@ class Trainer(OlderNames):
             try:
                 return training.run()
             except BaseException as error:
+                # `SwapEMAWeights`, for example, must put the trained weights back.
                 callbacks.abandon()
                 if isinstance(error, KeyboardInterrupt):
                     if verbose:
@@ -424,6 +428,7 @@ class Trainer(OlderNames):
         if mode == "predict":
             programs = self._tfkit_programs
             if programs.predicting is None:
+                # In a tuple, because `None` is a result, too.
                 programs.predicting = (predicting_devices(self),)
             sharing: Devices | Coordinated | None = programs.predicting[0]
             return step if sharing is None else sharing.prediction(step)
@@ -456,6 +461,7 @@ class Trainer(OlderNames):
             The outputs, in the form in which the model returns them.
         """
         check_outside("predict_on_batch")
+        # All rows are one batch.
         data = make_arrays(x, None, None, 2**31 - 1)
         self._tfkit_make_function("predict")
         # As in `predict`, so that both use one trace.

@@ -283,7 +283,7 @@ def _in_dtype(value: Any, dtype: str) -> Any:
 
 
 def _check_shape(shape: Any) -> None:
-    """Raises an error for a number in the place of a shape."""
+    """Raises an error for a number where a shape is expected."""
     if isinstance(shape, (tuple, list, tf.TensorShape)):
         return
     if np.ndim(shape) == 0:
@@ -451,7 +451,7 @@ def categorical(
         than elsewhere.
 
     Raises:
-        ValueError: when `logits` has not two axes, and for a seed of a different type.
+        ValueError: when `logits` does not have two axes, and for a seed of a different type.
 
     Example:
         >>> categorical([[0.0, 100.0], [100.0, 0.0]], 3, seed=1).numpy().tolist()

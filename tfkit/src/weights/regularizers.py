@@ -196,7 +196,7 @@ class OrthogonalRegularizer(Regularizer):
         vectors = tf.convert_to_tensor(inputs)
         if vectors.shape.rank != 2:
             raise ValueError(
-                "`OrthogonalRegularizer` takes matrices only. "
+                "`OrthogonalRegularizer` accepts matrices only. "
                 f"Received: inputs of shape {tuple(vectors.shape)}"
             )
         if self.mode == "columns":

@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import Any
 
 _CALIBRATION = (
-    "It chooses the integers of weights with the help of texts. Use `model.quantize('int4')`, which does "
-    "without."
+    "It chooses the integers of weights with the help of example texts. Use `model.quantize('int4')`, "
+    "which does without."
 )
 
 
-# The names by module, with what to use instead; an empty text if there is no replacement.
+# The names by module, with what to use instead; an empty string if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
         "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",

@@ -97,7 +97,7 @@ def _escape(error: BaseException) -> None:
 def _is_inside(frame: FrameType) -> bool:
     """Whether an outer call of tfkit will see the error as well: `frame` and its caller are an entry."""
     outer: FrameType | None = frame.f_back
-    # A decorated function has a frame of its own, `entry`, below which there are no frames of tfkit.
+    # A decorated function has its own frame, `entry`, below which there are no frames of tfkit.
     while outer is not None:
         if is_tfkit(outer.f_code.co_filename):
             return True

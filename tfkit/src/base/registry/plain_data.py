@@ -1,4 +1,4 @@
-"""Recognizes plain data: numbers, texts and arrays."""
+"""Recognizes plain data: numbers, strings and arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.ge
 
 
 def is_data(value: Any) -> bool:
-    """Whether a value consists of numbers, texts and arrays only."""
+    """Whether a value consists only of numbers, strings and arrays."""
     if isinstance(value, (list, tuple, set, frozenset)):
         return all(map(is_data, value))
     if isinstance(value, dict):

@@ -485,7 +485,7 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if not inspect.isclass(cls) or not hasattr(cls, "from_config"):
         raise UnusableConfigError(
             f"Unable to reconstruct an instance of {quoted(class_name)}: a configuration names "
-            f"{quoted(cls)}, which is no class with `from_config()`. Define that method."
+            f"{quoted(cls)}, which is not a class with `from_config()`. Define that method."
         )
     if not isinstance(inner, dict):
         raise UnusableConfigError(

@@ -40,7 +40,7 @@ def of_both(
 
     Args:
         options: the arguments of the model.
-        path: of the file with the classifier, below `ADDRESS`, without the ending `.h5`.
+        path: of the file with the classifier, below `ADDRESS`, without the extension `.h5`.
         hashes: MD5 or SHA-256 of both files, with and without the classifier. Default: none.
         notop: what follows `path` in the name of the file without the classifier. Default: `"_notop"`.
     """

@@ -60,5 +60,7 @@ def _read(name: str, first: int) -> np.ndarray:
     numbers = np.frombuffer(content[: 4 * (1 + num_axes)], ">u4").tolist()
     values = np.frombuffer(content[4 * (1 + num_axes) :], "uint8")
     if numbers[:1] != [first] or int(np.prod(numbers[1:], dtype=object)) != len(values):
-        raise ValueError(f"{path} is no IDX file of {num_axes} axes, or was cut off. Delete it.")
+        raise ValueError(
+            f"{path} is not an IDX file of {num_axes} axes, or was cut off. Delete it."
+        )
     return values.reshape(numbers[1:]).copy()

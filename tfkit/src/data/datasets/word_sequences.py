@@ -65,7 +65,7 @@ def read_words(path: Path) -> dict[str, int]:
     try:
         words = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON file: {shown(str(error))}") from error
+        raise ValueError(f"{path} is not a JSON file: {shown(str(error))}") from error
     if not isinstance(words, dict) or set(map(type, words.values())) - {int}:
         raise ValueError(f"{path} does not have a number for each word. It has: {quoted(words)}")
     return words

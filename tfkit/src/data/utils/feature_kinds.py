@@ -105,7 +105,7 @@ class FeatureKinds:
 
         Args:
             max_tokens: greatest number of indices; `None` for any.
-            num_oov_indices: how many indices integers share that `adapt` has not seen. Default: `1`.
+            num_oov_indices: how many indices are shared by integers that `adapt` has not seen. Default: `1`.
             output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
             name: beginning of the name of the layer.
         """
@@ -121,11 +121,11 @@ class FeatureKinds:
         output_mode: str = "one_hot",
         name: str | None = None,
     ) -> Feature:
-        """Returns a feature of texts that become their index among those that `adapt` has seen.
+        """Returns a feature of strings that become their index among those that `adapt` has seen.
 
         Args:
             max_tokens: greatest number of indices; `None` for any.
-            num_oov_indices: how many indices texts share that `adapt` has not seen. Default: `1`.
+            num_oov_indices: how many indices are shared by strings that `adapt` has not seen. Default: `1`.
             output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
             name: beginning of the name of the layer.
         """
@@ -150,7 +150,7 @@ class FeatureKinds:
     def string_hashed(
         cls, num_bins: int, output_mode: str = "one_hot", name: str | None = None
     ) -> Feature:
-        """Returns a feature of texts that become an index by a hash.
+        """Returns a feature of strings that become an index by a hash.
 
         Args:
             num_bins: number of indices.

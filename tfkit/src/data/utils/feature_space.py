@@ -184,7 +184,7 @@ class FeatureSpace(FeatureKinds, Layer):
                 f"`adapt()` needs a dict with the features {names}. Received: elements of {spec}"
             )
         for name in names:
-            # Keras begins a pass to look at a batch: a dataset that shuffles goes on with the same order.
+            # Keras begins a pass to look at a batch: a dataset that shuffles continues with the same order.
             iter(dataset)
             self.preprocessors[name].adapt(_columns(dataset, name, spec[name].shape.rank))
         self._is_adapted = True

@@ -21,7 +21,7 @@ from tfkit.src.engine.tensorflow_faults import error_in_xla
 from tfkit.src.engine.xla import LOOPS, OWN_LOOP
 
 # Operations that call functions, and their attributes for functions that can return one more result. The
-# condition of a loop cannot: its only result is whether the loop goes on.
+# condition of a loop cannot: its only result is whether the loop continues.
 CALLS = {
     "PartitionedCall": ("f",),
     "StatefulPartitionedCall": ("f",),

@@ -23,7 +23,7 @@ ASSIGNMENTS = frozenset(
 )
 
 
-# Draws by the generators of the process or of an operation, which a converted call has not: they become
+# Draws by the generators of the process or of an operation, which a converted call does not have: they become
 # draws by a key and a counter, from a seed of their own at this path among the variables.
 DRAWS = {
     "RandomStandardNormal": "StatelessRandomNormalV2",
@@ -49,7 +49,7 @@ class Node:
         inputs: the number of a value for each input; a tuple of numbers for an input that is a list of
             tensors (`values` of `ConcatV2`).
         outputs: numbers of the values that it computes.
-        attributes: by name: integers, floats, texts, dtypes by their names (`"float32"`), shapes as tuples
+        attributes: by name: integers, floats, strings, dtypes by their names (`"float32"`), shapes as tuples
             with `None` for unknown sizes (or `None`), NumPy arrays, functions by their names, and lists of
             these.
     """
@@ -161,6 +161,8 @@ def writes_of(node: Node, functions: Mapping[str, Function]) -> set[int]:
     # `If` and `Case` have the predicate in front.
     shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
     named = (functions[name].writes for name in functions_of(node, functions))
+    # A position in the function's parameters is one in the node's flat inputs, moved by the
+    # predicate.
     return {place + shift for places in named for place in places}
 
 
@@ -170,6 +172,7 @@ def needed(
     """Returns the nodes that the results or a variable depend on."""
     wanted = set(results)
     kept = []
+    # From the end: when a node is reached, all that could need it has been seen.
     for node in reversed(nodes):
         acts = node.type in ASSIGNMENTS or bool(writes_of(node, functions))
         if acts or not wanted.isdisjoint(node.outputs):

@@ -16,6 +16,8 @@ _LARGEST = 4096  # Elements. What is larger is data, which the framework compute
 
 def as_known(sizes: Any, dtype: str) -> np.ndarray:
     """Returns a shape as an array: of integers, or of objects if a size is a symbol."""
+    # Symbols of sizes, as `torch.export` has them, are objects that know arithmetic: NumPy applies
+    # it.
     exact = all(isinstance(size, (int, np.integer)) for size in sizes)
     return np.array(list(sizes), dtype if exact else object)
 

@@ -157,6 +157,7 @@ class Interpreter:
     """
 
     def __init__(self, graph: Graph, framework: Framework, owner: str) -> None:
+        # Only patterns for which the framework has a formula.
         self._graph = graph = fused(graph, PATTERNS.keys() & framework.formulas.keys())
         self._framework = framework
         self._owner = owner
@@ -189,6 +190,7 @@ class Interpreter:
         )
 
     def _run(self, function: Function, arguments: Values, variables: dict[str, Any]) -> Values:
+        # By number, the parameters first: a list is faster than names in a dict.
         values = [*arguments, *[None] * (function.num_values - len(arguments))]
         for node in function.nodes:
             inputs = [
@@ -237,6 +239,8 @@ class Interpreter:
         if name in KNOWN_OR_ARRAYS:
             numbers = self._numbers(value)
             return self._array(value) if numbers is None else numbers
+        # As a number of Python it takes the dtype of the array, and needs no constant in the
+        # program.
         if name in NUMBERS and with_array and host.is_known(value) and _is_number(value):
             return value.item()
         return self._array(value)
@@ -295,6 +299,8 @@ class Interpreter:
         variable, *others = inputs
         on_values = _on_values(node, _ON_VALUES[node.type])
         if node.type.startswith("ResourceScatter"):
+            # `TensorScatter...` has a vector for each position, `ResourceScatter...` an index of a
+            # row.
             others[0] = self._formula(_on_values(node, "ExpandDims"), [others[0], np.array(-1)])[0]
         (new,) = self._formula(on_values, [variables[variable.path], *others])
         self._set(variable, new, variables)
@@ -318,6 +324,8 @@ class Interpreter:
         attributes = {**node.attributes, "dtype": dtype}
         kind = dataclasses.replace(node, type=DRAWS[node.type], attributes=attributes)
         drawn = self._formula(kind, [shape, *key, np.array(1, "int32"), *limits])
+        # The counter is a part of the variables that the call returns: the next call draws other
+        # numbers.
         variables[SEED] = self._framework.assigned(seed, seed + self._array(_STEP), False)
         return drawn
 
@@ -340,6 +348,7 @@ class Interpreter:
                 it if is_fixed else next(arrays)
                 for it, is_fixed in zip(captured, fixed, strict=True)
             ]
+            # A copy: a gradient must not assign.
             found = self._run(self._graph.functions[name], [*upstream, *arguments], dict(variables))
             result: Values = [None] * len(values)
             for place, it in zip(places, found, strict=True):
@@ -362,12 +371,15 @@ class Interpreter:
     ) -> Values:
         functions = [self._graph.functions[name] for name in names]
         if host.is_known(index):
+            # As TensorFlow does: an index outside chooses the last branch.
             place = int(index) if 0 <= int(index) < len(functions) else -1
             return self._run(functions[place], arguments, variables)
         written = _written(functions, arguments)
 
         def called(function: Function) -> Body:
             def run(carried: Values) -> Values:
+                # A framework may trace all branches: assignments must not leave the branch but as
+                # results.
                 inner = {**variables, **dict(zip(written, carried, strict=True))}
                 results = self._run(function, arguments, inner)
                 return [self._array(it) for it in results] + [inner[path] for path in written]
@@ -412,6 +424,7 @@ class Interpreter:
         values = [
             it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments
         ]
+        # Only the nodes that decide about the next step are computed, often a counter alone.
         test_nodes, body_nodes = _counted(test, test.results), None
         for step in range(_MOST_STEPS):
             (goes_on,) = self._partly(test, test_nodes, values)
@@ -493,6 +506,8 @@ def _results_that_matter(test: Function, test_nodes: list[Node], body: Function)
     """Returns the results of a loop's body that its condition depends on, step by step."""
     places = {n for node in test_nodes for n in flat_inputs(node)} | set(test.results)
     places = {n for n in places if n < len(test.parameters)}
+    # Until nothing is added: what the condition needs may itself need other values of the step
+    # before.
     while True:
         needed = [body.results[place] for place in sorted(places)]
         used = {n for node in _counted(body, needed) for n in flat_inputs(node)} | set(needed)

@@ -159,6 +159,7 @@ class JaxLayer(Layer):
                     shape=value.shape,
                     initializer=value,
                     dtype=value.dtype.name,
+                    # Integers and booleans among the parameters have no gradient.
                     trainable=name == "params" and value.dtype.kind not in "biu",
                 )
                 for path, value in structure.leaves()
@@ -184,6 +185,7 @@ class JaxLayer(Layer):
         if "state" not in self._call_takes:
             return outputs
         outputs, changed = outputs
+        # The second computation of `remat` must not change the state once more.
         if not recomputation.is_second():
             weights = self._structures["state"].in_order(vars(self)["state"])
             for weight, value in zip(weights, changed, strict=True):
@@ -198,6 +200,8 @@ class JaxLayer(Layer):
 
     def _first_key(self) -> Any:
         """Returns the key for initial values, which no call gets."""
+        # With a counter that calls never reach: the key of initial values is not repeated by a
+        # draw.
         seed = tf.cast(self.seed_generator.state[0], tf.uint32)
         return _calling().array(tf.stack([seed, tf.constant(tf.uint32.max, tf.uint32)]))
 

@@ -99,6 +99,7 @@ class _Values:
 
     def inner(self, number: Any, *types: str) -> Node | None:
         """Returns the node that computes a value, if it is of a type and nothing else uses the value."""
+        # A value with a second use must still be computed: fusing would compute it twice.
         return self.of(number, *types) if self._uses[number] == 1 else None
 
     def is_used(self, number: Any) -> bool:
@@ -113,6 +114,7 @@ class _Values:
     def is_number(self, number: Any, expected: float) -> bool:
         """Whether a value is a constant scalar, up to the rounding of its dtype."""
         value = self.constant(number)
+        # 1e-3, because constants may be bfloat16.
         return value is not None and value.ndim == 0 and math.isclose(value, expected, rel_tol=1e-3)
 
     def other(self, node: Node, number: Any) -> Any:
@@ -244,6 +246,7 @@ def _normalization(values: _Values, node: Node) -> Found | None:
     if mean is None or squares is None or epsilon is None or epsilon.ndim:
         return None
     one, other = (values.constant(it.inputs[1]) for it in (mean, variance))
+    # `tf.nn.moments` stops the gradient through the mean here, where it is 0 anyway.
     stopped = values.of(squares.inputs[1], "StopGradient")
     middle = stopped.inputs[0] if stopped else squares.inputs[1]
     equal = one is not None and other is not None and np.array_equal(one, other)
@@ -303,6 +306,7 @@ def _integer_hash(values: _Values, node: Node) -> Found | None:
     text = values.of(node.inputs[0], "AsString")
     if text is None or "int" not in text.attributes["T"]:
         return None
+    # Padded digits would have another hash.
     if text.attributes["width"] != -1 or text.attributes["fill"]:
         return None
     return Found(text.inputs, {"num_buckets": node.attributes["num_buckets"]})

@@ -60,7 +60,7 @@ def read(
             captures.append(Variable(paths(variable), dtype, form, is_trained(variable)))
         elif outside.dtype in (tf.resource, tf.variant):
             raise ValueError(
-                f"The traced call uses '{inside.name}', which is no variable (a lookup table, for example). "
+                f"The traced call uses '{inside.name}', which is not a variable (but, say, a table). "
                 "Only variables and dense tensors can be converted: do this part of the work before the call."
             )
         else:
@@ -112,6 +112,7 @@ class _Reader:
             for argument in op.output_arg:
                 for place in range(_length(argument, node)):
                     numbers[f"{node.name}:{argument.name}:{place}"] = count
+                    # Each output of each node has a number of its own, after the parameters'.
                     outputs.append(count)
                     count += 1
             inputs = _grouped(op, node, numbers)
@@ -133,7 +134,9 @@ class _Reader:
         self._passed[signature.name] = {
             place: origins[number] for place, number in enumerate(results) if number in origins
         }
+        # In the body of a loop: the values that no step changes.
         same = frozenset(a for a, b in self._passed[signature.name].items() if a == b)
+        # Before `needed`: what only a check depends on is dropped as well.
         made = [it for it in nodes if it.type not in _DROPPED]
         kept = tuple(needed(made, results, self.functions))
         draws = any(
@@ -177,6 +180,7 @@ class _Reader:
         try:
             with graph.as_default():
                 function = tf.function(gradient, autograph=False).get_concrete_function(*specs)
+            # The gradient uses values of the forward computation, which become inputs of the node.
             captured = tuple(_number(it, graph, numbers) for it, _ in function.graph.captures)
         except (
             Exception
@@ -227,6 +231,8 @@ def _custom_gradient(attributes: Mapping[str, Any]) -> Any:
     pending = [rule]
     while pending:
         function = pending.pop()
+        # TensorFlow wraps the function of `tf.custom_gradient` in closures, in which the original
+        # one is found by its name (seen in 2.21).
         cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
         inside = {name: it.cell_contents for name, it in cells}
         if is_derivative(inside.get("grad_fn")):
@@ -260,6 +266,7 @@ def _in_order(nodes: Any, parameters: set[str]) -> list[Any]:
     done: set[str] = set(parameters)
     order = []
     for first in nodes:
+        # A stack instead of recursion: chains of a thousand nodes are usual.
         pending = [first]
         while pending:
             node = pending[-1]

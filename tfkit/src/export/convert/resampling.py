@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 _STEPS = 1024  # Of the table of `ResizeBicubic`.
-_LEAST = 1000.0 * float(np.finfo(np.float32).tiny)  # A sum of weights that is less is no divisor.
+_LEAST = 1000.0 * float(np.finfo(np.float32).tiny)  # A smaller sum of weights is not divided by.
 
 
 def scale_of(old: int, new: int, align_corners: bool) -> np.float32:

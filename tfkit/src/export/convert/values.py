@@ -48,7 +48,7 @@ def set_values(layer: Layer, values: Mapping[str, Any], with_state: bool, source
             arrays[path] = np.asarray(value)
         except (TypeError, ValueError) as error:
             faults.append(
-                f"'{path}' cannot be set to what is no array ({str(error).splitlines()[0]})"
+                f"'{path}' cannot be set: the value is not an array ({str(error).splitlines()[0]})"
             )
             continue
         faults += _faults(path, variables[path], arrays[path])

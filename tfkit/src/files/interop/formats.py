@@ -29,8 +29,8 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
         **kwargs: `include_optimizer=False` leaves out the optimizer's state. `zipped=False` writes
-            what a `.keras` file contains into a folder, whose path has none of these endings.
-            `save_format` warns that the ending determines the format.
+            what a `.keras` file contains into a folder, whose path has none of these extensions.
+            `save_format` warns that the extension determines the format.
 
     Raises:
         ValueError: if the path has a different extension, if an argument is not known, or if the model is
@@ -68,11 +68,11 @@ def check_path(filepath: Any, kind: type[Exception] = TypeError) -> None:
 
 
 def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any], as_folder: bool) -> None:
-    """Raises an error for unknown endings and arguments; redundant arguments of Keras are accepted."""
+    """Raises an error for unknown extensions and arguments; redundant arguments of Keras are accepted."""
     known = as_folder or suffix in (".h5", ".hdf5", ".keras")
     if "save_format" in kwargs:
         why = (
-            "The `save_format` argument is deprecated: the ending of the path says the format, `.h5` for "
+            "The `save_format` argument is deprecated: the extension of the path says the format, `.h5` for "
             f"tfkit's own, `.keras` for Keras's. Received: save_format={kwargs.pop('save_format')!r}"
         )
         if not known:

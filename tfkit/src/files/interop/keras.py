@@ -283,7 +283,7 @@ def _translated(path: Path, function: Any, document: dict[str, Any]) -> Any:
         raise LoadError(f"File {path}: {error}") from None
     except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise LoadError(
-            f"File {path}: its configuration is none of a Keras model "
+            f"File {path}: its configuration does not describe a Keras model "
             f"({type(error).__name__}: {error})."
         ) from error
 

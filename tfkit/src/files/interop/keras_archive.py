@@ -143,7 +143,7 @@ class Archive:
                 )
             if info.header_offset < end:
                 self._refuse(name, "overlaps another member")
-            # From the local header, whose extra field may have another length than that in the
+            # From the local header, whose extra field may have a different length than that in the
             # directory.
             start = self._start_of_data(info)
             end = start + info.file_size
@@ -197,7 +197,7 @@ class Archive:
             return self._region(name).readall().decode()
         except UnicodeDecodeError as error:
             raise LoadError(
-                f"File {self.path}: the member {quoted(name)} is no text: {error}"
+                f"File {self.path}: the member {quoted(name)} is not text: {error}"
             ) from None
 
     def assets(self) -> list[str]:

@@ -11,8 +11,8 @@ from tfkit.src.base.registry import tables as registry
 from tfkit.src.files.interop import keras_ops
 from tfkit.src.files.saving.errors import LoadError
 
-# Keras passes over keys that it does not know. This one tells which names nobody has given: paths of weights
-# do not have them, and weights of the model that was saved must fit the one that is loaded.
+# Keras ignores keys that it does not know. This one marks names that no user has given: paths of weights do
+# not contain them, and weights of the model that was saved must fit the one that is loaded.
 _AUTO_NAMED = "tfkit_auto_named"
 Reference = list[Any]  # A tensor: name of a layer, index of its call, index of the output.
 
@@ -214,7 +214,7 @@ def _build_config_to_keras(build_config: dict[str, Any]) -> Any:
     """Returns the shapes that a layer was built with in Keras's form."""
     if "call" not in build_config:
         return to_keras(build_config)
-    # Keras ignores it, and tfkit needs it: texts cannot be distinguished from shapes.
+    # Keras ignores it, and tfkit needs it: shapes do not show that inputs are strings.
     kept = {key: value for key, value in build_config.items() if key != "call"}
     if _has_strings(build_config["call"]):
         kept["call"] = to_keras(build_config["call"])

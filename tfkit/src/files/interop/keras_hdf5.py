@@ -197,7 +197,7 @@ def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
         raise LoadError(f"File {path}: `{name}` is not valid JSON: {error}") from None
     if not isinstance(document, dict):
         raise LoadError(
-            f"File {path}: `{name}` is no JSON object. Found: {type(document).__name__}"
+            f"File {path}: `{name}` is not a JSON object. Found: {type(document).__name__}"
         )
     return document
 

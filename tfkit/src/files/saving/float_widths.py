@@ -49,7 +49,7 @@ def warn(file: Any, casts: dict[str, str]) -> None:
     named = [f"{shown(path)} ({change})" for path, change in list(casts.items())[:_MOST_NAMED]]
     more = len(casts) - len(named)
     frames.warn(
-        f"File {file} has {len(casts)} of its weights in another float dtype than the model: "
+        f"File {file} has {len(casts)} of its weights in a different float dtype than the model: "
         + ", ".join(named)
         + (f" and {more:,} more" if more else "")
         + ". They are cast to the dtype of the model, rounded where it is narrower."

@@ -49,7 +49,7 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
 
     Args:
         path: the file.
-        texts: what a file says about its layers, by name; see `contents.texts`.
+        texts: JSON documents about the layers, by name; see `contents.texts`.
         weights: variables and arrays by path.
 
     Raises:

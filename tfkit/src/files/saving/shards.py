@@ -35,7 +35,7 @@ def write(
 
     Args:
         path: the index; `big.weights.json` names `big_<token>_00000.weights.h5`, and so on.
-        texts: what a file says about its layers, by name; see `contents.texts`.
+        texts: JSON documents about the layers, by name; see `contents.texts`.
         weights: variables and arrays by attribute path.
         max_shard_size: GB (2**30 bytes) of weights in one file.
 
@@ -159,7 +159,7 @@ class ShardReader:
             self._check_places()
         except (AttributeError, KeyError, TypeError) as error:
             self.close()
-            raise LoadError(f"File {path} is no index of weights: {quoted(error)}.") from None
+            raise LoadError(f"File {path} is not an index of weights: {quoted(error)}.") from None
         except BaseException:
             self.close()
             raise
@@ -183,7 +183,7 @@ class ShardReader:
         """Returns the files that an index names, with the checksums of their structure."""
         shards = index["shards"]
         if not isinstance(shards, dict) or not all(type(seal) is int for seal in shards.values()):
-            raise TypeError("`shards` is no dict of checksums by name")
+            raise TypeError("`shards` is not a dict of checksums by name")
         if excess := limits.SHARDS.excess(len(shards)):
             raise LoadError(f"File {self.path} names {excess}. It is refused.")
         return shards
@@ -200,7 +200,7 @@ class ShardReader:
             ) from None
         if not isinstance(index, dict) or index.get("format") != hdf5.FORMAT:
             raise LoadError(
-                f"File {self.path} is no index of weights in tfkit's format. Expected one that "
+                f"File {self.path} is not an index of weights in tfkit's format. Expected one that "
                 "`model.save_weights(..., max_shard_size=...)` wrote."
             )
         if index.get("format_version") != hdf5.FORMAT_VERSION:

@@ -1,4 +1,4 @@
-"""Layers that crop images in their centre or at random places."""
+"""Layers that crop images in their centre or at random positions."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class _Crop(SizedLayer):
         top, left = drawn["top"], drawn["left"]
         batch, _, _, channels = shape_of(images)
         if isinstance(drawn["fits"], bool):
-            # A size of -1 would let XLA compile again for each place.
+            # A size of -1 would let XLA compile again for each position.
             return tf.slice(images, tf.stack([0, top, left, 0]), tf.stack([batch, *size, channels]))
         # XLA compiles this branch for images that are too small as well, and it must have the same shape.
         found = tf.minimum(tf.shape(images)[1:3], size)
@@ -134,7 +134,7 @@ class CenterCrop(_Crop):
         self.width = width
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the place of the middle."""
+        """Returns the position of the middle."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         top, left = _middle(height - self.height, width - self.width)
@@ -200,14 +200,14 @@ class RandomCrop(_Crop, RandomImageLayer):
         self.width = width
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws the place of the part; outside of training, images are resized, and nothing is drawn."""
+        """Draws the position of the part; outside of training, images are resized, and nothing is drawn."""
         if training:
             return super().get_random_transformation(data, training, seed)
         shape = shape_of(data["images"] if isinstance(data, Mapping) else data)
         return {"top": 0, "left": 0, "fits": False, "input_shape": shape}
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the place of the part."""
+        """Returns the position of the part."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         fits = self.fits(height, width)

@@ -69,7 +69,7 @@ class RandomPerspective(WarpingLayer):
         self.scale = scale
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns which images are warped, the corners, and their new places."""
+        """Returns which images are warped, the corners, and their new positions."""
         applies = self.happens(images, self.factor, seed)
         shape = shape_of(images)
         bottom, right = (tf.cast(side, tf.float32) - 1 for side in self.height_and_width(shape))

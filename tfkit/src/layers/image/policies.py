@@ -83,6 +83,7 @@ class _Choosing(RandomImageLayer):
         def branch(layer: ImageLayer, of_layer: Any) -> Any:
             def run() -> Any:
                 changed = getattr(layer, method)(value, of_layer)
+                # All branches must have the same dtypes.
                 return tf.nest.map_structure(
                     lambda new, old: tf.cast(new, old.dtype), changed, value
                 )
@@ -90,6 +91,7 @@ class _Choosing(RandomImageLayer):
             return run
 
         branches = [branch(getattr(self, name), drawn[name]) for name in names]
+        # Which layer runs is known only at run time: all are in the graph, and one of them runs.
         return tf.switch_case(index, branches)
 
 
@@ -162,6 +164,8 @@ class RandAugment(_Choosing):
         chosen = random.randint((self.num_ops,), 0, len(self._choices), seed=seed)
         return {
             "layer_idxes": chosen,
+            # All layers draw, chosen or not, as in Keras: the next draws of a seed are then the
+            # same.
             "transforms": self.draw_all(images, seed, self._choices),
             "input_shape": tuple(images.shape),
         }
@@ -271,6 +275,8 @@ class AugMix(_Choosing):
         own = random.beta((), self.alpha, self.alpha, "float32", seed)
         chosen = random.randint((self.num_chains, self.chain_depth), 0, len(self._names), seed=seed)
         return {
+            # Gamma draws divided by their sum are a draw of a Dirichlet distribution (Hendrycks et
+            # al., 2020).
             "chain_mixing_weights": weights / tf.reduce_sum(weights),
             "weight_sample": own,
             "layer_idxes": chosen,

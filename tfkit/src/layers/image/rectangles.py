@@ -23,10 +23,12 @@ def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:
     inside = []
     for size, side, before in zip((height, width), sides, place, strict=True):
         length = tf.cast(size, tf.float32)
+        # A rectangle is inside of the image wherever it begins: from 0 to what its side leaves.
         start = (before * length * (1 - side))[:, tf.newaxis]
         end = start + (side * length)[:, tf.newaxis]
         index = tf.cast(tf.range(size), tf.float32)
         inside.append((index >= start) & (index < end))
+    # The product of an interval of rows and an interval of columns.
     return (inside[0][:, :, tf.newaxis] & inside[1][:, tf.newaxis, :])[..., tf.newaxis]
 
 
@@ -87,6 +89,7 @@ class RandomErasing(RandomImageLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the rectangles, their contents, and which images have one."""
         shape = shape_of(images)
+        # `scale` is a fraction of the area.
         sides = tf.sqrt(self.uniform(images, self.scale, seed, (2,)))
         x, y = (self.uniform(images, (0.0, 1.0), seed, ()) for _ in range(2))
         applies = self.happens(images, self.factor, seed)
@@ -189,10 +192,13 @@ class CutMix(_Mixing):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the rectangles, the fraction of the area that is kept, and the other images."""
         count = batch_size(images)
+        # A beta distribution needs a parameter above 0.
         alpha = random.uniform((), *self.factor, "float32", seed) + 1e-6
         stays = random.beta((count,), alpha, alpha, "float32", seed)
         x, y = (self.uniform(images, (0.0, 1.0), seed, ()) for _ in range(2))
         height, width = self.height_and_width(shape_of(images))
+        # Yun et al. (2019): the rectangle has the aspect ratio of the image, and the area 1 -
+        # weight.
         side = tf.sqrt(1 - stays)
         masks = _rectangles(height, width, (side, side), (y, x))
         order = self.partners(images, seed)
@@ -285,6 +291,7 @@ class MixUp(_Mixing):
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the mixed images."""
         weight = tf.reshape(tf.cast(drawn["mix_weight"], images.dtype), [-1, 1, 1, 1])
+        # Zhang et al. (2018), "mixup".
         return weight * images + (1 - weight) * tf.gather(images, drawn["permutation_order"])
 
     def transform_segmentation_masks(

@@ -59,5 +59,6 @@ class Rescaling(Layer):
         value = tf.constant(np.asarray(value), inputs.dtype)
         channels_come_first = image_data_format() == "channels_first" and inputs.shape.rank == 4
         if value.shape.rank == 1 and channels_come_first:
+            # One value for each channel, which is the first axis of an image here.
             return value[:, tf.newaxis, tf.newaxis]
         return value

@@ -97,6 +97,7 @@ class Resizing(SizedLayer):
 
     def change_masks(self, masks: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the masks, resized without interpolation between values."""
+        # A mean of two class indices would be a third class.
         return self._resized(masks, "nearest", False)
 
     def _resized(self, images: tf.Tensor, interpolation: str, antialias: bool) -> tf.Tensor:
@@ -126,6 +127,7 @@ class Resizing(SizedLayer):
             seen = [tf.minimum(*sides) for sides in zip(seen, fitting, strict=True)]
         elif self.pad_to_aspect_ratio:
             seen = [tf.maximum(*sides) for sides in zip(seen, fitting, strict=True)]
+        # Negative where the image is padded.
         top, left = (height - seen[0]) // 2, (width - seen[1]) // 2
         scale = tf.stack([self.width / seen[1], self.height / seen[0]] * 2)
         moved = boxes - tf.cast(tf.stack([left, top] * 2), boxes.dtype)

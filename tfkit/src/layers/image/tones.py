@@ -137,6 +137,7 @@ class Solarization(RandomImageLayer):
         images = tf.cast(images, self.compute_dtype)
         low, high = self.value_range
         scale = 255.0 / (high - low)
+        # In the range of 0 to 255, for which the factors are drawn.
         values = (images - low) * scale + per_image(drawn["additions"], images)
         values = tf.clip_by_value(values, 0.0, 255.0)
         inverted = tf.where(values < per_image(drawn["thresholds"], images), values, 255.0 - values)
@@ -191,6 +192,7 @@ class RandomPosterization(factors.RandomFactorLayer):
         def shifted(values: tf.Tensor) -> tf.Tensor:
             step = 2.0 ** tf.reshape(tf.cast(drawn["shift_factor"], values.dtype), [-1, 1, 1, 1])
             whole = tf.floor(tf.clip_by_value(values * 255.0, 0.0, 255.0))
+            # Arithmetic instead of bit shifts, which floats do not have.
             return tf.floor(whole / step) * step / 255.0
 
         return with_values_from_0_to_1(images, self.value_range, shifted)

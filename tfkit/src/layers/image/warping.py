@@ -54,6 +54,7 @@ class WarpingLayer(RandomImageLayer):
     def change_boxes(self, boxes: dict[str, Any], drawn: Any) -> dict[str, Any]:
         """Returns the smallest boxes around the warped ones, clipped to the image."""
         size, _ = self.sizes(drawn)
+        # Maps lead from the result to the image, and boxes move the other way.
         warped = map_corners(boxes["boxes"], inverse_maps(self.maps(drawn)))
         return clip_to_image_size({**boxes, "boxes": warped}, *size)
 

@@ -38,7 +38,7 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
 
     Args:
         layer: the layer, for messages.
-        data: an array, a tensor, a list of numbers or texts; or batches, as a `tf.data.Dataset`, a
+        data: an array, a tensor, a list of numbers or strings; or batches, as a `tf.data.Dataset`, a
             `PyDataset`, a list of arrays, or any iterable.
         steps: number of batches to read; `None` for all.
 
@@ -52,7 +52,7 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
         return
     if isinstance(data, Mapping):
         raise TypeError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes one feature. "
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects one feature. "
             f"Received: a dict of {len(data)}. Adapt a layer for each of them, as in "
             "`layer.adapt(data['name'])`, or use `FeatureSpace`."
         )
@@ -70,8 +70,8 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
             not hasattr(features, "shape") and not isinstance(features, (list, str))
         ):
             raise TypeError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes batches that are "
-                "arrays or tensors, with a `.shape`, or tuples that begin with one. "
+                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects batches that "
+                "are arrays or tensors, with a `.shape`, or tuples that begin with one. "
                 f"Received: a batch of type {type(features).__name__}. Take the feature out first: "
                 "`dataset.map(lambda features: features['name'])`."
             )
@@ -91,7 +91,7 @@ def kept_on_error(layer: Layer, *attributes: str) -> Iterator[None]:
 
 
 def _as_array(layer: Layer, data: Any) -> Any:
-    """Returns `data` if it is an array, a tensor, or a list of numbers or texts; else `None`."""
+    """Returns `data` if it is an array, a tensor, or a list of numbers or strings; else `None`."""
     if isinstance(data, _ARRAYS):
         return _checked(layer, data)
     if isinstance(data, (list, tuple)):
@@ -115,14 +115,14 @@ def _converted(layer: Layer, data: Any) -> tf.Tensor:
 
 
 def _checked(layer: Layer, array: Any) -> Any:
-    """Returns an array; texts with something else between them, as in columns of tables, are refused."""
+    """Returns an array; raises an error for strings mixed with other values, as in columns of tables."""
     if isinstance(array, np.ndarray) and array.dtype == object:
         _refuse_missing(layer, array.ravel().tolist())
     return array
 
 
 def _refuse_missing(layer: Layer, values: Any) -> None:
-    """Raises an error for `None`, and for numbers between texts, in a list or a list of lists."""
+    """Raises an error for `None`, and for numbers mixed with strings, in a list or a list of lists."""
     if set(map(type, values)) <= {str, bytes}:  # A column of a table may have millions.
         return
     flat = list(
@@ -132,14 +132,14 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
     for value in flat:
         if value is None or (texts and isinstance(value, (bool, int, float, np.number))):
             raise ValueError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes texts, or "
-                f"numbers. Received: {value!r} among {'texts' if texts else 'numbers'}. Fill missing "
-                "values first, in a table with `fillna`, and turn numbers among texts into texts."
+                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects strings, or "
+                f"numbers. Received: {value!r} among {'strings' if texts else 'numbers'}. Fill missing "
+                "values first, in a table with `fillna`, and turn numbers among strings into strings."
             )
 
 
 def refuse_texts(layer: Layer, batch: Any) -> None:
-    """Raises an error for texts in the data of a layer that takes numbers, even for those of numbers.
+    """Raises an error for strings in the data of a layer of numbers, even if they are numerals.
 
     Raises:
         ValueError: that names the layer and a text.
@@ -147,8 +147,8 @@ def refuse_texts(layer: Layer, batch: Any) -> None:
     flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
     if flat.size and isinstance(flat[0], (str, bytes)):
         raise ValueError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes numbers. "
-            f"Received: texts, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects numbers. "
+            f"Received: strings, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
             "`.astype('float32')`, or use `StringLookup`."
         )
 
@@ -161,8 +161,8 @@ def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
     if isinstance(data, Iterable):
         return data
     raise TypeError(
-        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes an array, a tensor, a "
-        "list of numbers or texts, or an iterable of batches, such as a `tf.data.Dataset`. "
+        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects an array, a tensor, a "
+        "list of numbers or strings, or an iterable of batches, such as a `tf.data.Dataset`. "
         f"Received: {data!r} (of type {type(data).__name__})"
     )
 

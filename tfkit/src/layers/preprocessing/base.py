@@ -1,4 +1,4 @@
-"""The base of preprocessing layers, whose inputs may be plain lists of numbers and texts."""
+"""The base of preprocessing layers, whose inputs may be plain lists of numbers and strings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LISTS = (*_PLAIN, list, tuple)
 
 
 class Preprocessing(Layer):
-    """A layer that can be called on lists of numbers or texts, as on arrays and tensors."""
+    """A layer that can be called on lists of numbers or strings, as on arrays and tensors."""
 
     _allow_non_tensor_positional_args = True
 
@@ -34,8 +34,8 @@ class Preprocessing(Layer):
             return tf.convert_to_tensor(value, self.input_dtype)
         if first is None:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes numbers or texts. Received: a "
-                "list with `None` in it. Fill missing values first."
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects numbers or strings. Received: "
+                "a list with `None` in it. Fill missing values first."
             )
         return tf.convert_to_tensor(value) if isinstance(first, _PLAIN) else value
 
@@ -50,7 +50,7 @@ class Preprocessing(Layer):
 
     def _tfkit_restorer(self) -> Callable[[], None]:
         before = {name: getattr(self, name) for name in self._tfkit_set_by_files}
-        # Attributes that files set are no weights, and a failed load must undo them as well.
+        # Attributes that files set are not weights, and a failed load must undo them as well.
         weights = super()._tfkit_restorer()
 
         def restore() -> None:

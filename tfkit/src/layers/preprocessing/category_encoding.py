@@ -88,8 +88,8 @@ class CategoryEncoding(Preprocessing):
             )
         if inputs.dtype == tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes integers. Received: a tensor of "
-                "dtype string. Use `StringLookup`."
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects integers. Received: a tensor "
+                "of dtype string. Use `StringLookup`."
             )
         mode, dtype = self.output_mode, self.compute_dtype
         return encode(inputs, mode, self.num_tokens, dtype, self.sparse, count_weights)

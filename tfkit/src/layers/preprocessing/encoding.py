@@ -75,7 +75,7 @@ def _one_hot(inputs: Any, depth: int, dtype: str, sparse: bool) -> Any:
         return inputs.with_flat_values(tf.one_hot(ids, depth, dtype=dtype))
     if isinstance(inputs, tf.SparseTensor):
         raise ValueError(
-            "`output_mode='one_hot'` takes dense or ragged inputs: a place without an entry has no index. "
+            "`output_mode='one_hot'` needs dense or ragged inputs: a position without an entry has no index. "
             f"Received: a sparse tensor of shape {tuple(inputs.shape)}. Use `tf.sparse.to_dense`, or "
             "`output_mode='multi_hot'`."
         )

@@ -1,4 +1,4 @@
-"""Hashes of texts and integers: FarmHash, or SipHash with a key, as in Keras."""
+"""Hashes of strings and integers: FarmHash, or SipHash with a key, as in Keras."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> t
     """Returns integers from 0 to `num_bins - 1`, the same for equal values on every machine.
 
     Args:
-        values: strings, or numbers, which are hashed as the decimal texts of their integer parts.
+        values: strings, or numbers, which are hashed as the decimal digits of their integer parts.
         num_bins: positive integer.
         salt: two integers, the key of SipHash-64; `None` for FarmHash-64.
     """

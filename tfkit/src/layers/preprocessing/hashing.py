@@ -1,4 +1,4 @@
-"""A layer that maps texts and integers to indices, by a hash."""
+"""A layer that maps strings and integers to indices, by a hash."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 class Hashing(Preprocessing):
     """Computes `hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
 
-    The hash is FarmHash-64, and with a salt SipHash-64, of texts, and of integers as decimal texts. Equal
+    The hash is FarmHash-64, and with a salt SipHash-64, of strings, and of integers as decimal strings. Equal
     inputs have equal indices on every machine; different ones may have equal ones, too.
 
     Args:

@@ -166,7 +166,7 @@ class IndexLookup(WithVocabulary):
         if self.invert:
             if inputs.dtype == tf.string:
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) has `invert=True` and takes the "
+                    f"Layer '{self.path}' (of type {type(self).__name__}) has `invert=True` and expects the "
                     "indices of tokens. Received: a tensor of dtype string."
                 )
             return on_entries(
@@ -254,7 +254,7 @@ class IndexLookup(WithVocabulary):
         """Returns data as a tensor of tokens.
 
         Raises:
-            ValueError: for numbers if the vocabulary has texts, and vice versa.
+            ValueError: for numbers if the vocabulary has strings, and vice versa.
         """
         if not isinstance(data, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
             data = tf.convert_to_tensor(data)
@@ -262,10 +262,10 @@ class IndexLookup(WithVocabulary):
         if (data.dtype == tf.string) is not text and (text or data.dtype == tf.string):
             if not (isinstance(data, tf.Tensor) and 0 in data.shape):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) takes "
-                    f"{'texts' if text else 'integers'}. Received: a tensor of dtype {data.dtype.name}. "
+                    f"Layer '{self.path}' (of type {type(self).__name__}) expects "
+                    f"{'strings' if text else 'integers'}. Received: a tensor of dtype {data.dtype.name}. "
                     f"Use `{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
-                    f"{'texts with `tf.strings.as_string`' if text else 'numbers'}."
+                    f"{'strings with `tf.strings.as_string`' if text else 'numbers'}."
                 )
             data = tf.zeros(data.shape, self.vocabulary_dtype)
         return data if text else _cast(data, tf.int64)

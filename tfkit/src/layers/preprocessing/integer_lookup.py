@@ -33,7 +33,7 @@ class IntegerLookup(IndexLookup):
         pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
             Default: `False`.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` for their
-            remainders, `"farmhash"` for a hash of their decimal texts. Default: `"floormod"`.
+            remainders, `"farmhash"` for a hash of their decimal digits. Default: `"floormod"`.
         salt: with `"farmhash"`, integer, or two, the key of SipHash-64 in its place; `None` for none.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         **kwargs: `trainable`, whether training changes the weights, of which there are none (`True`);

@@ -166,8 +166,8 @@ class Normalization(Preprocessing):
         for batch in batches(self, data):
             if isinstance(batch, tf.RaggedTensor):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) takes batches of rows that are all "
-                    f"of one shape. Received: a ragged tensor of shape {tuple(batch.shape)}. Pass its "
+                    f"Layer '{self.path}' (of type {type(self).__name__}) expects batches of rows that are "
+                    f"all of one shape. Received: a ragged tensor of shape {tuple(batch.shape)}. Pass its "
                     "values, `x.flat_values`, with `axis=None`."
                 )
             array = dense(batch)

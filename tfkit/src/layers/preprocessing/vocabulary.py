@@ -217,7 +217,7 @@ def from_lines(data: bytes, encoding: str | None) -> list[Token]:
         return list(lines)
     wrong = next((line for line in lines if not _INTEGER.fullmatch(line)), None)
     if wrong is not None:
-        raise ValueError(f"A line of the vocabulary is no integer of 64 bits: {quoted(wrong)}.")
+        raise ValueError(f"A line of the vocabulary is not an integer of 64 bits: {quoted(wrong)}.")
     return [int(line) for line in lines]
 
 

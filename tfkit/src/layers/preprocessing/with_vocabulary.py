@@ -161,6 +161,7 @@ class WithVocabulary(Preprocessing):
     def _replace(self, vocabulary: Vocabulary) -> None:
         size = len(self._special_tokens()) + len(vocabulary.tokens)
         fixed = self.output_mode != "int" and not self.pad_to_max_tokens
+        # Layers after this one have weights for the old size.
         if fixed and self._frozen_size is not None and size != self._frozen_size:
             raise RuntimeError(
                 f"When using `output_mode={self.output_mode}` and `pad_to_max_tokens=False`, the vocabulary "
@@ -204,6 +205,7 @@ class WithVocabulary(Preprocessing):
                 f"{len(weights)}; len(vocabulary) is {given}"
             )
         if not with_special:
+            # Unknown tokens count like an average one.
             average = np.average(weights) if len(weights) else 0.0
             front = np.full(len(self._special_tokens()), average, "float32")
             weights = np.concatenate([front, weights])
@@ -276,6 +278,8 @@ class WithVocabulary(Preprocessing):
         idf = None
         if self.output_mode == "tf_idf":
             documents = np.array([counts.documents[token] for token in tokens], "float64")
+            # Smoothed inverse document frequency, as in Keras: a token of every document still has
+            # a weight.
             weights = np.log(1 + counts.num_documents / (1 + documents))
             idf = self._padded(weights, len(tokens), with_special=False)
         self._replace(Vocabulary(tokens, idf))

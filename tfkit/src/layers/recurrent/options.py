@@ -1,4 +1,4 @@
-"""The options of gated cells and of the layers that run them, for type checkers and help texts."""
+"""The options of gated cells and of the layers that run them, for type checkers and `help`."""
 
 from __future__ import annotations
 

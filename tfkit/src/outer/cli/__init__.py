@@ -20,7 +20,7 @@ _COMMANDS = {
     "inspect": (inspect, "what is in a file: configuration, weights, sizes; runs nothing"),
     "verify": (verify, "compare all checksums of a file"),
     "diff": (diff, "what differs between two files"),
-    "convert": (convert, "read a model and save it in another format"),
+    "convert": (convert, "read a model and save it in a different format"),
     "serve": (serve, "try exports out: answers TF Serving's requests"),
     "launch": (launch, "try distributed training out: runs a script in all processes of a cluster"),
 }

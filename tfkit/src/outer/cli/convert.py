@@ -17,7 +17,9 @@ from tfkit.src.training.models.loading import load_model
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("source", type=Path, help="a model of tfkit or Keras")
-    parser.add_argument("target", type=Path, help="the file to write; its ending says the format")
+    parser.add_argument(
+        "target", type=Path, help="the file to write; its extension determines the format"
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
     parser.add_argument(
         "--import",

@@ -82,6 +82,7 @@ class Processes:
             if isinstance(event, int):
                 self._say(f"all processes receive {signal.Signals(event).name}")
                 self._stop(event)
+                # A shell's exit status for a process that a signal has ended.
                 return 128 + event
             task, process, status = event
             if self._running.get(task) is not process:
@@ -113,12 +114,15 @@ class Processes:
     def _start(self, task: Task) -> None:
         command = _SERVE if task.serves else self._command
         if sys.platform == "linux":
+            # `-I` and `-S`: no file of the user's folder or environment is imported before the
+            # script.
             command = [sys.executable, "-ISc", _END_WITH_PARENT, str(os.getpid()), *command]
         process = subprocess.Popen(
             command,
             env={
                 **os.environ,
                 "TF_CONFIG": config_of(task, self._addresses),
+                # Lines appear when they are written, not when the process ends.
                 "PYTHONUNBUFFERED": "1",
                 LAUNCHER: str(os.getpid()),
             },
@@ -168,6 +172,7 @@ class Processes:
         Servers get it last: until then they hold the variables that a script may save.
         """
         running, self._running = self._running, {}
+        # Servers last: workers that are ending may still read variables from them.
         for serves in (False, True):
             self._end([it for task, it in running.items() if task.serves == serves], number)
 

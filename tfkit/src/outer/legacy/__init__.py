@@ -1,1 +1,1 @@
-"""Names that `tf.keras` has and Keras 3 has not, for older programs: `K.mean`, `Tokenizer`, ..."""
+"""Names that `tf.keras` has and Keras 3 lacks, for older programs: `K.mean`, `Tokenizer`, ..."""

@@ -1,4 +1,4 @@
-"""Makes public modules give the names that `tf.keras` has and Keras 3 has not."""
+"""Makes public modules give the names that `tf.keras` has and Keras 3 lacks."""
 
 from __future__ import annotations
 

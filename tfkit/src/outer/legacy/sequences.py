@@ -154,7 +154,7 @@ def skipgrams(
     """Returns pairs of words that are near each other with label 1, and random pairs with label 0.
 
     Args:
-        sequence: numbers of words; 0 is no word.
+        sequence: indices of words; 0 is not a word.
         vocabulary_size: the largest number, plus one.
         window_size: largest distance of the words of a pair. Default: `4`.
         negative_samples: number of random pairs for each pair. Default: `1.0`.

@@ -102,7 +102,7 @@ def one_hot(
 
 
 class Tokenizer:
-    r"""Numbers for words: 1 for the most frequent one, and so on; 0 is no word.
+    r"""Numbers for words: 1 for the most frequent one, and so on; 0 is not a word.
 
     `keras.layers.TextVectorization` does this in a model, so that its file has the words.
 

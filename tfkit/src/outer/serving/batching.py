@@ -74,8 +74,10 @@ class Batcher:
         if rows is not None:
             shapes = [(each, array.dtype, array.shape[1:]) for each, array in inputs.items()]
             key = (
+                # Sorted, because clients may send the inputs in any order.
                 (servable, name, *sorted(shapes)) if len(shapes) > 1 else (servable, name, *shapes)
             )
+        # With the key `None` there is no open batch: such a request runs alone.
         batch = self._open.get(key)
         if batch is not None and batch.num_rows + (rows or 0) > self._max_rows:
             self._close(batch)
@@ -111,6 +113,7 @@ class Batcher:
 
     def _opened(self, servable: Servable, name: str, key: Any) -> _Batch:
         """Returns a new batch, which keeps the version in memory until it is finished."""
+        # A version that is replaced meanwhile stays loaded until its requests are answered.
         servable.acquire()
         batch = _Batch(servable, name, key)
         if key is not None:
@@ -143,6 +146,7 @@ class Batcher:
             self._close(batch)
             self._free -= 1
             task = asyncio.create_task(self._answer(batch))
+            # `asyncio` keeps only weak references to tasks: without another one it could vanish.
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 
@@ -194,8 +198,10 @@ def _joined(batch: _Batch) -> list[Arrays | Exception] | None:
     try:
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         outputs = batch.servable.run(batch.name, whole)
+    # One bad request must not fail the others: each runs alone then, and gets its own error.
     except (MemoryError, RequestError):
         return None
+    # An output without a row for each input row cannot be divided among the requests.
     if any(array.shape[:1] != (batch.num_rows,) for array in outputs.values()):
         return None
     found: list[Arrays | Exception] = []

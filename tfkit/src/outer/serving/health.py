@@ -61,6 +61,7 @@ class Health:
             if status != last:
                 yield _response(status)
             last = status
+            # The store has no notifications; a check is a look into a dict.
             await asyncio.sleep(_SECONDS)
 
     def _service_of(self, content: bytes) -> str:

@@ -107,6 +107,7 @@ class _Handler:
                     else:
                         parts.append(bytearray(part))
                     received += len(part)
+                    # A client may declare fewer bytes than it sends, or none.
                     size = max(size, received)
         except TimeoutError:
             raise packages.web.HTTPRequestTimeout(
@@ -161,6 +162,7 @@ class _Handler:
                     await response.write(text[start : start + _PART].tobytes())
                 await response.write_eof()
         except TimeoutError:  # The client does not read the response.
+            # Closing politely would wait for the client to read.
             request.transport.abort()
         return response
 
@@ -177,6 +179,7 @@ class _Handler:
 
 
 def _version(digits: str | None) -> int | None:
+    # The length first: Python refuses to parse numbers of thousands of digits, with another error.
     if digits is not None and (len(digits) > 19 or int(digits) > _LARGEST_VERSION):
         raise invalid(f"Failed to convert version: {digits[:30]} to numeric.")
     return None if digits is None else int(digits)

@@ -123,6 +123,7 @@ class _Reader:
         """Starts the process, unless it runs."""
         if self._process is not None:
             return
+        # A socket and not the standard streams, on which libraries may print.
         self._connection, other = socket.socketpair()
         with other:
             number = other.fileno()
@@ -135,6 +136,7 @@ class _Reader:
                 # Each thread of the linear algebra takes address space, and none is used.
                 env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
             )
+        # A body that takes longer to read was made to keep the server busy.
         self._connection.settimeout(_TIMEOUT)
 
     def run(self, name: str, value: Any, arrays: wire.Sent) -> tuple[Any, Arrays]:

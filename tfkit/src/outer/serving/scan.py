@@ -41,8 +41,9 @@ def meta_graph_of(folder: str, trusted: bool = False) -> Any:
     try:
         graphs = parse_saved_model(folder).meta_graphs
     except OSError as error:
-        raise LoadError(f"{folder!r} is no SavedModel, or damaged: {error}") from None
+        raise LoadError(f"{folder!r} is not a SavedModel, or damaged: {error}") from None
     for meta_graph in graphs:
+        # A SavedModel may have several graphs; TF Serving loads the one with this tag alone.
         if set(meta_graph.meta_info_def.tags) == {"serve"}:
             _check_complete(folder, meta_graph)
             if not trusted:
@@ -70,6 +71,7 @@ def _check_starts(folder: str, meta_graph: Any) -> None:
     starts = [info.name for each in signatures for info in each.outputs.values()]
     for key in _INITIALIZERS:
         starts += meta_graph.collection_def[key].node_list.value
+    # A request could feed any path to a tensor that is also an input.
     assets = {_tensor(each.tensor_info.name) for each in meta_graph.asset_file_def} - fed
     assets |= _assets_in_variables(meta_graph, assets) - fed
     saver = meta_graph.saver_def
@@ -139,7 +141,7 @@ class _Walk:
     def _check(self, node: Any, origins: list[str]) -> None:
         """Checks a node whose inputs come from `origins`, and the functions that it calls."""
         if node.op in _TABLES and origins[1:2] != [_ASSET]:
-            self._refuse("a table reads a file that is no asset")
+            self._refuse("a table reads a file that is not an asset")
         if node.op in _SAVERS and (node.op != "RestoreV2" or origins[:1] != [_CHECKPOINT]):
             self._refuse(f"the operation {node.op}")
         names = {node.op}
@@ -151,7 +153,9 @@ class _Walk:
     def _enter(self, name: str, origins: list[str]) -> None:
         function = self._functions[name]
         arguments = [each.name for each in function.signature.input_arg]
+        # Calls may have control inputs behind their arguments.
         origins = (origins + [_ELSEWHERE] * len(arguments))[: len(arguments)]
+        # A function is checked once for each combination of origins, or recursion would not end.
         key = name, tuple(origins)
         if key not in self._seen:
             self._seen.add(key)

@@ -56,11 +56,13 @@ class Servable:
             for key, signature in signatures.items()
         }
         if DEFAULT in self.dtypes:
+            # A request without a signature name means the default one.
             self.dtypes[""] = self.dtypes[DEFAULT]
         self._users = 0
         self._idle = asyncio.Event()
         self._idle.set()
         try:
+            # Before the version is available: the first real request is then as fast as any.
             self._warm_up(folder / FILE)
         except BaseException:
             self.close()
@@ -148,6 +150,7 @@ class Servable:
 
     def _check_rows(self, like: Signature, inputs: dict[str, np.ndarray]) -> None:
         """Finds signatures whose rows depend on each other, among those that take the same inputs."""
+        # One row shows nothing about the influence of others.
         if {array.shape[:1] for array in inputs.values()} <= {(), (0,), (1,)}:
             return
         first = {name: array[:1] for name, array in inputs.items()}
@@ -174,6 +177,8 @@ def _same(one: np.ndarray, other: np.ndarray) -> bool:
     if one.shape != other.shape or one.dtype == object or one.dtype.kind not in "fcV":
         return bool(np.array_equal(one, other))
     one, other = one.astype(np.complex128), other.astype(np.complex128)
+    # A tolerance relative to the largest value: a matrix product of more rows may round small ones
+    # differently.
     size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
     return bool(np.allclose(one, other, rtol=1e-3, atol=1e-3 * size, equal_nan=True))
 

@@ -92,8 +92,11 @@ async def running(options: Options) -> AsyncIterator[Running]:
         metrics = Metrics()
         store = Store(base, options.num_versions, options.trusted, metrics)
         stack.push_async_callback(store.close)
+        # Before the ports are open: whoever can connect finds models.
         await store.refresh()
         batcher = Batcher(options.batching_window, options.max_batch, options.threads, metrics)
+        # The exit stack closes in reverse: first nothing more is accepted, then requests are
+        # answered, and models are dropped last.
         stack.push_async_callback(batcher.close)
         worker = Worker(options.max_body)
         stack.push_async_callback(worker.close)

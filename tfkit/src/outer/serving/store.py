@@ -113,6 +113,7 @@ class Store:
             versions = self._models.setdefault(name, {})
             present = folders.get(name, {})
             good: set[int] = set()
+            # The newest first: if it does not load, the next older one is tried.
             for number in sorted(present, reverse=True):
                 await self._load(name, number, present[number])
                 good |= {number} & self._available(name).keys()
@@ -142,6 +143,8 @@ class Store:
         versions = self._models[name]
         old = versions.get(number)
         files = await asyncio.to_thread(_files, folder)
+        # A version that failed is tried again when its files change, as they do while they are
+        # copied.
         if old is not None and (old.state != "END" or (old.error and old.files == files)):
             return
         versions[number] = version = _Version("LOADING")
@@ -167,6 +170,7 @@ class Store:
 
     async def _unload(self, name: str, number: int, version: _Version) -> None:
         assert version.servable is not None
+        # Requests that have begun are answered by the version with which they began.
         await version.servable.unused()
         await asyncio.to_thread(version.servable.close)
         version.servable, version.state = None, "END"

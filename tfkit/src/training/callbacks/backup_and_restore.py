@@ -114,6 +114,7 @@ class BackupAndRestore(SparseCallback):
         if self._training is None:
             raise RuntimeError("BackupAndRestore works in `model.fit()` only.")
         first_error = None
+        # The latest first; the state before it is used only if the latest is damaged.
         for path in (self._path, self._previous):
             if path.exists():
                 try:

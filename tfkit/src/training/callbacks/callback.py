@@ -65,7 +65,7 @@ class Callback:
         """Returns the callback's state, for a training that is saved and continued; empty unless overridden.
 
         Returns:
-            A dict with text keys of numbers, texts, arrays, `None`, and lists, tuples and dicts of these.
+            A dict with strings as keys, of numbers, strings, arrays, `None`, and nests of these.
 
         Example:
             ```python

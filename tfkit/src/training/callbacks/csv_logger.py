@@ -92,7 +92,7 @@ class CSVLogger(Callback):
         if size < state["size"]:
             raise ValueError(
                 f"CSVLogger cannot continue {self.filename}: it has {size} bytes, and had {state['size']} "
-                "when the training was saved. Put the file back, or start the training anew."
+                "when the training was saved. Put the file back, or start the training again."
             )
         self.keys, self._kept = state["keys"], state["size"]
 

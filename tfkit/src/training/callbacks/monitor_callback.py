@@ -39,7 +39,7 @@ class MonitorCallback(Callback):
         super().__init__()
         if mode not in ("auto", "min", "max"):
             warn(
-                f"{type(self).__name__} takes an unknown mode for 'auto'. Expected 'auto', 'min' "
+                f"{type(self).__name__} treats an unknown mode as 'auto'. Expected 'auto', 'min' "
                 f"or 'max'. Received: mode={mode!r}"
             )
             mode = "auto"

@@ -299,7 +299,7 @@ class TensorBoard(SparseCallback):
         unknown = sorted(set(metadata) - set(names))
         if unknown:
             raise ValueError(
-                f"`embeddings_metadata` names layers that are no embedding layers of the model. "
+                f"`embeddings_metadata` names layers that are not embedding layers of the model. "
                 f"Expected names among {names}. Received: {unknown}"
             )
         lines = []

@@ -168,7 +168,7 @@ def set_distribution(value: DataParallel | None) -> None:
     """
     if value is not None and not isinstance(value, DataParallel):
         raise TypeError(
-            "`set_distribution()` takes a `DataParallel` or None. "
+            "`set_distribution()` accepts a `DataParallel` or None. "
             f"Received: {value!r} (of type {type(value).__name__})"
         )
     tf.distribute.experimental_set_strategy(value and value.strategy)

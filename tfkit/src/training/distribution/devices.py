@@ -72,7 +72,7 @@ def initialize(
     if not job_addresses and "TF_CONFIG" not in variables:
         if num_processes not in (None, 1):
             raise ValueError(
-                "TensorFlow does not find other processes by itself. Pass `job_addresses`, the "
+                "TensorFlow does not find other processes automatically. Pass `job_addresses`, the "
                 f"'host:port' of each one. Received: num_processes={num_processes}"
             )
         return

@@ -77,7 +77,7 @@ class Function(Operation):
             inputs: values in the form of the function's inputs.
 
         Raises:
-            ValueError: for another form, and for shapes that do not fit.
+            ValueError: for a different form, and for shapes that do not fit.
         """
         return self._tfkit_graph.run(self._checked(inputs))
 

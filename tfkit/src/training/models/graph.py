@@ -61,7 +61,7 @@ class Graph:
         floats = [
             tensor.dtype for tensor in self.flat_inputs if tf.as_dtype(tensor.dtype).is_floating
         ]
-        # Whether an input requires floats of another width than the default.
+        # Whether an input requires floats of a different width than the default.
         self._other_floats = any(dtype != settings.floatx() for dtype in floats)
         self.operations = _unique(node.operation for node in self.nodes)
         self.layers = [it for it in self.operations if isinstance(it, Layer)]

@@ -85,6 +85,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
+        # Not tracked: the settings refer to the optimizer and to losses, which are not members of
+        # the model.
         object.__setattr__(model, "_tfkit_settings", CompileSettings.of(model))
         return model
 
@@ -124,6 +126,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
         """Runs the layers between inputs and outputs; subclasses without a graph override it."""
         frame = current_frame()
+        # A subclass's `call` may call `super().call(x, training=False)`: layers must see this
+        # mode.
         if training is not None and (frame is None or frame.layer is not self):
             with CallFrame(self, training):  # `call` alone: layers get the mode from the context.
                 return self.call(inputs, mask=mask)
@@ -223,6 +227,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Returns the layers of the graph by their own names, followed by the members in attributes."""
         graph = local_names(self._tfkit_graph_layers())
         known = {id(layer) for _, layer in graph}
+        # A layer of the graph may be an attribute as well: it has one path, that of the graph.
         return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
 
     @property
@@ -393,7 +398,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         input_signature: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Writes the model for inference, whole or not at all, as a SavedModel or in another format.
+        """Writes the model for inference, whole or not at all, as a SavedModel or in a different format.
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
@@ -510,6 +515,7 @@ class _IsDescribed(abc.ABCMeta):
     def __instancecheck__(cls, instance: Any) -> bool:
         if super().__instancecheck__(instance):
             return True
+        # In Keras a subclass of `Model` with inputs and outputs is a `Functional`, too.
         described = isinstance(instance, Model) and instance._tfkit_graph is not None
         return cls is Functional and described and not instance._tfkit_is_stack
 
@@ -598,6 +604,7 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
     )
     may_grow = rank == wanted - 1 and expected.shape[-1] == 1
     if may_grow and not (is_sample and not (value.shape + [1]).is_compatible_with(expected.shape)):
+        # As Keras does: data of one column often has no axis for it.
         result = tf.expand_dims(result, -1)
     elif rank is not None and rank == wanted + 1 and value.shape[-1] == 1:
         result = tf.squeeze(result, -1)

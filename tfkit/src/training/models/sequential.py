@@ -140,6 +140,7 @@ class Sequential(Model):
                 f"Sequential model '{self.name}' has already been configured to begin with "
                 f"'{below[0].name}'. You cannot add an Input on top."
             )
+        # The old way to declare the input, `Dense(8, input_shape=(4,))`.
         if not below and layer._tfkit_input_shape_argument is not None:
             return [InputLayer(shape=layer._tfkit_input_shape_argument), layer]
         if not below and isinstance(layer, Model) and len(layer._tfkit_entries()) == 1:
@@ -219,6 +220,8 @@ class Sequential(Model):
             self.built = False
             return
         graph = self._tfkit_graph if before == stack[: len(before)] else None
+        # Layers that are added on top continue the graph; after a removal it is made from the
+        # input again.
         new = stack[len(before) if graph is not None else 1 :]
         touched = [below for layer in new for below in tracking.all_layers(layer)]
         try:
@@ -228,6 +231,7 @@ class Sequential(Model):
                 frame.steps = {id(layer): (layer, name) for name, layer in named}
                 self._tfkit_connect(stack[0].output, graph, new)
         except BaseException:
+            # A layer that cannot be added leaves the model as it was.
             self._tfkit_set("_tfkit_stack", before)
             raise
 
@@ -237,6 +241,7 @@ class Sequential(Model):
         output = first if graph is None else graph.outputs
         for layer in new:
             output = layer(output)
+        # `add` in a loop would otherwise search the whole graph for each layer.
         on_top = graph.with_call(output) if graph is not None and len(new) == 1 else None
         self._tfkit_set_graph(on_top or Graph(first, output))
         self.input_spec = None  # The layers check the inputs: some accept other sizes.
@@ -344,8 +349,8 @@ class Sequential(Model):
         for entry in config["layers"]:
             if not isinstance(entry, dict) or "config" not in entry:
                 raise ValueError(
-                    "The configuration of a Sequential model holds something that is no layer. Expected a "
-                    f"dictionary containing a 'config' key. Received: {quoted(entry)}"
+                    "The configuration of a Sequential model contains something that is not a layer. "
+                    f"Expected a dictionary containing a 'config' key. Received: {quoted(entry)}"
                 )
             # Names are unique, so an entry that is repeated is a layer that is called again.
             name = str(entry["config"].get("name")) if isinstance(entry["config"], dict) else ""
@@ -355,7 +360,7 @@ class Sequential(Model):
             layer = serialization.deserialize_keras_object(entry)
             if not isinstance(layer, Layer):
                 raise ValueError(
-                    f"The configuration of a Sequential model holds {quoted(layer)}, which is no layer."
+                    f"The configuration of a Sequential model contains {quoted(layer)}, which is not a layer."
                 )
             layer._tfkit_auto_named = entry.get("auto_named", False)
             layers.append(layer)

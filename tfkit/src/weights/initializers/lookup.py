@@ -58,7 +58,7 @@ def _value_initializer(value: Any) -> Callable[..., tf.Tensor]:
         if tuple(shape) != tuple(value.shape):
             raise ValueError(
                 f"An array of shape {tuple(value.shape)} was given as initializer of a variable of "
-                f"another shape. Received: shape={tuple(shape)}"
+                f"a different shape. Received: shape={tuple(shape)}"
             )
         return tf.cast(value, standardize_dtype(dtype))
 

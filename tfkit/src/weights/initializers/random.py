@@ -162,7 +162,7 @@ def compute_fans(
 
     Args:
         shape: `(inputs, outputs)`, or a convolution's `(*window, inputs, outputs)`.
-        input_axes: the axes of inputs, where `shape` has another form; with `output_axes`.
+        input_axes: the axes of inputs, where `shape` has a different form; with `output_axes`.
         output_axes: the axes of outputs.
     """
     if input_axes is not None and output_axes is not None:

@@ -1,4 +1,4 @@
-"""Floats of 8 bits with a scale that follows the largest values of late (Micikevicius et al., 2022)."""
+"""Floats of 8 bits with a scale that follows the largest recent values (Micikevicius et al., 2022)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.dtypes import standardize_dtype
 
-# The largest numbers of the dtypes.
+# The largest values of the dtypes.
 LARGEST = {"float8_e4m3fn": 448.0, "float8_e5m2": 57344.0}
 
 

@@ -111,7 +111,7 @@ def plot_model(
 
     Args:
         model: a functional or sequential model that is built; of any other the picture has one box.
-        to_file: the file; its ending determines the format: `.svg`, `.dot`, `.png`, `.jpg` or `.pdf`, and
+        to_file: the file; its extension determines the format: `.svg`, `.dot`, `.png`, `.jpg` or `.pdf`, and
             what Graphviz has. Default: `"model.png"`.
         show_shapes: whether to write the shapes of inputs and outputs. Default: `False`.
         show_dtype: whether to write the dtypes of outputs. Default: `False`.

@@ -59,7 +59,7 @@ class Structure:
         """Returns the leaves of a nest of this form.
 
         Raises:
-            ValueError: for another form.
+            ValueError: for a different structure.
         """
         leaves, tree = jax.tree_util.tree_flatten(nest)
         if tree != self._tree:

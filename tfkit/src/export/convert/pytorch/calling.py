@@ -130,6 +130,8 @@ class HostCall:
         leaves, outputs, state = self._computed(tensors, self._training)
         number = next(self._numbers)
         if self._training:
+            # The graph of PyTorch's autograd is kept until the gradient asks for it by this
+            # number.
             self._kept[number] = leaves, outputs
             if len(self._kept) > _NUM_KEPT:
                 self._kept.popitem(last=False)
@@ -166,6 +168,7 @@ class HostCall:
             leaf.requires_grad_(is_wanted and differentiated)
         seed = None
         if self._seed:
+            # PyTorch's seeds are signed integers of 64 bits: 31 bits of each word.
             high, low = (int(it) & 0x7FFFFFFF for it in tensors[-1])
             seed = high << 32 | low
         with torch.set_grad_enabled(differentiated):
@@ -185,6 +188,7 @@ class HostCall:
         args, kwargs = tf.nest.pack_sequence_as(self._arguments, given)
         with _LOCK, contextlib.ExitStack() as settings:
             if self._training:
+                # The user's own draws in PyTorch are not disturbed.
                 settings.enter_context(torch.random.fork_rng(devices=[]))
             if seed is not None:
                 torch.manual_seed(seed)
@@ -241,6 +245,7 @@ class HostCall:
         found = [self._example_outputs(sizes) for sizes in (_SIZES if unknown else _SIZES[:1])]
         self._specs = [
             tf.TensorSpec(
+                # A size that is the same for both examples does not depend on the unknown sizes.
                 [n if n == m else None for n, m in zip(one.shape, two.shape, strict=True)],
                 _dtype(one),
             )
@@ -270,7 +275,9 @@ class HostCall:
 
         try:
             return outputs("meta")
-        except Exception:  # Of any kind: a module may read values, which `meta` has not.
+        except (
+            Exception
+        ):  # Of any kind: a module may read values, which `meta` tensors do not have.
             return outputs("cpu")
 
 
@@ -288,6 +295,7 @@ def _on_host(
 
 def _to_torch(tensor: tf.Tensor) -> Any:
     """Returns an eager tensor as a tensor of PyTorch in the same memory."""
+    # `identity`: DLPack passes ownership of memory, which a variable must keep.
     return torch.utils.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(tf.identity(tensor)))
 
 

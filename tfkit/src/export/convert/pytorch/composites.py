@@ -39,6 +39,7 @@ def gelu(x: Tensor, *, approximate: bool) -> Tensor:
 def normalization(x: Tensor, axis: Any, *, epsilon: float) -> Tensor:
     """Returns `x` with mean 0 and variance 1 along axes."""
     axes = sorted(each % x.ndim for each in (axis if isinstance(axis, list) else [axis]))
+    # `layer_norm` normalizes over the last axes.
     if axes == list(range(x.ndim - len(axes), x.ndim)):
         return F.layer_norm(x, x.shape[-len(axes) :], eps=epsilon)
     centered = x - x.mean(axes, keepdim=True)
@@ -80,6 +81,7 @@ def lstm(
     """
     if x.ndim != 3 or num_steps not in (None, x.shape[0]):
         raise ValueError(f"An LSTM of {num_steps} steps has inputs of shape {tuple(x.shape)}")
+    # PyTorch has a bias for inputs and one for states; gates are in the same order as in Keras.
     weights = [kernel.T, recurrent_kernel.T, bias, torch.zeros_like(bias)]
     outputs, h, c = torch.lstm(
         x, (h[None], c[None]), weights, True, 1, 0.0, torch.is_grad_enabled(), False, False

@@ -57,6 +57,7 @@ def _padding(
     pairs = []
     for size, width, stride, rate in zip(sizes, kernel, strides, rates, strict=True):
         steps = -(-size // stride)
+        # TensorFlow's padding "SAME" depends on the size, and may be one more at the end.
         total = max((steps - 1) * stride + (width - 1) * rate + 1 - size, 0)
         pairs.append((total // 2, total - total // 2))
     return pairs
@@ -64,6 +65,7 @@ def _padding(
 
 def padded(x: Tensor, pairs: Any, value: float = 0.0) -> Tensor:
     """Returns a tensor, padded along its last axes; negative widths cut off."""
+    # `F.pad` lists the last axis first.
     flat = list(itertools.chain(*reversed(list(pairs))))
     return F.pad(x, flat, value=value) if any(width != 0 for width in flat) else x
 
@@ -88,6 +90,7 @@ def convolution(
     )
     groups = x.shape[1] // kernel.shape[-2]
     weight = kernel.movedim((-1, -2), (0, 1))
+    # PyTorch's own padding is the same at both ends; any other is an operation of its own.
     if all(before == after for before, after in pairs):
         widths: Any = [before for before, _ in pairs]
     else:
@@ -106,6 +109,7 @@ def with_bias(x: Tensor, kernel: Tensor, bias: Tensor, **options: Any) -> Tensor
 def depthwise(x: Tensor, kernel: Tensor, **options: Any) -> Tensor:
     """Returns a convolution of each channel with kernels of its own."""
     height, width, channels, multiplier = kernel.shape
+    # As many groups as channels, each with `multiplier` filters.
     return convolution(x, kernel.reshape(height, width, 1, channels * multiplier), **options)
 
 
@@ -133,6 +137,8 @@ def transposed(
     weight = kernel.movedim((-1, -2), (0, 1))
     x = _TRANSPOSED[count](y, weight, None, steps, 0, 0, groups, rates)
     cut = [
+        # The transposed convolution gives the padded size: the padding is cut off, and what
+        # strides left out is added.
         (-before, wanted - (size - before))
         for (before, _), size, wanted in zip(pairs, x.shape[2:], space, strict=True)
     ]
@@ -157,6 +163,7 @@ def mean(x: Tensor, *, ksize: Any, strides: Any, padding: str, data_format: str)
     summed = _pooled(x, 0.0, _MEAN, ksize, strides, padding, None, data_format)
     if padding == "VALID":
         return summed
+    # The number of entries of each window that are not padding, as a mean of ones.
     ones = torch.ones_like(x)
     return summed / _pooled(ones, 0.0, _MEAN, ksize, strides, padding, None, data_format)
 
@@ -187,6 +194,7 @@ def space_to_batch(x: Tensor, block_shape: list[int], paddings: Any) -> Tensor:
     split = [part for pair in zip(sizes, block_shape, strict=True) for part in pair]
     x = x.reshape(x.shape[0], *split, *x.shape[1 + count :])
     inner, outer = range(2, 2 * count + 1, 2), range(1, 2 * count, 2)
+    # (*block, batch, *space, *rest)
     x = x.permute(*inner, 0, *outer, *range(2 * count + 1, x.ndim))
     return x.flatten(0, count)
 
@@ -265,6 +273,8 @@ def normalized(
         count = wide[..., 0].numel()
         mean = wide.mean(axes)
         variance = torch.square(wide - mean).mean(axes)
+        # TensorFlow returns Bessel's correction for the moving variance, and normalizes without
+        # it.
         unbiased = variance * (count / max(count - 1, 1))
         if exponential_avg_factor == 1:
             moments = [mean, unbiased]

@@ -29,6 +29,7 @@ def tensor_of(array: np.ndarray, device: Any = None) -> torch.Tensor:
         ).reshape(array.shape)
     name = array.dtype.name
     if name == "bfloat16":
+        # PyTorch does not know NumPy's bfloat16: its bits pass as integers.
         return torch.tensor(array.view(np.int16).copy(), device=device).view(torch.bfloat16)
     if name in _STAND_INS:
         array = array.astype(_STAND_INS[name])
@@ -57,6 +58,8 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
 def wrapped(x: torch.Tensor, dtype: str) -> torch.Tensor:
     """Returns the integers that a dtype keeps of wider ones."""
     if dtype == "uint32":
+        # Arithmetic in wider integers overflows where that of the dtype would: what is above is
+        # cut off.
         return x & WORD
     if dtype == "uint16":
         return x & 0xFFFF

@@ -149,7 +149,7 @@ def _check_columns(table: Any, x_col: str, y_col: Any, weight_col: Any, class_mo
     listed = isinstance(y_col, (list, tuple))
     if (class_mode == "multi_output") > listed:
         raise TypeError(
-            f'class_mode="multi_output" takes a list of columns. Received: y_col={y_col!r}'
+            f'class_mode="multi_output" needs a list of columns. Received: y_col={y_col!r}'
         )
     labels = [] if class_mode in ("input", None) else list(y_col) if listed else [y_col]
     wanted = [x_col, *labels, *([] if weight_col is None else [weight_col])]

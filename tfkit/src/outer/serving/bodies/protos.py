@@ -91,7 +91,7 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
     Raises:
         RequestError: for a message that is not a tensor.
     """
-    what = f"Input {shortened(name)!r} is no tensor"
+    what = f"Input {shortened(name)!r} is not a tensor"
     if tensor.dtype not in _DTYPES:
         raise invalid(f"{what}: no tensor that is sent has the data type {tensor.dtype}")
     dtype_name, field = _DTYPES[tensor.dtype]

@@ -314,7 +314,7 @@ def _example(features: Any, what: str) -> bytes:
     encoded = {}
     for name, value in features.items():
         if not _is_text(name):
-            raise invalid(f"{what}: the name of a feature is no text: {_start(name)}")
+            raise invalid(f"{what}: the name of a feature is not text: {_start(name)}")
         encoded[name] = _feature(name, value if isinstance(value, list) else [value])
     return examples_wire.example(encoded)
 

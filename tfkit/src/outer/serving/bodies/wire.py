@@ -23,7 +23,7 @@ _SIZE = struct.Struct("!Q")
 def send(connection: socket.socket, value: Any, arrays: Sent) -> None:
     """Sends a value and arrays by name; object arrays are of `bytes`.
 
-    The value is made of texts, bytes, numbers, `None`, tuples, and dicts whose keys are texts.
+    The value is made of strings, bytes, numbers, `None`, tuples, and dicts whose keys are strings.
     """
     specs: list[Any] = []
     buffers: list[Any] = []
