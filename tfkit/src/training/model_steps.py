@@ -9,19 +9,18 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import context
+from tfkit.src.base import context, execution
 from tfkit.src.base.brief import brief
+from tfkit.src.base.calls import current_frame
 from tfkit.src.core import tracking
 from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
-from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
+from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
 from tfkit.src.weights.variables.together import computed_with
 from tfkit.src.weights.variables.variables import lent
-
-# The model whose results of single steps are not read: a program computes them after its last step.
 
 
 class ModelSteps(Compiled):
@@ -46,32 +45,39 @@ class ModelSteps(Compiled):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            self._tfkit_check_read(tape)
-            loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
             scaled = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
-        self._tfkit_track_loss(loss, x, y_pred)
+        self._tfkit_loss_tracker.add(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
-
-    def _tfkit_check_read(self, tape: tf.GradientTape) -> None:
-        """Raises an error for a variable that the call reads, and that no training would change."""
-        check_variables(self, tape.watched_variables())
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Returns the loss and metrics of one batch, without an update; as `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
-        self._tfkit_track_loss(loss, x, y_pred)
+        self._tfkit_loss_tracker.add(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
         """Returns the outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
         return self(x, training=False)
+
+    def _tfkit_call_in_phases(self, args: Any, kwargs: Any) -> Any:
+        """Calls the model; in its own `train_step`, a variable that no training would change is an error."""
+        # Not in an overridden step, which may train such a variable itself.
+        settings = execution.governing()
+        is_trained = settings is not None and settings.model() is self and current_frame() is None
+        if not is_trained or not kwargs.get("training") or is_overridden(self, "train_step"):
+            return super()._tfkit_call_in_phases(args, kwargs)
+        with tf.GradientTape() as tape:
+            outputs = super()._tfkit_call_in_phases(args, kwargs)
+        check_variables(self, tape.watched_variables())
+        return outputs
 
     # --- Loss -----------------------------------------------------------------------------------------
 
@@ -166,11 +172,6 @@ class ModelSteps(Compiled):
         if _takes_argument(compute_loss, "training"):
             return compute_loss
         return lambda *batch, training: compute_loss(*batch)
-
-    def _tfkit_track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
-        """Adds the loss of a batch to the mean over the epoch, in which each row has the same weight."""
-        assert self._tfkit_loss_tracker is not None
-        self._tfkit_loss_tracker.update_state(loss, sample_weight=batch_size_of(batch))
 
     @property
     def _tfkit_needs_targets(self) -> bool:
