@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -29,6 +30,14 @@ class ModelSteps(Compiled):
     The steps can be copied into a subclass, to be changed there; they need
     `from tfkit.utils import unpack_x_y_sample_weight`.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets `train_step` call a `compute_loss` whose `training` has no default."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("compute_loss")
+        parameter = inspect.signature(own).parameters.get("training") if callable(own) else None
+        if parameter is not None and parameter.default is parameter.empty:
+            cls.compute_loss = _with_training(own)  # type: ignore[method-assign]
 
     # --- Steps, to override -------------------------------------------------------------------------
 
@@ -248,6 +257,20 @@ def without_results(model: ModelSteps) -> contextlib.AbstractContextManager[None
 def is_overridden(model: ModelSteps, *methods: str) -> bool:
     """Whether the class of a model overrides a method of `ModelSteps`."""
     return any(getattr(type(model), name) is not getattr(ModelSteps, name) for name in methods)
+
+
+def _with_training(compute_loss: Any) -> Any:
+    """Returns an override of `compute_loss` whose `training` is `True` unless it is passed."""
+
+    signature = inspect.signature(compute_loss)
+
+    @functools.wraps(compute_loss)
+    def with_default(*args: Any, **named: Any) -> tf.Tensor:
+        if "training" not in signature.bind_partial(*args, **named).arguments:
+            named["training"] = True
+        return compute_loss(*args, **named)
+
+    return with_default
 
 
 def _takes_argument(function: Callable[..., Any], name: str) -> bool:
