@@ -8,7 +8,7 @@ models share, follows the model whose step it is.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from tfkit.src.base import context, settings, stateless
@@ -19,10 +19,6 @@ class Execution(Protocol):
 
     run_eagerly: bool
     jit_compile: bool | str
-
-    @property
-    def xla_call(self) -> Callable[..., Any]:
-        """Makes a traced call one that XLA compiles."""
 
 
 def governed_by(own: Execution) -> contextlib.AbstractContextManager[None]:

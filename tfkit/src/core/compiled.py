@@ -19,7 +19,6 @@ import tensorflow as tf
 
 from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
@@ -41,7 +40,7 @@ class DirectCalls:
         self._state = state
         self._tfkit_call_in_phases = state.layer._tfkit_call_in_phases
         # The settings passed to `compile`, for a model.
-        self._settings: Execution | None = state.layer._tfkit_settings
+        self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

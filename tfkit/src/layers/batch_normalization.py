@@ -80,6 +80,9 @@ class BatchNormalization(Layer):
         (array([0.02], dtype=float32), array([1.], dtype=float32))
     """
 
+    moving_mean: Any
+    moving_variance: Any
+
     def __init__(
         self,
         axis: int = -1,
