@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit.src.base import context, execution
 from tfkit.src.base.brief import brief
 from tfkit.src.base.calls import current_frame
+from tfkit.src.borrowed.private import VariableWatcher
 from tfkit.src.core import tracking
 from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
@@ -83,9 +84,10 @@ class ModelSteps(Compiled):
         is_trained = settings is not None and settings.model() is self and current_frame() is None
         if not is_trained or not kwargs.get("training") or is_overridden(self, "train_step"):
             return super()._tfkit_call_in_phases(args, kwargs)
-        with tf.GradientTape() as tape:
+        # Not a second tape: TensorFlow would differentiate the loops inside written gradients.
+        with VariableWatcher() as watcher:
             outputs = super()._tfkit_call_in_phases(args, kwargs)
-        check_variables(self, tape.watched_variables())
+        check_variables(self, watcher.watched_variables())
         return outputs
 
     # --- Loss -----------------------------------------------------------------------------------------
