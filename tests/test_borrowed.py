@@ -182,6 +182,14 @@ def tape():
 
 
 @contract
+def VariableWatcher():
+    variable = tf.Variable(1.0)
+    with private.VariableWatcher() as watcher:
+        variable.read_value()
+    assert [id(it) for it in watcher.watched_variables()] == [id(variable)]
+
+
+@contract
 def could_possibly_record():
     assert not private.could_possibly_record()
     with tf.GradientTape():

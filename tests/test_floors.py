@@ -94,6 +94,25 @@ RING = {
 }
 
 
+ENGINE = "tfkit.src.engine."
+FORMULAS = tuple(f"tfkit.src.{room}." for room in ("layers", "losses", "ops", "optimizers"))
+# What these rooms may import from the engine, and why a formula needs it.
+ENGINE_IN_FORMULAS = {
+    "autograph": "a `Lambda` layer converts the user's function",
+    "collected_rows": "replicas exchange gradients of embeddings",
+    "derivatives": "gradients that are written out",
+    "known_rows": "workarounds for batches without rows are needed where there may be none",
+    "litert": "LiteRT has no arrays in loops",
+    "rectifiers": "oneDNN turns NaN into 0",
+    "replicas": "values of the whole batch",
+    "shared_programs": "an operation that XLA cannot compile has a second form",
+    "sizes": "shapes of tensors and integers",
+    "tensorflow_faults": "kernels that are wrong",
+    "variable_values": "XLA needs sizes that do not vary",
+    "xla": "loops that XLA compiles apart; the device of a convolution; updates as one program",
+}
+
+
 def module_of(path):
     """`tfkit/ops/image.py` -> `tfkit.ops.image`."""
     parts = path.relative_to(ROOT).with_suffix("").parts
@@ -191,6 +210,18 @@ def test_the_outer_ring_uses_public_objects_and_what_is_listed():
             and not origin.startswith(("tfkit.src.base.", "tfkit.src.outer.", part))
         }
         assert used == listed, part
+
+
+def test_formulas_know_nothing_of_the_engines_tuning():
+    """A new name in this table needs a reason of this kind, not that something is faster with it."""
+    found = set()
+    for module, path in FILES.items():
+        if module.startswith(FORMULAS):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(ENGINE):
+                    below = node.module.removeprefix(ENGINE.rstrip(".")).lstrip(".")
+                    found |= {below or alias.name for alias in node.names}
+    assert found == set(ENGINE_IN_FORMULAS)
 
 
 def test_types_are_imported_from_the_own_room_or_from_below():

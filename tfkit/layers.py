@@ -30,7 +30,6 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.layers.adaptive_pooling import AdaptiveMaxPooling3D as AdaptiveMaxPooling3D
     from tfkit.src.layers.attention import AdditiveAttention as AdditiveAttention
     from tfkit.src.layers.attention import Attention as Attention
-    from tfkit.src.layers.attention import MultiHeadAttention as MultiHeadAttention
     from tfkit.src.layers.batch_normalization import BatchNormalization as BatchNormalization
     from tfkit.src.layers.convolution import Conv1D as Conv1D
     from tfkit.src.layers.convolution import Conv2D as Conv2D
@@ -100,6 +99,7 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.layers.merging import minimum as minimum
     from tfkit.src.layers.merging import multiply as multiply
     from tfkit.src.layers.merging import subtract as subtract
+    from tfkit.src.layers.multi_head_attention import MultiHeadAttention as MultiHeadAttention
     from tfkit.src.layers.normalization import GroupNormalization as GroupNormalization
     from tfkit.src.layers.normalization import LayerNormalization as LayerNormalization
     from tfkit.src.layers.normalization import RMSNormalization as RMSNormalization

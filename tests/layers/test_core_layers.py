@@ -1,6 +1,7 @@
 """Dense, Embedding, Masking, Activation, Wrapper, EinsumDense: seeds, masks, and what they refuse."""
 
 import json
+import traceback
 
 import keras
 import numpy as np
@@ -290,3 +291,29 @@ def test_a_language_model_with_tied_weights(tmp_path):
         model.save(tmp_path / name)
         loaded = tfkit.saving.load_model(tmp_path / name)
         np.testing.assert_allclose(loaded(x), model(x), atol=1e-6)
+
+
+def test_a_product_is_three_calls_below_the_call_of_a_layer(monkeypatch):
+    """`Layer.__call__`, its phases, and `Dense.call`: in two files."""
+    dense, found = layers.Dense(2), []
+    multiply = tf.matmul
+
+    def spy(*factors):
+        found.extend(it for it in traceback.extract_stack() if "/tfkit/src/" in it.filename)
+        return multiply(*factors)
+
+    monkeypatch.setattr(tf, "matmul", spy)
+
+    class Outer(layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = dense
+
+        def call(self, inputs):
+            found.clear()
+            return self.dense(inputs)
+
+    Outer()(tf.ones((1, 3)))
+    start = max(i for i, it in enumerate(found) if it.name == "__call__")
+    assert [it.name for it in found[start:]] == ["__call__", "_tfkit_call_in_phases", "call"]
+    assert len({it.filename for it in found[start:]}) == 2

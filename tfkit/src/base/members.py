@@ -66,6 +66,14 @@ PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
 
 
+class Helper:
+    """The base of losses, metrics and optimizers: objects that an attribute may hold, and a copy keeps."""
+
+
+class Owner(Helper):
+    """The base of optimizers: a member, whose own members are not those of the layer that holds it."""
+
+
 class Alias(property):
     """A property that sets an attribute of a different name, under which a member is found."""
 

@@ -43,6 +43,7 @@ from tensorflow.python.eager import tape as tape
 from tensorflow.python.eager.polymorphic_function.atomic_function import (
     AtomicFunction as AtomicFunction,
 )
+from tensorflow.python.eager.record import VariableWatcher as VariableWatcher
 from tensorflow.python.eager.record import could_possibly_record as could_possibly_record
 from tensorflow.python.framework import kernels as kernels
 from tensorflow.python.framework import op_def_registry as op_def_registry

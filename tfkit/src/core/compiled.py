@@ -19,12 +19,10 @@ import tensorflow as tf
 
 from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.base.execution import Execution
 from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
-from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.engine.shared_programs import PlainCall
 from tfkit.src.symbolic import descriptions
 
@@ -42,7 +40,7 @@ class DirectCalls:
         self._state = state
         self._tfkit_call_in_phases = state.layer._tfkit_call_in_phases
         # The settings passed to `compile`, for a model.
-        self._settings: Execution | None = state.layer._tfkit_settings
+        self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, _Kind | None] = {}
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -56,7 +54,8 @@ class DirectCalls:
             return self._tfkit_call_in_phases(args, kwargs)
         if kind_key not in self._kinds:
             outputs = self._tfkit_call_in_phases(args, kwargs)
-            made = _Kind(description, [tensor.shape for tensor in tensors], uses_xla)
+            make_call = self._settings.xla_call if self._settings and uses_xla else _plain_call
+            made = _Kind(description, [tensor.shape for tensor in tensors], make_call)
             # Another thread may have made it in the meantime.
             self._kinds.setdefault(kind_key, made)
             return outputs
@@ -78,12 +77,18 @@ class DirectCalls:
         return trace.run(tensors, self._state)
 
 
+def _plain_call(program: Any, path_of: Any) -> PlainCall:
+    return PlainCall(program)
+
+
 class _Kind:
     """Direct calls that differ only in shapes: one trace for the first shapes, one for all others."""
 
-    def __init__(self, description: Any, shapes: list[tf.TensorShape], uses_xla: bool) -> None:
+    def __init__(
+        self, description: Any, shapes: list[tf.TensorShape], make_call: Callable[..., Any]
+    ) -> None:
         self._description = description
-        self._uses_xla = uses_xla
+        self._make_call = make_call
         self._relaxed = shapes
         self._traces: list[_Trace] = []
         self._lock = Lock()
@@ -120,7 +125,7 @@ class _Kind:
             old.most_specific_compatible_shape(new)
             for old, new in zip(self._relaxed, shapes, strict=True)
         ]
-        trace = _Trace(self._description, self._relaxed, forward, self._uses_xla)
+        trace = _Trace(self._description, self._relaxed, forward, self._make_call)
         self._traces = [*valid[:1], trace]
         return trace
 
@@ -133,7 +138,7 @@ class _Trace:
         description: Any,
         shapes: list[tf.TensorShape],
         forward: Callable[..., Any],
-        uses_xla: bool,
+        make_call: Callable[..., Any],
     ) -> None:
         self._shapes = shapes
         self._outputs: Any = None
@@ -155,9 +160,7 @@ class _Trace:
         self._program = tf.function(program, autograph=False).get_concrete_function(
             *descriptions.specs_of(description, shapes)
         )
-        self._call: XlaCall | PlainCall = (
-            XlaCall(self._program, self.watch.path_of) if uses_xla else PlainCall(self._program)
-        )
+        self._call = make_call(self._program, self.watch.path_of)
 
     def accepts(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether the trace accepts tensors of these shapes."""

@@ -9,21 +9,16 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import drawing_aside
-from tfkit.src.base.members import BOOKKEEPING
+from tfkit.src.base.members import BOOKKEEPING, Helper, Owner
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.plain_data import is_data, same_data
 from tfkit.src.core import tracking
-from tfkit.src.losses.base import Loss
-from tfkit.src.metrics.base import Metric
-from tfkit.src.optimizers.base import Optimizer
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 
 _NOT_SET_BY_USERS = BOOKKEEPING | {"_trainable"}
-# The constructor does not restore these if the program has set them later.
-_HELPERS = (Loss, Metric, Optimizer)
 # The specs of a layer's calls; files keep only the part that building needs.
 _SEEN = ("given", "output_shapes", "specs")
 
@@ -121,7 +116,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
         "attributes": {
             name: value
             for name, value in vars(layer).items()
-            if name not in _NOT_SET_BY_USERS and (isinstance(value, _HELPERS) or is_data(value))
+            if name not in _NOT_SET_BY_USERS and (isinstance(value, Helper) or is_data(value))
         },
     }
 
@@ -141,6 +136,6 @@ def _set_traits(layer: Layer, traits: dict[str, Any]) -> None:
 
 def _same(made: Any, value: Any) -> bool:
     """Whether the attribute can stay as the constructor has set it."""
-    if isinstance(value, _HELPERS):
-        return isinstance(made, (Loss, Metric))  # The optimizer already has its values.
+    if isinstance(value, Helper):  # An optimizer that is made has no values yet.
+        return isinstance(made, Helper) and not isinstance(made, Owner)
     return same_data(made, value)

@@ -29,13 +29,12 @@ from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node, any_symbolic
 from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.quantizers.of_layers import Quantization
 from tfkit.src.weights.variables.arguments import by_position
 from tfkit.src.weights.variables.together import computed_with
 
 
 @Operation.register
-class Layer(Copied, Quantization, Stateful):
+class Layer(Copied, Stateful):
     """State (weights), and a transformation of inputs to outputs that uses it.
 
     A subclass makes its weights in `build(input_shape)` with `add_weight`, or its sublayers in
@@ -408,6 +407,17 @@ class Layer(Copied, Quantization, Stateful):
     @dtype_policy.setter
     def dtype_policy(self, value: Any) -> None:
         self._dtype_policy = dtype_policies.get(value)
+
+    @property
+    def quantization_mode(self) -> str | None:
+        """The mode of the layer's quantization, such as `"int8"`; `None` where nothing is quantized."""
+        return self.dtype_policy.quantization_mode
+
+    def quantize(self, mode: str | None = None, type_check: bool = True, config: Any = None) -> Any:
+        """Replaces weights by integers, in layers that can do that."""
+        raise NotImplementedError(
+            f"Layer {type(self).__name__} does not have a `quantize` method implemented."
+        )
 
     @property
     def dtype(self) -> str:

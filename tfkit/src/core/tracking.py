@@ -17,7 +17,6 @@ from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import escaped, free
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.metrics.base import Metric
-from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.weights.random import SeedGenerator
 
 if TYPE_CHECKING:
@@ -55,12 +54,12 @@ def members_of(layer: Tracked) -> list[tuple[str, Any]]:
 def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
     """Yields the members in one attribute, except for the members of an optimizer."""
     for where, found in members.walk(path, value, _is_member, _made):
-        if not isinstance(found, Optimizer):
+        if not isinstance(found, members.Owner):
             yield where, found
 
 
 def _is_member(value: Any) -> bool:
-    kinds = (tf.Variable, Metric, SeedGenerator, Optimizer)
+    kinds = (tf.Variable, Metric, SeedGenerator, members.Owner)
     return isinstance(value, kinds) or hasattr(value, "_tfkit")
 
 

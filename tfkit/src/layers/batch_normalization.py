@@ -12,7 +12,8 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
-from tfkit.src.layers.renormalization import checked_clipping, corrections
+from tfkit.src.layers.moving_moments import MovingMoments
+from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
 from tfkit.src.weights import constraints, regularizers
@@ -78,6 +79,9 @@ class BatchNormalization(Layer):
         >>> layer.moving_mean.numpy().round(3), layer.moving_variance.numpy().round(3)
         (array([0.02], dtype=float32), array([1.], dtype=float32))
     """
+
+    moving_mean: Any
+    moving_variance: Any
 
     def __init__(
         self,
@@ -145,28 +149,8 @@ class BatchNormalization(Layer):
                 constraint=self.beta_constraint,
                 autocast=False,
             )
-        mean, variance = self.moving_mean_initializer, self.moving_variance_initializer
-        self.moving_mean = self._moving("moving_mean", channels, mean)
-        self.moving_variance = self._moving("moving_variance", channels, variance)
-        if self.renorm:
-            self.moving_stddev = self._moving("moving_stddev", channels, self._first_stddev)
-            self.renorm_mean = self._moving("renorm_mean", channels, mean)
-            self.renorm_stddev = self._moving("renorm_stddev", channels, self._first_stddev)
+        self._rule.add_weights(self, channels)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
-
-    def _moving(self, name: str, channels: int, initializer: Any) -> tf.Variable:
-        """Returns a moving average of one number for each channel."""
-        return self.add_weight(
-            name=name,
-            shape=(channels,),
-            initializer=initializer,
-            trainable=False,
-            autocast=False,
-            aggregation="mean",
-        )
-
-    def _first_stddev(self, shape: Any, dtype: Any = None) -> tf.Tensor:
-        return tf.sqrt(self.moving_variance_initializer(shape, dtype=dtype))
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
         """Returns the inputs, normalized."""
@@ -186,53 +170,30 @@ class BatchNormalization(Layer):
             is_last = self.axis % inputs.shape.rank == inputs.shape.rank - 1
             return tf.cast(value, inputs.dtype) if is_last and value is not None else along(value)
 
-        use_batch = bool(training) and self.trainable
-        gamma, beta = self.gamma, self.beta
+        def normalized(mean: Any, variance: Any, gamma: Any, beta: Any) -> tf.Tensor:
+            moments = map(broadcast, (mean, variance, beta, gamma))
+            return tf.nn.batch_normalization(inputs, *moments, self.epsilon)
+
+        gamma, beta, rule = self.gamma, self.beta, self._rule
+        if not training or not self.trainable:
+            outputs = normalized(self.moving_mean, self.moving_variance, gamma, beta)
+            return tf.cast(outputs, self.compute_dtype)
         is_plain = type(self)._moments is BatchNormalization._moments
-        if use_batch and is_plain and mask is None and not self._replicas() and not self.renorm:
+        if is_plain and mask is None and not self._replicas() and rule.is_plain:
             outputs, mean, variance = _normalized(
                 inputs, along(gamma), along(beta), self.axis, self.epsilon
             )
         else:
-            mean, variance = self.moving_mean, self.moving_variance
-            if use_batch:
-                mean, variance = self._moments(inputs, mask)
-                if self.renorm:
-                    gamma, beta = self._renormalized(mean, tf.sqrt(variance + self.epsilon))
-            outputs = tf.nn.batch_normalization(
-                inputs, *map(broadcast, (mean, variance, beta, gamma)), self.epsilon
-            )
-        if use_batch and not recomputation.is_second():
-            self._update_all(mean, variance)
+            mean, variance = self._moments(inputs, mask)
+            outputs = normalized(mean, variance, *rule.factors(self, mean, variance))
+        if not recomputation.is_second():
+            rule.update(self, mean, variance)
         return tf.cast(outputs, self.compute_dtype)
 
-    def _renormalized(self, mean: tf.Tensor, stddev: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Returns `gamma` and `beta` with the corrections: `(normalized * r + d) * gamma + beta`."""
-        kept = (self.renorm_mean, self.renorm_stddev)
-        factor, offset = corrections(mean, stddev, kept, self.renorm_clipping or {})
-        if self.gamma is not None:
-            gamma = tf.cast(self.gamma, mean.dtype)
-            factor, offset = factor * gamma, offset * gamma
-        if self.beta is not None:
-            offset += tf.cast(self.beta, mean.dtype)
-        return factor, offset
-
-    def _update_all(self, mean: tf.Tensor, variance: tf.Tensor) -> None:
-        """Moves the moving averages toward the moments of a batch."""
-        self._update(self.moving_mean, mean, self.momentum)
-        if not self.renorm:
-            self._update(self.moving_variance, variance, self.momentum)
-            return
-        stddev = tf.sqrt(variance + self.epsilon)
-        self._update(self.renorm_mean, mean, self.renorm_momentum)
-        self._update(self.renorm_stddev, stddev, self.renorm_momentum)
-        moved = self._update(self.moving_stddev, stddev, self.momentum)
-        self.moving_variance.assign(tf.nn.relu(tf.square(moved) - self.epsilon))
-
-    def _update(self, moving: tf.Variable, value: tf.Tensor, momentum: float) -> tf.Tensor:
-        moved = moving * momentum + tf.cast(value, moving.dtype) * (1.0 - momentum)
-        moving.assign(moved)
-        return moved
+    @property
+    def _rule(self) -> MovingMoments:
+        """How the moments of batches move the averages, and are corrected by them."""
+        return Renormalization() if self.renorm else MovingMoments()
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns mean and variance of each channel over unmasked entries, in the batches of all replicas."""

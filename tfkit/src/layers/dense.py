@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -20,15 +22,13 @@ from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
 
-def _product(inputs: Any, kernel: Any) -> tf.Tensor:
-    """Returns the product along the last axis of `inputs`, a tensor or a sparse tensor of rank 2."""
+def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
+    """Returns the product along the last axis for such inputs: a tensor, or a sparse tensor of rank 2."""
     if isinstance(inputs, tf.SparseTensor):
-        return sparse.product(inputs, kernel)
+        return sparse.product
     if is_described() and isinstance(inputs, tf.Tensor):
-        return described([*inputs.shape[:-1], kernel.shape[-1]], inputs.dtype)
-    if inputs.shape.rank != 2:
-        return tf.tensordot(inputs, kernel, 1)
-    return tf.matmul(inputs, kernel)
+        return lambda x, kernel: described([*x.shape[:-1], kernel.shape[-1]], x.dtype)
+    return tf.matmul if inputs.shape.rank == 2 else functools.partial(tf.tensordot, axes=1)
 
 
 class Dense(Quantizable):
@@ -132,7 +132,8 @@ class Dense(Quantizable):
         inputs = as_floats(self, inputs)
         if self.quantization_mode is not None:
             inputs = sparse.dense(inputs)
-        outputs = self._tfkit_multiplied(inputs, _product, training)
+        product, kernel = self._tfkit_product(_product_of(inputs), training)
+        outputs = product(inputs, kernel)
         if self.bias is not None:
             outputs = tf.nn.bias_add(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)

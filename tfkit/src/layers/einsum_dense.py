@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any, Unpack
 
@@ -180,13 +181,12 @@ class EinsumDense(Quantizable):
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """Returns the outputs for `inputs`."""
-        outputs = self._tfkit_multiplied(as_floats(self, inputs), self._product, training)
+        einsum = functools.partial(tensorflow_faults.einsum, self.equation)
+        product, kernel = self._tfkit_product(einsum, training)
+        outputs = product(as_floats(self, inputs), kernel)
         if self.bias is not None:
             outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
-
-    def _product(self, inputs: Any, kernel: Any) -> tf.Tensor:
-        return tensorflow_faults.einsum(self.equation, inputs, kernel)
 
     def _letters(self) -> tuple[tuple[str, str], str]:
         """Returns the letters of inputs and outputs, with digits for the axes of `...`, and of the kernel."""

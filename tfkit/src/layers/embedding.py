@@ -115,22 +115,8 @@ class Embedding(Quantizable):
             )
         inputs = dense(inputs)
         ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)
-        return tf.cast(self._rows(ids), self.compute_dtype)
-
-    def _rows(self, ids: tf.Tensor) -> tf.Tensor:
-        scheme = self._tfkit_scheme()
-        if scheme is None:
-            # From the variable itself: `self.embeddings` would be the sum with LoRA, of the whole
-            # table. The gradient of a lookup is `IndexedSlices`: rows alone.
-            rows = tf.nn.embedding_lookup(vars(self)["embeddings"], ids)
-        else:
-            rows = scheme.rows(vars(self), self._tfkit_table("embeddings"), ids)
-        if self.lora_enabled:  # The sum of the whole tables is not needed.
-            a, b, scale = self._tfkit_lora()
-            # (..., rank) times (rank, output_dim)
-            low_rank = tf.tensordot(tf.nn.embedding_lookup(a, ids), tf.convert_to_tensor(b), 1)
-            rows += tf.cast(scale * low_rank, rows.dtype)
-        return rows
+        lookup, embeddings = self._tfkit_lookup()
+        return tf.cast(lookup(embeddings, ids), self.compute_dtype)
 
     def _tfkit_tables(self) -> list[Table]:
         """Returns `embeddings`, which has a scale for each vector."""

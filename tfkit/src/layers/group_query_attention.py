@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.layer_options import RegularizedOptions
-from tfkit.src.core.layer import Layer
 from tfkit.src.layers.activation import Softmax
-from tfkit.src.layers.attention import for_heads, hidden, visible_steps, with_causal
+from tfkit.src.layers.attention_heads import AttentionWithHeads
+from tfkit.src.layers.attention_masks import with_causal
 from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
@@ -20,7 +20,7 @@ from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
 
-class GroupQueryAttention(Layer):
+class GroupQueryAttention(AttentionWithHeads):
     """Attention in several learned subspaces ("heads"), groups of which share keys and values.
 
     Each query head computes `softmax(q @ transpose(k) / sqrt(head_dim)) @ v`, where `k` and `v` are
@@ -188,56 +188,24 @@ class GroupQueryAttention(Layer):
                 f"key_shape={tuple(key_shape)}"
             )
 
-    def call(
+    def _attended(
         self,
-        query: Any,
-        value: Any,
-        key: Any = None,
-        query_mask: Any = None,
-        value_mask: Any = None,
-        key_mask: Any = None,
-        attention_mask: Any = None,
-        return_attention_scores: bool = False,
-        training: Any = None,
-        use_causal_mask: bool = False,
-    ) -> Any:
-        """Returns the attended values, `(batch, T, dim)`."""
-        key = value if key is None else key
-        mask = self._compute_attention_mask(
-            query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask
-        )
+        query: tf.Tensor,
+        key: tf.Tensor,
+        value: tf.Tensor,
+        mask: Any,
+        training: Any,
+        return_attention_scores: bool,
+    ) -> tuple[Any, Any]:
+        key, value = (tf.repeat(it, self.num_repeats, axis=2) for it in (key, value))
         # Keras does not pass it on to the method. Here it decides what a query gets that sees no step.
         is_own = type(self)._compute_attention is GroupQueryAttention._compute_attention
         options = {"return_attention_scores": return_attention_scores} if is_own else {}
-        outputs, weights = self._compute_attention(
-            self._query_dense(query),
-            tf.repeat(self._key_dense(key), self.num_repeats, axis=2),
-            tf.repeat(self._value_dense(value), self.num_repeats, axis=2),
-            attention_mask=mask,
-            training=training,
-            **options,
+        return self._compute_attention(
+            query, key, value, attention_mask=mask, training=training, **options
         )
-        if self._gate_dense is not None:
-            outputs *= self._gate_dense(query)
-        outputs = self._output_dense(outputs)
-        return (outputs, weights) if return_attention_scores else outputs
 
-    # Subclasses may override these three methods: they have the names and arguments of Keras's.
-
-    def _compute_attention_mask(
-        self,
-        query: Any,
-        value: Any,
-        query_mask: Any = None,
-        value_mask: Any = None,
-        key_mask: Any = None,
-        attention_mask: Any = None,
-        use_causal_mask: bool = False,
-    ) -> Any:
-        """Returns which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
-        masks = (query_mask, value_mask, key_mask)
-        window = self.sliding_window
-        return visible_steps(query, value, masks, use_causal_mask, window, attention_mask)
+    # Subclasses may override these methods: they have the names and arguments of Keras's.
 
     def _compute_attention(
         self,
@@ -265,12 +233,4 @@ class GroupQueryAttention(Layer):
         if use_causal_mask:
             attention_mask = with_causal(attention_mask, query, value)
         scores = attention_products.scores(query * (1.0 / math.sqrt(self.head_dim)), key)
-        if not (self.dropout or return_attention_scores):
-            scores, attention_mask = hidden(scores, attention_mask), None
-        weights = self._masked_softmax(scores, attention_mask)
-        weights_used = self._dropout_layer(weights, training=training)
-        return attention_products.weighted_means(weights_used, value), weights
-
-    def _masked_softmax(self, scores: Any, attention_mask: Any = None) -> Any:
-        """Returns the weights of the values, `(batch, heads, T, S)`."""
-        return self._softmax(scores, mask=for_heads(attention_mask, scores))
+        return self._means_of(scores, value, attention_mask, training, return_attention_scores)

@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
+from tfkit.src.layers.moving_moments import MovingMoments, average, move
 
 _CLIPPING = ("rmax", "rmin", "dmax")
 
@@ -35,6 +36,47 @@ def checked_clipping(layer: Layer, renorm: bool, clipping: Any) -> dict[str, Any
     holds = (dmax is None or dmax >= 0) and (rmax is None or rmin is None or rmax >= rmin)
     check(layer, holds, "renorm_clipping", "rmax >= rmin and dmax >= 0", clipping)
     return clipping
+
+
+class Renormalization(MovingMoments):
+    """The rule of batch renormalization: `(normalized * r + d) * gamma + beta`.
+
+    `r` and `d` correct the moments of a batch toward further averages, and have no gradient.
+    """
+
+    is_plain = False
+
+    def add_weights(self, layer: Any, channels: int) -> None:
+        """Makes the averages, one entry for each channel."""
+        super().add_weights(layer, channels)
+
+        def first_stddev(shape: Any, dtype: Any = None) -> tf.Tensor:
+            return tf.sqrt(layer.moving_variance_initializer(shape, dtype=dtype))
+
+        layer.moving_stddev = average(layer, "moving_stddev", channels, first_stddev)
+        layer.renorm_mean = average(layer, "renorm_mean", channels, layer.moving_mean_initializer)
+        layer.renorm_stddev = average(layer, "renorm_stddev", channels, first_stddev)
+
+    def factors(self, layer: Any, mean: tf.Tensor, variance: tf.Tensor) -> tuple[Any, Any]:
+        """Returns `gamma` and `beta` with the corrections in them."""
+        stddev = tf.sqrt(variance + layer.epsilon)
+        kept = (layer.renorm_mean, layer.renorm_stddev)
+        factor, offset = corrections(mean, stddev, kept, layer.renorm_clipping or {})
+        if layer.gamma is not None:
+            gamma = tf.cast(layer.gamma, mean.dtype)
+            factor, offset = factor * gamma, offset * gamma
+        if layer.beta is not None:
+            offset += tf.cast(layer.beta, mean.dtype)
+        return factor, offset
+
+    def update(self, layer: Any, mean: tf.Tensor, variance: tf.Tensor) -> None:
+        """Moves the averages toward the moments of a batch."""
+        stddev = tf.sqrt(variance + layer.epsilon)
+        move(layer.moving_mean, mean, layer.momentum)
+        move(layer.renorm_mean, mean, layer.renorm_momentum)
+        move(layer.renorm_stddev, stddev, layer.renorm_momentum)
+        moved = move(layer.moving_stddev, stddev, layer.momentum)
+        layer.moving_variance.assign(tf.nn.relu(tf.square(moved) - layer.epsilon))
 
 
 def corrections(

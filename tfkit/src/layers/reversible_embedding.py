@@ -139,20 +139,17 @@ class ReversibleEmbedding(Embedding):
         return self.logit_soft_cap * tf.tanh(logits / self.logit_soft_cap)
 
     def _logits(self, rows: tf.Tensor) -> tf.Tensor:
-        scheme, tied = self._tfkit_scheme(), self.tie_weights
-
         def multiply(rows: tf.Tensor, weight: Any) -> tf.Tensor:
-            return tf.matmul(rows, tf.cast(weight, rows.dtype), transpose_b=tied)
+            return tf.matmul(rows, tf.cast(weight, rows.dtype), transpose_b=self.tie_weights)
 
-        if scheme is None:
-            return multiply(rows, self.embeddings if tied else self.reverse_embeddings)
-        table = self._tfkit_table("embeddings" if tied else "reverse_embeddings")
-        logits = self._tfkit_with_integers(scheme, table, rows, multiply)
-        if tied and self.lora_enabled:
-            a, b, scale = self._tfkit_lora()
-            # In this order both products are of the small matrices.
-            logits += scale * multiply(multiply(rows, b), a)
-        return logits
+        name = "embeddings" if self.tie_weights else "reverse_embeddings"
+        product, weight = self._tfkit_product(multiply, name=name)
+        return product(rows, weight)
+
+    def _tfkit_low_rank(self, inputs: tf.Tensor, multiply: Any) -> tf.Tensor:
+        """Returns the logits that LoRA adds; the product of the small matrices is as large as the table."""
+        a, b, scale = self._tfkit_lora()
+        return scale * multiply(multiply(inputs, b), a)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, those of `Embedding` for LoRA and quantization among them."""

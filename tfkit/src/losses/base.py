@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import tree, watching
 from tfkit.src.base.errors.tracebacks import shorten
+from tfkit.src.base.members import Helper
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.losses.missing import without_missing_labels
@@ -20,7 +21,7 @@ from tfkit.src.losses.tensors import as_tensor
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
-class Loss(watching.Watched):
+class Loss(Helper, watching.Watched):
     """The base of losses: `call` computes losses per sample, which are weighted, masked and reduced.
 
     A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and

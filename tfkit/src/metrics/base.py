@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base import nests, settings, watching
 from tfkit.src.base.errors import never_called
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.members import TRACKING, View
+from tfkit.src.base.members import TRACKING, Helper, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.weights.initializers import lookup as initializers
@@ -20,7 +20,7 @@ from tfkit.src.weights.variables.lending import lent
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class Metric(watching.Watched, tf.Module):
+class Metric(Helper, watching.Watched, tf.Module):
     """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -99,5 +100,31 @@ def dot_product_attention(
         # 0.7 of the lowest float32, as in Keras: minus infinity would make a row without an
         # allowed step NaN.
         logits = tf.where(allowed, logits, tf.cast(-0.7 * 3.38953e38, logits.dtype))
-    weights = tf.cast(tf.nn.softmax(logits), dtype)
-    return attention_products.weighted_means(weights, value)
+    outputs, _ = attend(
+        logits,
+        value,
+        softmax=lambda logits: tf.cast(tf.nn.softmax(logits), dtype),
+        means=attention_products.weighted_means,
+    )
+    return outputs
+
+
+def attend(
+    scores: tf.Tensor,
+    value: tf.Tensor,
+    *,
+    softmax: Callable[[tf.Tensor], tf.Tensor] = tf.nn.softmax,
+    dropout: Callable[[tf.Tensor], tf.Tensor] | None = None,
+    means: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = tf.matmul,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns `dropout(softmax(scores)) @ value` and `softmax(scores)`: what all forms of attention share.
+
+    Args:
+        scores: the similarity of each query and each key, `(..., T, S)`.
+        value: the values, `(..., S, dim)`; for other orders of axes, pass `means`.
+        softmax: function from scores to weights.
+        dropout: function that drops weights; `None` to keep all.
+        means: product of weights and values.
+    """
+    weights = softmax(scores)
+    return means(weights if dropout is None else dropout(weights), value), weights

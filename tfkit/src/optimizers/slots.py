@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors import never_called
+from tfkit.src.base.members import Owner
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
@@ -75,7 +76,7 @@ def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
     return strategy.extended.colocate_vars_with(reference)
 
 
-class SlotOwner(tf.Module):
+class SlotOwner(Owner, tf.Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
     Args:

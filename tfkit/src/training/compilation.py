@@ -9,7 +9,6 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
-from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
@@ -19,6 +18,7 @@ from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
+from tfkit.src.training.loss_tracker import LossTracker
 from tfkit.src.training.planner import Plans
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Compiled(Layer):
     _tfkit_settings: CompileSettings
     _tfkit_compiled_loss: CompiledLoss | None = None
     _tfkit_metrics: CompiledMetrics | None = None
-    _tfkit_loss_tracker: Mean | None = None
+    _tfkit_loss_tracker: Any = None  # A `LossTracker`, once the model is compiled.
 
     @shortened
     def compile(
@@ -142,7 +142,7 @@ class Compiled(Layer):
                 compiled_metrics = CompiledMetrics(
                     checked.metrics, checked.weighted_metrics, self.output_names
                 )
-            loss_tracker = Mean(name="loss")
+            loss_tracker = LossTracker(name="loss")
         placement.check_compiled(model, found, [checked.metrics, checked.weighted_metrics])
         self._tfkit_settings.take(checked)
         self.optimizer = found

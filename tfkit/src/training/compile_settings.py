@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.integers import positive_integer
 from tfkit.src.core.layer import Layer
+from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer
 
 
@@ -40,8 +41,9 @@ class CompileSettings:
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
-    # Not a setting either: a weak reference to the model.
+    # Not settings either: a weak reference to the model, and what its direct calls become in XLA.
     model = None
+    xla_call = XlaCall
 
     def __post_init__(self) -> None:
         if not _is_one_of(self.jit_compile, (True, False, "auto")):

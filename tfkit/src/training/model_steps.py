@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import context
+from tfkit.src.base import context, execution
 from tfkit.src.base.brief import brief
+from tfkit.src.base.calls import current_frame
+from tfkit.src.borrowed.private import VariableWatcher
 from tfkit.src.core import tracking
 from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
-from tfkit.src.training.data import batch_size_of, unpack_x_y_sample_weight
+from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
 from tfkit.src.weights.variables.lending import lent
 from tfkit.src.weights.variables.together import computed_with
-
-# The model whose results of single steps are not read: a program computes them after its last step.
 
 
 class ModelSteps(Compiled):
@@ -30,6 +31,14 @@ class ModelSteps(Compiled):
     The steps can be copied into a subclass, to be changed there; they need
     `from tfkit.utils import unpack_x_y_sample_weight`.
     """
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Lets `train_step` call a `compute_loss` whose `training` has no default."""
+        super().__init_subclass__(**kwargs)
+        own = vars(cls).get("compute_loss")
+        parameter = inspect.signature(own).parameters.get("training") if callable(own) else None
+        if parameter is not None and parameter.default is parameter.empty:
+            cls.compute_loss = _with_training(own)  # type: ignore[method-assign]
 
     # --- Steps, to override -------------------------------------------------------------------------
 
@@ -46,32 +55,40 @@ class ModelSteps(Compiled):
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
             y_pred = self(x, training=True)
-            self._tfkit_check_read(tape)
-            loss = self._compute_loss(x, y, y_pred, sample_weight, training=True)
+            loss = self.compute_loss(x, y, y_pred, sample_weight)
             scaled = loss if self.optimizer is None else self.optimizer.scale_loss(loss)
         weights = self.trainable_weights
         if weights and self.optimizer is not None:
             gradients = tape.gradient(scaled, weights)
             self.optimizer.apply_gradients(zip(gradients, weights, strict=True))
-        self._tfkit_track_loss(loss, x, y_pred)
+        self._tfkit_loss_tracker.add(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
-
-    def _tfkit_check_read(self, tape: tf.GradientTape) -> None:
-        """Raises an error for a variable that the call reads, and that no training would change."""
-        check_variables(self, tape.watched_variables())
 
     def test_step(self, data: Any) -> dict[str, Any]:
         """Returns the loss and metrics of one batch, without an update; as `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
-        self._tfkit_track_loss(loss, x, y_pred)
+        self._tfkit_loss_tracker.add(loss, x, y_pred)
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
         """Returns the outputs for one batch."""
         x, _, _ = unpack_x_y_sample_weight(data)
         return self(x, training=False)
+
+    def _tfkit_call_in_phases(self, args: Any, kwargs: Any) -> Any:
+        """Calls the model; in its own `train_step`, a variable that no training would change is an error."""
+        # Not in an overridden step, which may train such a variable itself.
+        settings = execution.governing()
+        is_trained = settings is not None and settings.model() is self and current_frame() is None
+        if not is_trained or not kwargs.get("training") or is_overridden(self, "train_step"):
+            return super()._tfkit_call_in_phases(args, kwargs)
+        # Not a second tape: TensorFlow would differentiate the loops inside written gradients.
+        with VariableWatcher() as watcher:
+            outputs = super()._tfkit_call_in_phases(args, kwargs)
+        check_variables(self, watcher.watched_variables())
+        return outputs
 
     # --- Loss -----------------------------------------------------------------------------------------
 
@@ -167,11 +184,6 @@ class ModelSteps(Compiled):
             return compute_loss
         return lambda *batch, training: compute_loss(*batch)
 
-    def _tfkit_track_loss(self, loss: tf.Tensor, *batch: Any) -> None:
-        """Adds the loss of a batch to the mean over the epoch, in which each row has the same weight."""
-        assert self._tfkit_loss_tracker is not None
-        self._tfkit_loss_tracker.update_state(loss, sample_weight=batch_size_of(batch))
-
     @property
     def _tfkit_needs_targets(self) -> bool:
         """Whether an evaluation needs `y`: there is a loss of `compile`, and no method is overridden."""
@@ -247,6 +259,20 @@ def without_results(model: ModelSteps) -> contextlib.AbstractContextManager[None
 def is_overridden(model: ModelSteps, *methods: str) -> bool:
     """Whether the class of a model overrides a method of `ModelSteps`."""
     return any(getattr(type(model), name) is not getattr(ModelSteps, name) for name in methods)
+
+
+def _with_training(compute_loss: Any) -> Any:
+    """Returns an override of `compute_loss` whose `training` is `True` unless it is passed."""
+
+    signature = inspect.signature(compute_loss)
+
+    @functools.wraps(compute_loss)
+    def with_default(*args: Any, **named: Any) -> tf.Tensor:
+        if "training" not in signature.bind_partial(*args, **named).arguments:
+            named["training"] = True
+        return compute_loss(*args, **named)
+
+    return with_default
 
 
 def _takes_argument(function: Callable[..., Any], name: str) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import functools
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -16,18 +17,22 @@ from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.lora import Adaptable, adapted
-from tfkit.src.layers.quantized import float8
+from tfkit.src.layers.quantized.float8 import Float8Product, add_scales
+from tfkit.src.layers.quantized.products import IntegerProduct, LowRankLookup, Product
 from tfkit.src.layers.quantized.tables import Int4, Int8, Table
 from tfkit.src.weights.quantizers import lookup
-from tfkit.src.weights.quantizers.configs import Int4QuantizationConfig, QuantizationConfig
-from tfkit.src.weights.quantizers.of_layers import resolved
+from tfkit.src.weights.quantizers.configs import (
+    Int4QuantizationConfig,
+    QuantizationConfig,
+    resolved,
+)
 
 
 class Quantizable(Adaptable):
     """The base of layers that can be quantized: they describe their weights as `_tfkit_tables`.
 
-    They call `_tfkit_take_quantization` in the constructor, make their main weights by `_tfkit_add_main` in
-    `build`, and multiply with them by `_tfkit_multiplied`.
+    They call `_tfkit_take_quantization` in the constructor, and `_tfkit_add_main` in `build`, which makes the
+    main weight. `call` computes with the function that `_tfkit_product` or `_tfkit_lookup` returns.
     """
 
     _tfkit_modes: ClassVar[tuple[str, ...]] = ("int8", "int4")
@@ -76,7 +81,7 @@ class Quantizable(Adaptable):
         policy = quantized_policies.quantized(self.dtype_policy, config.mode, block_size)
         with changing_weights(self):
             if config.mode == "float8":
-                float8.add_scales(self, quantized_policies.HISTORY_LENGTH)
+                add_scales(self, quantized_policies.HISTORY_LENGTH)
                 self._dtype_policy = policy
             else:
                 scheme = Int8(config) if config.mode == "int8" else Int4(config, block_size)
@@ -179,7 +184,7 @@ class Quantizable(Adaptable):
             return
         if self._tfkit_is_float8:
             policy: Any = self.dtype_policy
-            float8.add_scales(self, policy.amax_history_length)
+            add_scales(self, policy.amax_history_length)
         weight = self.add_weight(
             name=main,
             shape=shape,
@@ -209,55 +214,48 @@ class Quantizable(Adaptable):
     def _tfkit_table(self, name: str) -> Table:
         return next(table for table in self._tfkit_tables() if table.name == name)
 
-    def _tfkit_multiplied(
-        self, inputs: tf.Tensor, multiply: Callable[[Any, Any], tf.Tensor], training: Any
-    ) -> tf.Tensor:
-        """Returns the product of inputs and main weight, whatever the form of that is.
+    def _tfkit_product(
+        self, multiply: Product, training: Any = None, name: str | None = None
+    ) -> tuple[Product, Any]:
+        """Returns what makes the product of inputs and a weight, and the form of the weight that it needs.
+
+        Without quantization these are `multiply` and the weight, which with LoRA is the sum.
 
         Args:
-            inputs: floats.
-            multiply: returns the product of inputs and of a kernel of floats.
+            multiply: returns the product of inputs and a weight, both floats.
             training: whether the layer is trained.
+            name: attribute of the weight; `None` for the main weight.
         """
-        name = self._tfkit_main
+        name = name or self._tfkit_main
         scheme = self._tfkit_scheme()
-        if scheme is None:
-            kernel = getattr(self, name)
-            if self._tfkit_is_float8:
-                return float8.product(self, inputs, kernel, multiply, training)
-            return multiply(inputs, kernel)
-        table = self._tfkit_table(name)
-        outputs = self._tfkit_with_integers(scheme, table, inputs, multiply)
-        if self.lora_enabled:
-            a, b, scale = self._tfkit_lora()
-            low_rank = tf.tensordot(tf.convert_to_tensor(a), tf.convert_to_tensor(b), 1)
-            outputs += tf.cast(multiply(inputs, scale * low_rank), outputs.dtype)
-        return outputs
+        if scheme is not None:
+            table = self._tfkit_table(name)
+            return IntegerProduct(self, scheme, table, multiply), scheme.factor(vars(self), table)
+        if self._tfkit_is_float8:
+            return Float8Product(self, multiply, training), getattr(self, name)
+        return multiply, getattr(self, name)
+
+    def _tfkit_lookup(self) -> tuple[Product, Any]:
+        """Returns what looks rows up in the main weight, as `tf.nn.embedding_lookup` does, and the weight."""
+        scheme, weight = self._tfkit_scheme(), vars(self)[self._tfkit_main]
+        lookup: Any = tf.nn.embedding_lookup
+        if scheme is not None:
+            table = self._tfkit_table(self._tfkit_main)
+            lookup = functools.partial(scheme.rows, vars(self), table)
+        return (LowRankLookup(lookup, *self._tfkit_lora()) if self.lora_enabled else lookup), weight
+
+    def _tfkit_low_rank(self, inputs: tf.Tensor, multiply: Product) -> tf.Tensor:
+        """Returns what LoRA adds to a product."""
+        a, b, scale = self._tfkit_lora()
+        return multiply(
+            inputs, scale * tf.tensordot(tf.convert_to_tensor(a), tf.convert_to_tensor(b), 1)
+        )
 
     def _tfkit_added(self, bias: Any) -> Any:
         """Returns the bias as it is added: in `float8` it has the digits of `bfloat16`, as in Keras."""
         if not self._tfkit_is_float8:
             return bias
         return tf.cast(tf.cast(bias, tf.bfloat16), self.compute_dtype)
-
-    def _tfkit_with_integers(
-        self, scheme: Int8 | Int4, table: Table, inputs: tf.Tensor, multiply: Callable[..., Any]
-    ) -> tf.Tensor:
-        # Products of integers as floats: exact up to 2**24, and on a CPU ten times as fast as products of
-        # `int8`, for which TensorFlow has no fast kernel (2.21).
-        own = vars(self)
-        factor, divisor = scheme.factor(own, table), scheme.divisor(own, table)
-        inputs_as_floats = tf.cast(inputs, tf.float32)
-        quantizer = scheme.activation_quantizer
-        if quantizer is not None:
-            axes = self._tfkit_summed_inputs(inputs)
-            integers, scale = quantizer(inputs_as_floats, axis=axes)
-            integers, scale = tf.cast(integers, tf.float32), tf.stop_gradient(scale)
-            # The value of `integers` with the gradient of `inputs * scale`: that of rounding is zero.
-            scaled = inputs_as_floats * scale
-            inputs_as_floats = scaled + tf.stop_gradient(integers - scaled)
-            divisor *= self._tfkit_scale_of_outputs(scale)
-        return tf.cast(multiply(inputs_as_floats, factor) / divisor, inputs.dtype)
 
     def _tfkit_summed_inputs(self, inputs: tf.Tensor) -> tuple[int, ...]:
         """Returns the axes of the inputs over which the product sums."""

@@ -5,6 +5,7 @@ An update replaces the scales and histories by their gradients, which therefore 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -38,22 +39,26 @@ def add_scales(layer: Layer, history_length: int) -> None:
             setattr(layer, f"{name}_{part}", weight)
 
 
-def product(
-    layer: Layer, inputs: Any, kernel: Any, multiply: Callable[..., Any], training: Any
-) -> Any:
-    """Returns a product whose factors, and whose gradient, are rounded to 8 bits.
+@dataclasses.dataclass
+class Float8Product:
+    """A product whose factors, and whose gradient, are rounded to 8 bits.
 
-    Args:
+    Attributes:
         layer: the layer with the scales.
-        inputs: its inputs.
-        kernel: its kernel.
         multiply: returns the product of inputs and kernel.
-        training: whether the scales are followed.
+        training: whether the scales follow the values.
     """
-    inputs = _rounded(layer, "inputs", inputs, training)
-    kernel = _rounded(layer, "kernel", kernel, training)
-    outputs = multiply(inputs, kernel)
-    return _with_rounded_gradient(layer, outputs) if training else outputs
+
+    layer: Layer
+    multiply: Callable[[Any, Any], tf.Tensor]
+    training: Any
+
+    def __call__(self, inputs: Any, kernel: Any) -> tf.Tensor:
+        """Returns the product of `inputs` and `kernel`."""
+        inputs = _rounded(self.layer, "inputs", inputs, self.training)
+        kernel = _rounded(self.layer, "kernel", kernel, self.training)
+        outputs = self.multiply(inputs, kernel)
+        return _with_rounded_gradient(self.layer, outputs) if self.training else outputs
 
 
 def _state(layer: Layer, name: str) -> tuple[tf.Tensor, tf.Tensor]:

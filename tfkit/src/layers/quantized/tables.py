@@ -85,10 +85,10 @@ class Int8:
         """Returns what products with `factor` are divided by."""
         return _scale(own, table)
 
-    def rows(self, own: Mapping[str, Any], table: Table, ids: tf.Tensor) -> tf.Tensor:
+    def rows(self, own: Mapping[str, Any], table: Table, weight: Any, ids: Any) -> tf.Tensor:
         """Returns rows of an embedding, in `float32`."""
         scale = tf.gather(self.divisor(own, table), ids)
-        integers = tf.gather(own[table.name], ids)
+        integers = tf.gather(weight, ids)
         return tf.cast(integers, tf.float32) / scale[..., None]
 
     @property
@@ -183,9 +183,9 @@ class Int4:
         """Returns what products with `factor` are divided by."""
         return 1.0
 
-    def rows(self, own: Mapping[str, Any], table: Table, ids: tf.Tensor) -> tf.Tensor:
+    def rows(self, own: Mapping[str, Any], table: Table, weight: Any, ids: Any) -> tf.Tensor:
         """Returns rows of an embedding, in `float32`."""
-        integers = unpack_int4(tf.gather(own[table.name], ids), table.shape[1], -1)
+        integers = unpack_int4(tf.gather(weight, ids), table.shape[1], -1)
         scale, zero, groups = self._groups(own, table)
         scale = tf.gather(scale, ids)
         zero = None if zero is None else tf.gather(zero, ids)

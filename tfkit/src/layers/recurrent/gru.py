@@ -95,41 +95,41 @@ class GRUCell(GatedCell):
         """Computes one step from projected inputs: the output and the next states."""
         if self.reset_after:
             return super().step(projected, states, masks)
-        units, state = self.units, states[0]
+        units, h = self.units, states[0]
         kernel = tf.convert_to_tensor(self.recurrent_kernel)
         early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (None, None)
         inputs = tf.split(projected, 3, axis=-1)
-        recurrent = tf.split(product(state, kernel[:, : 2 * units], early), 2, axis=-1)
-        update = self.recurrent_activation(inputs[0] + recurrent[0])
-        reset = self.recurrent_activation(inputs[1] + recurrent[1])
-        kept = reset * (state if late is None else state * late)
-        candidate = self.activation(inputs[2] + tf.matmul(kept, kernel[:, 2 * units :]))
-        state = update * state + (1 - update) * candidate
-        return state, [state]
+        recurrent = tf.split(product(h, kernel[:, : 2 * units], early), 2, axis=-1)
+        z = self.recurrent_activation(inputs[0] + recurrent[0])
+        r = self.recurrent_activation(inputs[1] + recurrent[1])
+        kept = r * (h if late is None else h * late)
+        n = self.activation(inputs[2] + tf.matmul(kept, kernel[:, 2 * units :]))
+        h = z * h + (1 - z) * n
+        return h, [h]
 
     def gates(
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the next state, which is the output; and the gates, the candidate and the state's part."""
-        inputs, recurrent = projections[:3], projections[3:]
-        update = self.recurrent_activation(inputs[0] + recurrent[0])
-        reset = self.recurrent_activation(inputs[1] + recurrent[1])
-        candidate = self.activation(inputs[2] + reset * recurrent[2])
-        state = update * states[0] + (1 - update) * candidate
-        return [state], [update, reset, candidate, recurrent[2]]
+        xz, xr, xn, hz, hr, hn = projections
+        z = self.recurrent_activation(xz + hz)
+        r = self.recurrent_activation(xr + hr)
+        n = self.activation(xn + r * hn)
+        h = z * states[0] + (1 - z) * n
+        return [h], [z, r, n, hn]
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the gradients of the two projections, and the direct gradient of the state."""
-        update, reset, candidate, recurrent = kept
-        d_state = upstream[0]
-        d_update = slope(self.recurrent_activation, update, d_state * (states[0] - candidate))
-        d_candidate = slope(self.activation, candidate, d_state * (1 - update))
-        d_reset = slope(self.recurrent_activation, reset, d_candidate * recurrent)
-        d_inputs = tf.concat([d_update, d_reset, d_candidate], axis=-1)
-        d_recurrent = tf.concat([d_update, d_reset, d_candidate * reset], axis=-1)
-        return [d_inputs, d_recurrent], [d_state * update]
+        z, r, n, hn = kept
+        d_h = upstream[0]
+        d_z = slope(self.recurrent_activation, z, d_h * (states[0] - n))
+        d_n = slope(self.activation, n, d_h * (1 - z))
+        d_r = slope(self.recurrent_activation, r, d_n * hn)
+        d_inputs = tf.concat([d_z, d_r, d_n], axis=-1)
+        d_recurrent = tf.concat([d_z, d_r, d_n * r], axis=-1)
+        return [d_inputs, d_recurrent], [d_h * z]
 
 
 class GRUOptions(RecurrentOptions, total=False):
@@ -145,15 +145,16 @@ class GRUOptions(RecurrentOptions, total=False):
 class GRU(GatedRNN):
     """The gated recurrent unit: a recurrent layer with one state `h`, which is its output.
 
-    A step computes, with `z`, `r`, `n` the three parts of `x @ kernel + bias[0]`, and `hz`, `hr`,
-    `hn` those of `h @ recurrent_kernel + bias[1]`:
+    A step computes, with `xz`, `xr`, `xn` the three parts of `x @ kernel + bias[0]`, and `hz`,
+    `hr`, `hn` those of `h @ recurrent_kernel + bias[1]`:
 
-        update = recurrent_activation(z + hz)
-        reset = recurrent_activation(r + hr)
-        h = update * h + (1 - update) * activation(n + reset * hn)
+        z = recurrent_activation(xz + hz)
+        r = recurrent_activation(xr + hr)
+        n = activation(xn + r * hn)
+        h = z * h + (1 - z) * n
 
     `kernel` has shape `(input_dim, 3 * units)`, `recurrent_kernel` `(units, 3 * units)` and `bias`
-    `(2, 3 * units)`, or `(3 * units,)` with `reset_after=False`, where `reset` is applied to `h`
+    `(2, 3 * units)`, or `(3 * units,)` with `reset_after=False`, where `r` is applied to `h`
     before the product.
 
     Args:

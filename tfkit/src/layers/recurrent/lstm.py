@@ -92,26 +92,26 @@ class LSTMCell(GatedCell):
         self, projections: list[tf.Tensor], states: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the output and the memory; and the gates, the candidate and the activated memory."""
-        entry, forget, exit = (self.recurrent_activation(projections[index]) for index in (0, 1, 3))
-        candidate = self.activation(projections[2])
-        memory = forget * states[1] + entry * candidate
-        shown = self.activation(memory)
-        return [exit * shown, memory], [entry, forget, candidate, exit, shown]
+        i, f, o = (self.recurrent_activation(projections[index]) for index in (0, 1, 3))
+        g = self.activation(projections[2])
+        c = f * states[1] + i * g
+        shown = self.activation(c)
+        h = o * shown
+        return [h, c], [i, f, g, o, shown]
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
         """Returns the gradients of the projection and the previous memory; the output has no direct one."""
-        entry, forget, candidate, exit, shown = kept
-        d_output, d_memory = upstream
-        d_memory += slope(self.activation, shown, d_output * exit)
-        d_parts = [
-            slope(self.recurrent_activation, entry, d_memory * candidate),
-            slope(self.recurrent_activation, forget, d_memory * states[1]),
-            slope(self.activation, candidate, d_memory * entry),
-            slope(self.recurrent_activation, exit, d_output * shown),
-        ]
-        return [tf.concat(d_parts, axis=-1)], [tf.zeros_like(states[0]), d_memory * forget]
+        i, f, g, o, shown = kept
+        h, c = states
+        d_h, d_c = upstream
+        d_c += slope(self.activation, shown, d_h * o)
+        d_i = slope(self.recurrent_activation, i, d_c * g)
+        d_f = slope(self.recurrent_activation, f, d_c * c)
+        d_g = slope(self.activation, g, d_c * i)
+        d_o = slope(self.recurrent_activation, o, d_h * shown)
+        return [tf.concat([d_i, d_f, d_g, d_o], axis=-1)], [tf.zeros_like(h), d_c * f]
 
 
 class LSTMOptions(RecurrentOptions, total=False):

@@ -11,7 +11,7 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.core import tracking
 from tfkit.src.layers.quantized.base import Quantizable
-from tfkit.src.weights.quantizers.of_layers import resolved
+from tfkit.src.weights.quantizers.configs import resolved
 
 
 class QuantizesLayers:

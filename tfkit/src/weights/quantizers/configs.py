@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Self
 
+from tfkit.src.base.registry.quantized_policies import check_mode
 from tfkit.src.weights.quantizers import lookup
 from tfkit.src.weights.quantizers.base import AbsMaxQuantizer
 
@@ -178,3 +179,34 @@ class Float8QuantizationConfig(QuantizationConfig):
     def get_config(self) -> dict[str, Any]:
         """Returns an empty dict, for there are no arguments."""
         return {}
+
+
+_CONFIGS = {
+    "int8": Int8QuantizationConfig,
+    "int4": Int4QuantizationConfig,
+    "float8": Float8QuantizationConfig,
+}
+
+
+def resolved(mode: Any, config: Any) -> QuantizationConfig:
+    """Returns the configuration of a quantization, of which mode or configuration are given.
+
+    Raises:
+        ValueError: if both are missing or contradict each other, and for any other mode.
+    """
+    if mode is None and config is None:
+        raise ValueError("You must provide either `mode` or `config` to `quantize`. Received: None")
+    if config is None:
+        check_mode(mode)
+        return _CONFIGS[mode]()
+    if not isinstance(config, QuantizationConfig):
+        raise ValueError(
+            "`config` must be a `tfkit.quantizers.QuantizationConfig`. Received: "
+            f"{config!r} (of type {type(config).__name__})"
+        )
+    check_mode(config.mode)
+    if mode is not None and mode != config.mode:
+        raise ValueError(
+            f"Contradictory arguments: mode={mode!r} but config.mode={config.mode!r}. Pass one of them."
+        )
+    return config

@@ -1,0 +1,115 @@
+"""What attention layers with heads have in common: from projected queries, keys and values to outputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfkit.src.core.layer import Layer
+from tfkit.src.layers.activation import Softmax
+from tfkit.src.layers.attention_masks import for_heads, hidden, visible_steps
+from tfkit.src.ops.attention import attend
+from tfkit.src.ops.attention_products import weighted_means
+
+
+class AttentionWithHeads(Layer):
+    """The base of `MultiHeadAttention` and `GroupQueryAttention`.
+
+    They make the projections in `build`, and compute the scores in `_compute_attention`.
+    """
+
+    dropout: float
+    sliding_window: int | None
+    _query_dense: Any
+    _key_dense: Any
+    _value_dense: Any
+    _gate_dense: Any
+    _output_dense: Any
+    _softmax: Softmax
+    _dropout_layer: Any
+
+    def call(
+        self,
+        query: Any,
+        value: Any,
+        key: Any = None,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
+        attention_mask: Any = None,
+        return_attention_scores: bool = False,
+        training: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Returns the attended values, `(batch, T, dim)`."""
+        key = value if key is None else key
+        mask = self._compute_attention_mask(
+            query, value, query_mask, value_mask, key_mask, attention_mask, use_causal_mask
+        )
+        projected = self._query_dense(query), self._key_dense(key), self._value_dense(value)
+        outputs, weights = self._attended(*projected, mask, training, return_attention_scores)
+        if self._gate_dense is not None:
+            outputs *= self._gate_dense(query)
+        outputs = self._output_dense(outputs)
+        return (outputs, weights) if return_attention_scores else outputs
+
+    def _attended(
+        self,
+        query: tf.Tensor,
+        key: tf.Tensor,
+        value: tf.Tensor,
+        mask: Any,
+        training: Any,
+        return_attention_scores: bool,
+    ) -> tuple[Any, Any]:
+        """Calls `_compute_attention`, whose arguments are those of the layer of Keras."""
+        raise NotImplementedError
+
+    # Subclasses may override this method: it has the name and the arguments of Keras's.
+
+    def _compute_attention_mask(
+        self,
+        query: Any,
+        value: Any,
+        query_mask: Any = None,
+        value_mask: Any = None,
+        key_mask: Any = None,
+        attention_mask: Any = None,
+        use_causal_mask: bool = False,
+    ) -> Any:
+        """Returns which steps each query may see, `(batch or 1, T, S)`; `None` for all."""
+        masks = (query_mask, value_mask, key_mask)
+        window = self.sliding_window
+        return visible_steps(query, value, masks, use_causal_mask, window, attention_mask)
+
+    def _means_of(
+        self, scores: tf.Tensor, value: tf.Tensor, mask: Any, training: Any, with_weights: bool
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """Returns the means of the values, `(batch, T, ..., heads, dim)`, and their weights.
+
+        Args:
+            scores: `(batch, ..., heads, T, S)`.
+            value: projected values, `(batch, S, ..., heads, dim)`.
+            mask: which steps each query may see, `(batch, T, S)`; `None` for all.
+            training: whether to drop weights.
+            with_weights: whether the caller returns the weights. As in Keras, it decides what a query gets
+                that sees no step.
+        """
+        if not (self.dropout or with_weights or scores.shape.rank != 4):
+            scores, mask = hidden(scores, mask), None
+        return attend(
+            scores,
+            value,
+            softmax=lambda scores: self._masked_softmax(scores, mask),
+            dropout=lambda weights: self._dropout_layer(weights, training=training),
+            means=self._means,
+        )
+
+    def _masked_softmax(self, scores: Any, attention_mask: Any = None) -> Any:
+        """Returns the weights of the values, `(batch, heads, T, S)`."""
+        return self._softmax(scores, mask=for_heads(attention_mask, scores))
+
+    def _means(self, weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+        """Returns the means of values with these weights, `(batch, T, ..., heads, dim)`."""
+        return weighted_means(weights, values)
