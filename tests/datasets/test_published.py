@@ -186,7 +186,7 @@ def test_lists_in_all_forms_of_pickles(protocol, tmp_path):
 @pytest.mark.parametrize("content", ["[1]", '{"a": "b"}', "{", "[" * 100_000])
 def test_words_that_are_none(content, data):
     (data / "imdb_word_index.json").write_text(content)
-    with pytest.raises(ValueError, match=r"no JSON file|a number for each word"):
+    with pytest.raises(ValueError, match=r"not a JSON file|a number for each word"):
         tfkit.datasets.imdb.get_word_index()
 
 

@@ -372,7 +372,7 @@ def test_every_public_name_of_keras_exists(name):
             r"\(4,\).*\(6, 5\)",
         ),
         (lambda: losses.CategoricalGeneralizedCrossEntropy(q=1.0), "between 0 and 1.*1.0"),
-        (lambda: losses.ctc(LABELS[0], CTC[1]), r"CTC takes.*\(4,\).*\(2, 9, 5\)"),
+        (lambda: losses.ctc(LABELS[0], CTC[1]), r"CTC needs.*\(4,\).*\(2, 9, 5\)"),
     ],
 )
 def test_errors(call, message):

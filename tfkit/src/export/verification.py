@@ -112,6 +112,9 @@ class _PlainPython:
     run_eagerly = True
     jit_compile: bool | str = False
 
+    def model(self) -> None:
+        """No model is in training."""
+
 
 def expected(endpoint: Endpoint, inputs: Arrays) -> Arrays:
     """Returns the outputs of an endpoint's function for these inputs, run eagerly."""

@@ -85,10 +85,19 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
             # From floats to floats a value may be rounded up to the size; to integers it is truncated.
             if values.dtype.is_floating and values.op.inputs[0].dtype.is_floating:
                 return None
+        elif values.op.type == "SelectV2" and _refuses_nan(values.op):
+            values = values.op.inputs[2]
+            continue
         elif values.op.type not in _REARRANGING:
             return None
         values = values.op.inputs[0]
     return None
+
+
+def _refuses_nan(select: Any) -> bool:
+    """Whether an operation puts a negative integer for NaN: outside, as NaN is outside of all bounds."""
+    instead = tf.get_static_value(select.inputs[1])
+    return select.inputs[0].op.type == "IsNan" and instead is not None and bool((instead < 0).all())
 
 
 def _counts_to(dtype: tf.DType, size: int) -> bool:
