@@ -119,3 +119,19 @@ def test_evaluate_gives_the_values_of_direct_calls_where_one_is_nan(evaluated, p
                     y[kind][batch], tf.constant(x[kind][batch]), weights[kind][batch]
                 )
             np.testing.assert_allclose(result, metric.result(), 1e-5, 1e-6, err_msg=metric.name)
+
+
+def test_the_angle_to_a_zero_vector_has_one_gradient_in_half_precision():
+    """The epsilon of the length is 0 in float16, and 0 / 0 was NaN in XLA."""
+    layer = tfkit.layers.Dot(1, normalize=True, dtype="float16")
+    y = tf.ones((2, 3), "float16")
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            cosine = layer([x, y])
+        return tape.gradient(cosine, x)
+
+    # x / 1e-7 has a slope beyond the range of float16.
+    for run in (gradient, tf.function(gradient), tf.function(gradient, jit_compile=True)):
+        np.testing.assert_array_equal(run(tf.zeros((2, 3), "float16")), np.inf)

@@ -453,11 +453,7 @@ class Dot(Layer):
         if None not in sizes and sizes[0] != sizes[1]:
             raise _refusal(self, f"inputs of equal sizes along the axes {self.axes}", inputs)
         if self.normalize:
-            inputs = [
-                # The square of Keras's epsilon, with which TensorFlow compares the squared norm.
-                tf.math.l2_normalize(x, axis, epsilon=1e-14)
-                for x, axis in zip(inputs, axes, strict=True)
-            ]
+            inputs = [_of_length_one(x, axis) for x, axis in zip(inputs, axes, strict=True)]
         # b is the batch, z the axis of the sum.
         letters = iter("acdefghijklmnopqrstuvwxy")
         names = [["b", *(next(letters) for _ in x.shape[1:])] for x in inputs]
@@ -618,6 +614,12 @@ def concatenate(inputs: Any, axis: int = -1, **kwargs: Any) -> Any:
         TensorShape([2, 7])
     """
     return Concatenate(axis=axis, **kwargs)(inputs)
+
+
+def _of_length_one(x: tf.Tensor, axis: int) -> tf.Tensor:
+    # The square of Keras's epsilon, with which TensorFlow compares the squared norm. It is 0 in float16.
+    wide = tf.cast(x, "float32") if x.dtype in (tf.float16, tf.bfloat16) else x
+    return tf.cast(tf.math.l2_normalize(wide, axis, epsilon=1e-14), x.dtype)
 
 
 def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
