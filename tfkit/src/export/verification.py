@@ -113,7 +113,7 @@ class _PlainPython:
     jit_compile: bool | str = False
 
     def model(self) -> None:
-        """No model is in training."""
+        """Returns `None`: no model is in training."""
 
 
 def expected(endpoint: Endpoint, inputs: Arrays) -> Arrays:

@@ -1,4 +1,4 @@
-"""What attention layers with heads have in common: from projected queries, keys and values to outputs."""
+"""The common part of attention layers with heads: from projected queries, keys and values to outputs."""
 
 from __future__ import annotations
 

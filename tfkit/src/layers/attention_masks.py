@@ -1,4 +1,4 @@
-"""Which steps the queries of an attention layer may see."""
+"""Masks of the steps that the queries of an attention layer may see."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class BatchNormalization(Layer):
 
     @property
     def _rule(self) -> MovingMoments:
-        """How the moments of batches move the averages, and are corrected by them."""
+        """The rule by which moments of batches move the averages, and are corrected by them."""
         return Renormalization() if self.renorm else MovingMoments()
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:

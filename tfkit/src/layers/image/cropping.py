@@ -177,8 +177,9 @@ class RandomCrop(_Crop, RandomImageLayer):
         ValueError: for sizes that are not positive integers.
 
     Example:
-        >>> RandomCrop(1, 2, seed=2)(tf.constant([[[1], [2], [3], [4]]])).numpy().ravel().tolist()
-        [1.0, 2.0]
+        >>> image = tf.reshape(tf.range(1, 9), [2, 4, 1])
+        >>> RandomCrop(1, 2, seed=2)(image).numpy().ravel().tolist()
+        [5.0, 6.0]
     """
 
     def __init__(

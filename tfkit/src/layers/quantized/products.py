@@ -1,4 +1,4 @@
-"""What replaces the plain product, or the plain lookup, in a layer that is quantized or has LoRA."""
+"""Replacements of the plain product, or the plain lookup, in a layer that is quantized or has LoRA."""
 
 from __future__ import annotations
 
