@@ -409,17 +409,6 @@ class Layer(Copied, Stateful):
         self._dtype_policy = dtype_policies.get(value)
 
     @property
-    def quantization_mode(self) -> str | None:
-        """The mode of the layer's quantization, such as `"int8"`; `None` where nothing is quantized."""
-        return self.dtype_policy.quantization_mode
-
-    def quantize(self, mode: str | None = None, type_check: bool = True, config: Any = None) -> Any:
-        """Replaces weights by integers, in layers that can do that."""
-        raise NotImplementedError(
-            f"Layer {type(self).__name__} does not have a `quantize` method implemented."
-        )
-
-    @property
     def dtype(self) -> str:
         """The dtype of the weights."""
         return self._dtype_policy.variable_dtype

@@ -70,6 +70,15 @@ class Stateful(_Module):
         check_name(name)
         self._name, self._tfkit_auto_named = name, False
 
+    @property
+    def quantization_mode(self) -> str | None:
+        """The mode of the layer's quantization, such as `"int8"`; `None` where nothing is quantized."""
+        return self._tfkit.layer.dtype_policy.quantization_mode
+
+    def quantize(self, mode: str | None = None, type_check: bool = True, config: Any = None) -> Any:
+        """Replaces weights by integers, in layers that can do that."""
+        raise NotImplementedError(f"Layer {type(self).__name__} does not have a `quantize` method.")
+
     def _tfkit_members(self) -> list[tuple[str, Any]]:
         """Returns direct members with their paths; containers of layers choose their own paths."""
         return tracking.members_of(self)

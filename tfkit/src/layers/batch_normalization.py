@@ -82,6 +82,10 @@ class BatchNormalization(Layer):
 
     moving_mean: Any
     moving_variance: Any
+    # With `renorm=True` alone:
+    moving_stddev: Any
+    renorm_mean: Any
+    renorm_stddev: Any
 
     def __init__(
         self,

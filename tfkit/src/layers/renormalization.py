@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check
-from tfkit.src.layers.moving_moments import MovingMoments, average, move
+from tfkit.src.layers.moving_moments import MovingMoments, NormalizesBatches, average, move
 
 _CLIPPING = ("rmax", "rmin", "dmax")
 
@@ -46,7 +46,7 @@ class Renormalization(MovingMoments):
 
     is_plain = False
 
-    def add_weights(self, layer: Any, channels: int) -> None:
+    def add_weights(self, layer: NormalizesBatches, channels: int) -> None:
         """Makes the averages, one entry for each channel."""
         super().add_weights(layer, channels)
 
@@ -57,7 +57,9 @@ class Renormalization(MovingMoments):
         layer.renorm_mean = average(layer, "renorm_mean", channels, layer.moving_mean_initializer)
         layer.renorm_stddev = average(layer, "renorm_stddev", channels, first_stddev)
 
-    def factors(self, layer: Any, mean: tf.Tensor, variance: tf.Tensor) -> tuple[Any, Any]:
+    def factors(
+        self, layer: NormalizesBatches, mean: tf.Tensor, variance: tf.Tensor
+    ) -> tuple[Any, Any]:
         """Returns `gamma` and `beta` with the corrections in them."""
         stddev = tf.sqrt(variance + layer.epsilon)
         kept = (layer.renorm_mean, layer.renorm_stddev)
@@ -69,7 +71,7 @@ class Renormalization(MovingMoments):
             offset += tf.cast(layer.beta, mean.dtype)
         return factor, offset
 
-    def update(self, layer: Any, mean: tf.Tensor, variance: tf.Tensor) -> None:
+    def update(self, layer: NormalizesBatches, mean: tf.Tensor, variance: tf.Tensor) -> None:
         """Moves the averages toward the moments of a batch."""
         stddev = tf.sqrt(variance + layer.epsilon)
         move(layer.moving_mean, mean, layer.momentum)
