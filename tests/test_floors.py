@@ -214,13 +214,13 @@ def test_the_outer_ring_uses_public_objects_and_what_is_listed():
 
 def test_formulas_know_nothing_of_the_engines_tuning():
     """A new name in this table needs a reason of this kind, not that something is faster with it."""
-    found = set()
-    for module, path in FILES.items():
-        if module.startswith(FORMULAS):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.ImportFrom) and f"{node.module}.".startswith(ENGINE):
-                    below = node.module.removeprefix(ENGINE.rstrip(".")).lstrip(".")
-                    found |= {below or alias.name for alias in node.names}
+    found = {
+        name.removeprefix(ENGINE)
+        for module in FILES
+        if module.startswith(FORMULAS)
+        for name in imports_of(module, with_types=True)
+        if name.startswith(ENGINE)
+    }
     assert found == set(ENGINE_IN_FORMULAS)
 
 

@@ -19,6 +19,7 @@ class Execution(Protocol):
 
     run_eagerly: bool
     jit_compile: bool | str
+    model: Any  # A weak reference to the model; `None` for settings of no model.
 
 
 def governed_by(own: Execution) -> contextlib.AbstractContextManager[None]:
@@ -29,6 +30,12 @@ def governed_by(own: Execution) -> contextlib.AbstractContextManager[None]:
 def governing() -> Any:
     """Returns the settings of the model whose step is in progress; `None` outside of steps."""
     return context.current().execution
+
+
+def governing_model() -> Any:
+    """Returns the model whose step is in progress; `None` outside of steps, and for settings of no model."""
+    own = context.current().execution
+    return None if own is None or own.model is None else own.model()
 
 
 def is_eager(owners: Iterable[Execution] = ()) -> bool:

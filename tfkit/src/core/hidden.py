@@ -87,8 +87,8 @@ def check_layers(root: Layer, called: dict[int, LayerState], caller: Any = None)
 def listed_in(root: Layer) -> set[int]:
     """Returns the ids of all variables that a training of `root`, or of what contains it, can find."""
     # The `train_step` of the model that is trained may call its parts one by one.
-    trained = [] if (settings := execution.governing()) is None else [settings.model()]
-    holders = [*root._tfkit.callers(), *trained]
+    trained = execution.governing_model()
+    holders = [*root._tfkit.callers(), *([] if trained is None else [trained])]
     return {id(variable) for holder in holders for variable in _variables(holder)}
 
 

@@ -13,6 +13,7 @@ from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, is_described
@@ -136,23 +137,9 @@ class BatchNormalization(Layer):
         channels = input_shape[self.axis]
         self.gamma = self.beta = None
         if self.scale:
-            self.gamma = self.add_weight(
-                name="gamma",
-                shape=(channels,),
-                initializer=self.gamma_initializer,
-                regularizer=self.gamma_regularizer,
-                constraint=self.gamma_constraint,
-                autocast=False,
-            )
+            self.gamma = add_parameter(self, "gamma", (channels,), autocast=False)
         if self.center:
-            self.beta = self.add_weight(
-                name="beta",
-                shape=(channels,),
-                initializer=self.beta_initializer,
-                regularizer=self.beta_regularizer,
-                constraint=self.beta_constraint,
-                autocast=False,
-            )
+            self.beta = add_parameter(self, "beta", (channels,), autocast=False)
         self._rule.add_weights(self, channels)
         self.input_spec = InputSpec(ndim=len(input_shape), axes={self.axis: channels})
 

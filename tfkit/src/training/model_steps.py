@@ -80,8 +80,7 @@ class ModelSteps(Compiled):
     def _tfkit_call_in_phases(self, args: Any, kwargs: Any) -> Any:
         """Calls the model; in its own `train_step`, a variable that no training would change is an error."""
         # Not in an overridden step, which may train such a variable itself.
-        settings = execution.governing()
-        is_trained = settings is not None and settings.model() is self and current_frame() is None
+        is_trained = execution.governing_model() is self and current_frame() is None
         if not is_trained or not kwargs.get("training") or is_overridden(self, "train_step"):
             return super()._tfkit_call_in_phases(args, kwargs)
         # Not a second tape: TensorFlow would differentiate the loops inside written gradients.

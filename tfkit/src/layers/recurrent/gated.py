@@ -13,6 +13,7 @@ from tfkit.src.core.context import CallFrame
 from tfkit.src.engine import litert
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
+from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
@@ -128,19 +129,9 @@ class GatedCell(Cell):
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates concatenated."""
         width = self.gate_count * self.units
-        self.kernel = self.add_weight(
-            name="kernel",
-            shape=(input_shape[-1], width),
-            initializer=self.kernel_initializer,
-            regularizer=self.kernel_regularizer,
-            constraint=self.kernel_constraint,
-        )
-        self.recurrent_kernel = self.add_weight(
-            name="recurrent_kernel",
-            shape=(self.units, width),
-            initializer=self.recurrent_initializer,
-            regularizer=self.recurrent_regularizer,
-            constraint=self.recurrent_constraint,
+        self.kernel = add_parameter(self, "kernel", (input_shape[-1], width))
+        self.recurrent_kernel = add_parameter(
+            self, "recurrent", (self.units, width), name="recurrent_kernel"
         )
         self.bias = add_bias(self, self._bias_shape(width), self._first_bias)
 
