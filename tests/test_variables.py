@@ -1,4 +1,4 @@
-"""Variables: made by one set of rules, and lent values that they give back whatever happens."""
+"""Variables: made by one set of rules; given temporary values, and restored whatever happens."""
 
 import contextlib
 import copy
@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit.src.base import budget
-from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.temporary_values import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 VALUES = ([1.0, 2.0], [[3.0], [4.0]])
@@ -31,7 +31,7 @@ def test_lent_values_are_seen_and_given_back(traced):
     variables = two_variables()
 
     def run():
-        with lent(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
+        with temporary_values(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
             variables[0].assign_add([5.0, 5.0])
             return [tf.identity(variable) for variable in variables]
 
@@ -46,7 +46,7 @@ def test_they_are_given_back_after_an_error(traced):
     variables = two_variables()
 
     def run():
-        with lent(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
+        with temporary_values(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
             raise KeyError("an error of the user's")
 
     with pytest.raises(KeyError, match="of the user's"):
@@ -60,7 +60,7 @@ def test_an_error_inside_a_trace_that_goes_on_is_given_back_too():
     @tf.function(autograph=False)
     def run():
         try:
-            with lent(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
+            with temporary_values(variables, [tf.zeros(2), tf.ones((2, 1))], "values"):
                 raise KeyError
         except KeyError:
             return tf.identity(variables[0])
@@ -80,7 +80,7 @@ def test_values_that_do_not_fit_change_nothing(values, message):
     variables = two_variables()
     for run in (lambda body: body(), lambda body: tf.function(body, autograph=False)()):
         with pytest.raises(ValueError, match=message):
-            run(lambda: lent(variables, values, "values").__enter__())
+            run(lambda: temporary_values(variables, values, "values").__enter__())
         assert_unchanged(variables)
 
 
@@ -89,7 +89,7 @@ def test_a_shape_that_is_known_only_when_the_program_runs_changes_nothing_either
 
     @tf.function(input_signature=[tf.TensorSpec([None]), tf.TensorSpec(None)])
     def run(first, second):
-        with lent(variables, [first, second], "values"):
+        with temporary_values(variables, [first, second], "values"):
             return tf.identity(variables[0])
 
     np.testing.assert_array_equal(run(tf.zeros(2), tf.zeros((2, 1))), [0.0, 0.0])

@@ -112,7 +112,7 @@ def test_a_file_of_keras_own_cache_is_used(address, tmp_path, capsys):
 
 def test_another_file_at_the_address_is_refused(address, tmp_path, monkeypatch):
     """Before a model is built."""
-    monkeypatch.setattr("tfkit.src.data.applications.ends.Input", None)
+    monkeypatch.setattr("tfkit.src.data.applications.input_and_classifier.Input", None)
     address.write_bytes(address.read_bytes() + b" ")
     with pytest.raises(ValueError, match=r"is not the expected one.*Nothing was kept"):
         tfkit.applications.MobileNetV3Small(include_top=False, alpha=0.75)
@@ -120,7 +120,7 @@ def test_another_file_at_the_address_is_refused(address, tmp_path, monkeypatch):
 
 
 def test_an_address_without_a_file_is_an_error(address, monkeypatch):
-    monkeypatch.setattr("tfkit.src.data.applications.ends.Input", None)
+    monkeypatch.setattr("tfkit.src.data.applications.input_and_classifier.Input", None)
     address.unlink()
     with pytest.raises(OSError, match=r"small_224_0.75_float_no_top_v2.h5 cannot be fetched"):
         tfkit.applications.MobileNetV3Small(include_top=False, alpha=0.75)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.data.applications import ends, weights
+from tfkit.src.data.applications import input_and_classifier, weights
 
 TOP = {"weights": None, "classes": 10}
 NO_TOP = {"weights": "imagenet", "include_top": False}
@@ -77,7 +77,7 @@ def nothing_is_made(monkeypatch):
     def fail(*args, **kwargs):
         raise AssertionError("an input was made, or a file asked for")
 
-    monkeypatch.setattr(ends, "Input", fail)
+    monkeypatch.setattr(input_and_classifier, "Input", fail)
     monkeypatch.setattr(weights, "get_file", fail)
 
 

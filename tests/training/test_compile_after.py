@@ -7,7 +7,7 @@ import tensorflow as tf
 import tfkit
 from tfkit.src.engine import program_cache
 from tfkit.src.optimizers import compiling
-from tfkit.src.training import loop, pace
+from tfkit.src.training import loop, steps_per_program
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.compile_cost import steps_that_pay_for_parts
 from tfkit.src.training.data import make_arrays
@@ -116,7 +116,7 @@ def test_data_of_unknown_length_change_over_at_the_same_step(monkeypatch):
     tfkit.config.set_compile_after(512)
     weights = []
     for seconds in (1e-9, 10.0):
-        monkeypatch.setattr(pace, "_SECONDS_A_PROGRAM", seconds)
+        monkeypatch.setattr(steps_per_program, "_SECONDS_A_PROGRAM", seconds)
         model = make()
         model.fit(batches(520), verbose=0)
         assert kind(model) == "XLA loop"

@@ -51,7 +51,7 @@ def cut_lines(text: str) -> str:
 
 
 @contextlib.contextmanager
-def tamed() -> Iterator[None]:
+def with_short_messages() -> Iterator[None]:
     """Context manager that applies `cut_lines` to the messages of errors and of their causes."""
     try:
         yield

@@ -30,7 +30,7 @@ from tfkit.src.engine.row_kinds import (
     mixed,
     static_value,
 )
-from tfkit.src.engine.row_places import moved
+from tfkit.src.engine.row_positions import moved
 from tfkit.src.engine.row_products import CONTRACTING, contracted, contracts_rows
 from tfkit.src.engine.row_sizes import computed_from_sizes, sizes_of
 

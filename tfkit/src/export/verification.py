@@ -17,7 +17,7 @@ import tensorflow as tf
 from tfkit.src.base.execution import governed_by
 from tfkit.src.export import run_cases
 from tfkit.src.export.endpoints import Endpoint
-from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.temporary_values import temporary_values
 
 Arrays = dict[str, np.ndarray]
 Case = tuple[str, Arrays]
@@ -101,7 +101,7 @@ def _decoded(result: dict[str, Any]) -> Arrays | str:
 def unchanged(variables: Sequence[tf.Variable]) -> Iterator[None]:
     """Context manager that restores the values of variables at its end."""
     values = [tf.identity(getattr(variable, "uncast", variable)) for variable in variables]
-    with lent(variables, values, "state"):
+    with temporary_values(variables, values, "state"):
         yield
 
 

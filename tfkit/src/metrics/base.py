@@ -16,7 +16,7 @@ from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables import copying
-from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.temporary_values import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 
@@ -243,7 +243,7 @@ class Metric(Helper, watching.Watched, tf.Module):
 
     def _tfkit_state(self, values: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which the variables have `values`, and which restores them."""
-        return lent(self.variables, values, "metric_variables")
+        return temporary_values(self.variables, values, "metric_variables")
 
     def _tfkit_check_super_called(self) -> None:
         if "_tfkit_added_variables" not in vars(self):

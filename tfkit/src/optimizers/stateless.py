@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.temporary_values import temporary_values
 
 if TYPE_CHECKING:
     from tfkit.src.optimizers.base import Optimizer
@@ -35,7 +35,7 @@ def apply(
                 f"with. Expected {len(own)} values. Received: {len(given)}"
             )
     state = [*optimizer._tfkit_untracked.variables, *optimizer.variables]
-    with lent(state, [*trainable_variables, *optimizer_variables], "variables"):
+    with temporary_values(state, [*trainable_variables, *optimizer_variables], "variables"):
         optimizer.apply(grads)
         after = [tf.identity(variable) for variable in state]
     num_trainable = len(trainable_variables)

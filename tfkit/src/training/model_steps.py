@@ -21,7 +21,7 @@ from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
-from tfkit.src.weights.variables.lending import lent
+from tfkit.src.weights.variables.temporary_values import temporary_values
 from tfkit.src.weights.variables.together import computed_with
 
 
@@ -168,7 +168,7 @@ class ModelSteps(Compiled):
         metrics = self.metrics_variables
 
         def compute() -> dict[str, Any]:
-            with lent(metrics, metrics_variables, "metrics_variables"):
+            with temporary_values(metrics, metrics_variables, "metrics_variables"):
                 loss = self._compute_loss(x, y, y_pred, sample_weight, training=training)
                 return {"loss": loss, "metrics": [tf.identity(variable) for variable in metrics]}
 

@@ -12,8 +12,8 @@ import tensorflow as tf
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
-from tfkit.src.training.pace import Pace
 from tfkit.src.training.prediction import Gathered, PredictProgram, to_numpy
+from tfkit.src.training.steps_per_program import StepsPerProgram
 
 if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
@@ -58,7 +58,7 @@ def _predict_arrays(
     """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
-    gathered, pace, done = Gathered(num_rows), Pace(model.steps_per_execution), 0
+    gathered, pace, done = Gathered(num_rows), StepsPerProgram(model.steps_per_execution), 0
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     while done < num_steps and not model.stop_predicting:
         steps = pace.steps(num_steps - done, size if dense else None)

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.training.cut import Cut
 from tfkit.src.training.step import StepTrace, trace_once
+from tfkit.src.training.string_stage import Cut
 
 # How many batches are prepared at the same time, and how many are kept ready.
 _PARALLEL = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Protocol
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, pooled
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, pooled
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last
 from tfkit.src.data.applications.layer_scale import LayerScale
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights

@@ -17,7 +17,7 @@ from tfkit.src.data.applications.efficientnet_parts import (
     top,
     weighted,
 )
-from tfkit.src.data.applications.ends import begin, finish
+from tfkit.src.data.applications.input_and_classifier import begin, finish
 from tfkit.src.data.applications.input_shape import channel_axis
 from tfkit.src.data.applications.options import Options
 from tfkit.src.data.applications.strides import padding_for_stride

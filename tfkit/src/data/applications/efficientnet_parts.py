@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.data.applications.ends import pooled
+from tfkit.src.data.applications.input_and_classifier import pooled
 from tfkit.src.data.applications.input_shape import channel_axis, with_channels
 from tfkit.src.data.applications.options import Options
 from tfkit.src.layers.activation import Activation

@@ -18,7 +18,7 @@ from tfkit.src.data.applications.efficientnet_parts import (
     top,
     weighted,
 )
-from tfkit.src.data.applications.ends import begin, finish
+from tfkit.src.data.applications.input_and_classifier import begin, finish
 from tfkit.src.data.applications.input_shape import CHANNELS, channel_axis
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.variants import titled

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from tfkit.src.data.applications.custom_scale_layer import CustomScaleLayer
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.inception import (
     Average,
     Branch,
@@ -16,6 +15,7 @@ from tfkit.src.data.applications.inception import (
     joined,
     stem,
 )
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.weights import of_both

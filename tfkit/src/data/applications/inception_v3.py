@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.inception import (
     Average,
     Branch,
@@ -16,6 +15,7 @@ from tfkit.src.data.applications.inception import (
     joined,
     stem,
 )
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.symbolic.tensors import KerasTensor

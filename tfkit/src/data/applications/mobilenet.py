@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, enter, finish, pooled
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, enter, finish, pooled
 from tfkit.src.data.applications.input_shape import (
     channel_axis,
     image_shape,

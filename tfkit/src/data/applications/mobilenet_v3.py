@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import enter, finish, pooled
+from tfkit.src.data.applications.input_and_classifier import enter, finish, pooled
 from tfkit.src.data.applications.input_shape import (
     CHANNELS,
     Sizes,

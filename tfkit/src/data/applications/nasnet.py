@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, head
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last, with_channels
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.strides import padding_for_stride

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfkit.src.data.applications.describing import Family
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, pooled
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, pooled
 from tfkit.src.data.applications.options import Options
 from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both

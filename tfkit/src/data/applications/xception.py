@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.data.applications.describing import Family, application
-from tfkit.src.data.applications.ends import UNNAMED, begin, finish, head
+from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.weights import of_both

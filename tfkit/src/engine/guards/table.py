@@ -8,10 +8,10 @@ from tfkit.src.engine.guards.check import Check
 from tfkit.src.engine.guards.harmless import HARMLESS
 from tfkit.src.engine.guards.indices import INDICES
 from tfkit.src.engine.guards.matrices import MATRICES
-from tfkit.src.engine.guards.numbers import NUMBERS
 from tfkit.src.engine.guards.slices import SLICES
+from tfkit.src.engine.guards.values import VALUES
 
-CHECKS: dict[str, Check] = {**INDICES, **SLICES, **NUMBERS, **MATRICES}
+CHECKS: dict[str, Check] = {**INDICES, **SLICES, **VALUES, **MATRICES}
 
 _QUANTIZED = "scales that are not positive, zero points out of range"
 _RANGE = "input_min above input_max, a number of bits out of range"

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.quoting import tamed
+from tfkit.src.base.quoting import with_short_messages
 from tfkit.src.files.interop import keras, keras_unzipped
 from tfkit.src.files.model_like import ModelLike
 from tfkit.src.files.saving import model_file, weights
@@ -135,7 +135,7 @@ def load_weights(
     """
     check_path(filepath)
     load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
-    with tamed():
+    with with_short_messages():
         return load(
             model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip
         )

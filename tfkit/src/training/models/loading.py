@@ -7,7 +7,7 @@ from typing import Any
 from tfkit.src.base import budget
 from tfkit.src.base.errors import forks
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.quoting import quoted, tamed
+from tfkit.src.base.quoting import quoted, with_short_messages
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.core.layer import Layer
@@ -56,7 +56,7 @@ def load_model(
     forks.check("`load_model()`")
     check_path(filepath)
     load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
-    with tamed():
+    with with_short_messages():
         return load(filepath, custom_objects, compile, safe_mode)
 
 
@@ -80,7 +80,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
         >>> model_from_json(model.to_json()).output_shape
         (None, 2)
     """
-    with tamed(), registry.custom_object_scope(custom_objects or {}):
+    with with_short_messages(), registry.custom_object_scope(custom_objects or {}):
         config = from_json(json_string)
         if keras_config.is_of_keras(config):
             config = keras_config.from_keras(config)

@@ -9,9 +9,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
-from tfkit.src.weights.variables.lending import lent
 from tfkit.src.weights.variables.paths import variable_path
 from tfkit.src.weights.variables.stateless import StatelessScope, stored_dtype
+from tfkit.src.weights.variables.temporary_values import temporary_values
 
 
 def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> None:
@@ -92,8 +92,8 @@ def computed_with(
                 f"'{layer.path}'. Expected {len(variables)} values. Received: {len(given)}"
             )
     with (
-        lent(trainable, trainable_values, "trainable_variables", differentiable=True),
-        lent(non_trainable, non_trainable_values, "non_trainable_variables"),
+        temporary_values(trainable, trainable_values, "trainable_variables", differentiable=True),
+        temporary_values(non_trainable, non_trainable_values, "non_trainable_variables"),
         # Compiled calls would use the variables' own handles.
         StatelessScope(),
     ):

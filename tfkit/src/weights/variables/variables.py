@@ -82,7 +82,7 @@ class Variable(Operators, VariableHooks):
     overwrite_with_gradient = False
     _frozen = False
     # How many calls in progress read it as a value that was given for it: tapes must not see the variable.
-    lent = 0
+    replaced = 0
     # Returns the bookkeeping of the layer whose traces have read the settings of its weight.
     owner: Callable[[], Any] | None = None
 
@@ -154,7 +154,7 @@ class Variable(Operators, VariableHooks):
     def trainable(self) -> bool:
         """Whether training updates it; gradients with respect to it can be computed in any case."""
         # TensorFlow's methods that read the variable ask, in order to notify tapes.
-        return self.trained and not self.lent
+        return self.trained and not self.replaced
 
     @trainable.setter
     def trainable(self, trainable: bool) -> None:
@@ -166,7 +166,7 @@ class Variable(Operators, VariableHooks):
     @property
     def made_trainable(self) -> bool:
         """Whether it was made as trainable, frozen or not: such variables come first in `weights`."""
-        return bool(self.lent or super().trainable)  # type: ignore[misc]
+        return bool(self.replaced or super().trainable)  # type: ignore[misc]
 
     @property
     def trained(self) -> bool:
@@ -185,7 +185,7 @@ class Variable(Operators, VariableHooks):
     def _watch(self) -> None:
         """Notifies tapes of a frozen variable that is read."""
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
-        if self.made_trainable and not self.trainable and not self.lent:
+        if self.made_trainable and not self.trainable and not self.replaced:
             tape.variable_accessed(self)
 
     def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:

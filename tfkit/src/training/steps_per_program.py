@@ -6,7 +6,7 @@ from __future__ import annotations
 _SECONDS_A_PROGRAM = 0.1
 
 
-class Pace:
+class StepsPerProgram:
     """The number of steps with which the next program takes about a tenth of a second.
 
     Args:

@@ -20,7 +20,7 @@ from tfkit.src.weights.variables.operators import Value
 
 
 @contextlib.contextmanager
-def lent(
+def temporary_values(
     variables: Sequence[Any], values: Sequence[Any], what: str, differentiable: bool = False
 ) -> Iterator[None]:
     """Context manager in which the variables hold `values`, and which restores them, also after an error.
@@ -73,9 +73,9 @@ def lent(
 def _unseen(variables: Sequence[Any], readable: Sequence[Any]) -> Iterator[None]:
     """Context manager in which tapes do not see variables, and after which these have their own handles."""
     own = [(variable, variable.handle, is_watched(variable)) for variable in readable]
-    known = [variable for variable in variables if hasattr(variable, "lent")]
+    known = [variable for variable in variables if hasattr(variable, "replaced")]
     for variable in known:
-        variable.lent += 1  # Replicas, in threads of their own, share it.
+        variable.replaced += 1  # Replicas, in threads of their own, share it.
     for variable in readable:
         set_trainable(variable, False)
     try:
@@ -85,7 +85,7 @@ def _unseen(variables: Sequence[Any], readable: Sequence[Any]) -> Iterator[None]
             set_handle(variable, handle)
             set_trainable(variable, watched)
         for variable in known:
-            variable.lent -= 1
+            variable.replaced -= 1
 
 
 def _readable(variable: Any) -> Any:

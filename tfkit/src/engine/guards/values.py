@@ -93,7 +93,7 @@ _OVERLAP = Check(
     settled=lambda attr, constants: 3 in constants and bool(0 <= constants[3] <= 1),
 )
 
-NUMBERS = {
+VALUES = {
     **dict.fromkeys(
         ("Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod"), _DIVISION
     ),

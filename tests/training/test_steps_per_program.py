@@ -4,12 +4,12 @@ import itertools
 
 import pytest
 
-from tfkit.src.training.pace import Pace
+from tfkit.src.training.steps_per_program import StepsPerProgram
 
 
 @pytest.mark.parametrize("seconds", [2e-6, 1e-3, 0.04, 3.0])
 def test_programs_come_to_a_tenth_of_a_second(seconds):
-    pace, seen = Pace(None), []
+    pace, seen = StepsPerProgram(None), []
     for _ in range(8):
         seen.append(pace.steps(None, None))
         pace.learn(seen[-1], seen[-1] * seconds)
@@ -19,7 +19,7 @@ def test_programs_come_to_a_tenth_of_a_second(seconds):
 
 
 def test_no_program_is_longer_than_what_is_left_or_a_callback_hears_of():
-    pace = Pace(None)
+    pace = StepsPerProgram(None)
     pace.learn(1, 0.01)
     assert pace.steps(None, None) == 8
     assert pace.steps(5, 7) == 5
@@ -28,7 +28,7 @@ def test_no_program_is_longer_than_what_is_left_or_a_callback_hears_of():
 
 
 def test_a_number_of_steps_that_was_asked_for_stays():
-    pace = Pace(3)
+    pace = StepsPerProgram(3)
     pace.learn(3, 1e-9)
     assert pace.steps(None, None) == 3
     assert pace.steps(2, None) == 2
