@@ -63,6 +63,7 @@ class Loss(Helper, watching.Watched):
         self.name = name or auto_name(type(self).__name__)
         self.reduction = standardize_reduction(reduction)
         self._tfkit_has_own_dtype = dtype is not None
+        # A dtype policy stands for the dtype in which it computes.
         dtype = getattr(dtype, "compute_dtype", dtype)
         if isinstance(dtype, str):
             # For a dtype policy's name, the loss is computed in the 16-bit type.
