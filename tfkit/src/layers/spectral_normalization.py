@@ -100,6 +100,7 @@ class SpectralNormalization(Wrapper):
 
     def normalized_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the kernel, divided by its largest singular value, and the next `vector_u`."""
+        # Miyato et al. (2018), algorithm 1: power iteration, and sigma = v W u^T.
         matrix = tf.reshape(self.kernel, [-1, self.kernel.shape[-1]])
         vector_u = tf.convert_to_tensor(self.vector_u)
         for _ in range(self.power_iterations):

@@ -577,6 +577,7 @@ def _input_specs(inputs: Any) -> Any:
 
 def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
     return InputSpec(
+        # Any batch size, whatever the `Input` was given.
         shape=(None, *tensor.shape[1:]),
         allow_last_axis_squeeze=True,
         name=name,
