@@ -89,9 +89,8 @@ class SpectralNormalization(Wrapper):
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the outputs of the wrapped layer; while training, its kernel is divided first."""
         if training and not recomputation.is_second():
-            with CallFrame(
-                self, training
-            ):  # In the weights' dtype, because 16 bits would round the kernel.
+            # In the weights' dtype, because 16 bits would round the kernel.
+            with CallFrame(self, training):
                 kernel, vector_u = self.normalized_weights()
             self.kernel.assign(kernel)
             self.vector_u.assign(vector_u)

@@ -113,9 +113,8 @@ class Loss(Helper, watching.Watched):
 
     def _tfkit_convert(self, values: Any) -> Any:
         if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):
-            return as_tensor(
-                values, self.dtype
-            )  # A list of numbers is one tensor, not a nest of many.
+            # A list of numbers is one tensor, not a nest of many.
+            return as_tensor(values, self.dtype)
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

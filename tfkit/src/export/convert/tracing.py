@@ -113,9 +113,8 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     variables = dict(named_state(layer))
 
     def path_of(variable: tf.Variable) -> str:
-        if (
-            id(variable) not in paths
-        ):  # Not an attribute: the global generator of seeds, for example.
+        # Not an attribute: the global generator of seeds, for example.
+        if id(variable) not in paths:
             name = f"other/{getattr(variable, 'path', variable.name)}"
             while name in variables:
                 name += "_"
@@ -134,10 +133,8 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     except Exception:
         if repr(free) == repr(exact):
             raise
-        inputs, calls = (
-            exact,
-            calls_with(exact),
-        )  # A layer that needs to know the size of the batch.
+        # A layer that needs to know the size of the batch.
+        inputs, calls = exact, calls_with(exact)
     if any(call.graph.main.draws for call in calls.values()):
         variables[SEED] = SeedGenerator().state
     names = [path for path, variable in variables.items() if id(variable) in trained]

@@ -23,10 +23,9 @@ from tfkit.src.base.registry.serialization import deserialize_keras_object, seri
 from tfkit.src.core import tracking
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
-from tfkit.src.files import (
-    interop,  # What they list is imported late.
-    saving,  # What they list is imported late.
-)
+
+# What these two list is imported late.
+from tfkit.src.files import interop, saving
 from tfkit.src.files.saving.matching import LoadReport, Rename
 from tfkit.src.symbolic import masking
 from tfkit.src.symbolic.input_spec import ADD_BATCH, InputSpec

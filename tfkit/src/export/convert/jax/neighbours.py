@@ -134,6 +134,7 @@ def patches(
 ) -> Any:
     """Returns the content of each window, along the channels: rows, then columns, then channels."""
     height, width = ksizes[1:3]
+    # In the result, the channels of `x` vary slowest.
     found = lax.conv_general_dilated_patches(
         x,
         (height, width),
@@ -141,7 +142,7 @@ def patches(
         padding,
         rhs_dilation=rates[1:3],
         dimension_numbers=_FORMS[4],
-    )  # The channels of `x` vary slowest there.
+    )
     parts = found.reshape(*found.shape[:3], x.shape[-1], height * width)
     return jnp.moveaxis(parts, -2, -1).reshape(found.shape)
 

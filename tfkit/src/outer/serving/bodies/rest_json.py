@@ -22,6 +22,7 @@ from .errors import Code, RequestError, check_strings, invalid
 
 Arrays = dict[str, np.ndarray]
 Dtypes = Mapping[str, str]  # of the inputs of a signature, by name
+# The same as in `tfkit.src.export.json_dtypes`: a test compares them.
 DTYPES = frozenset(
     [
         "bool",
@@ -36,7 +37,7 @@ DTYPES = frozenset(
         "uint32",
         "uint64",
     ]
-)  # those of `tfkit.src.export.json_dtypes`, which a test compares
+)
 _BYTES_SUFFIX = "_bytes"
 _MAX_DEPTH = 100  # of lists in lists
 _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hold
