@@ -165,6 +165,7 @@ def _call(layer: Layer, specs: Any, training: bool, path_of: Any, trained: set[i
         args, kwargs = tf.nest.pack_sequence_as(specs, tensors)
         outputs = layer(*args, **kwargs, training=training)
         tensors_out = [it for it in tf.nest.flatten(outputs) if it is not None]
+        # In the nest of outputs, numbers take the place of tensors.
         counter = iter(range(len(tensors_out)))
         numbered[:] = [
             tf.nest.map_structure(lambda it: None if it is None else next(counter), outputs),
@@ -182,6 +183,7 @@ def _spec(example: Any, free: bool) -> tf.TensorSpec:
     if not hasattr(example, "dtype") or not hasattr(example, "shape"):
         example = np.asarray(example)
     shape = list(example.shape)
+    # PyTorch calls it `torch.float32`.
     dtype = (
         str(example.dtype).rpartition(".")[2]
         if not isinstance(example, tf.Tensor)

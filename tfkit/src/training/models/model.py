@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src import export  # What they list is imported late.
+from tfkit.src import export  # What it lists is imported late.
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.errors import frames
 from tfkit.src.base.errors.tracebacks import shortened

@@ -173,6 +173,7 @@ class TorchModule(torch.nn.Module):
         )
         if key not in self._programs:
             if len(self._programs) >= _MOST_PROGRAMS:
+                # The oldest program is forgotten.
                 self._programs.pop(next(iter(self._programs)))
             self._programs[key] = made(self._closure(mode), state, inputs)
         return self._programs[key]
