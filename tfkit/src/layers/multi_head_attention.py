@@ -186,8 +186,7 @@ class MultiHeadAttention(AttentionWithHeads):
         # Projections have one axis more than the inputs, that of the heads.
         self._score_equation, self._combine_equation = _equations(rank + 1, self._axes)
         self._has_one_axis = rank == 3 and self._axes == (1,)
-        # Axes of scores: the batch, the heads, those without
-        # attention, those of queries, those of keys.
+        # Axes of scores: the batch, those without attention, the heads, queries, keys.
         score_rank = rank + len(self._axes)
         over_keys = tuple(range(score_rank - len(self._axes), score_rank))
         self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)

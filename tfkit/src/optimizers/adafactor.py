@@ -37,8 +37,7 @@ def adafactor(
     """
     # Relative to the weights: a variable of zeros would never move without the lower limit.
     alpha = tf.maximum(tf.cast(epsilon_2, w.dtype), rms(w)) * rho
-    # U_t = G_t / sqrt(V_t); a step whose root mean
-    # square exceeds the threshold is scaled down to it.
+    # U_t = G_t / sqrt(V_t), scaled down below if its root mean square exceeds the threshold.
     u = multiply(g, 1 / tf.sqrt(v))
     return w - alpha * dense(u) / tf.maximum(tf.ones((), w.dtype), rms(u) / clip_threshold)
 

@@ -23,9 +23,8 @@ def adagrad(
         Duchi et al., 2011: Adaptive subgradient methods.
         https://jmlr.org/papers/v12/duchi11a.html
     """
-    # The diagonal form of the paper, which adds its
-    # delta to the root: here it is inside, as in Keras.
     v = add(v, square(g))
+    # The paper adds delta to the root; epsilon is inside of it, as in Keras.
     return w - alpha * dense(g) / tf.sqrt(v + epsilon), v
 
 

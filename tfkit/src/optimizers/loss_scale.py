@@ -165,7 +165,7 @@ class LossScaleOptimizer(Optimizer):
             self.dynamic_scale.assign(self.dynamic_scale / 2)
             self.step_counter.assign(0)
 
-        # A condition is one tensor; all replicas have the same one.
+        # A condition must be one tensor; its value is the same in all replicas.
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:

@@ -218,8 +218,8 @@ class MultiOptimizer(Optimizer):
                 return index
         _check_may_be_inside(optimizer)
         optimizer.loss_scale_factor = None
-        # A function may name an optimizer late. Models
-        # that train already must see changes of it, too.
+        # A function may name an optimizer late: models that are trained with this one already must
+        # see changes of the new one, too.
         for settings in self._tfkit_untracked.owners:
             optimizer.belongs_to(settings)
         # A new list: only an attribute that is set lets compiled steps be traced again.

@@ -51,7 +51,7 @@ def muon(
     Reference:
         Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
     """
-    # A sum and not a moving average: its scale is lost when it is orthogonalized.
+    # A sum, not a moving average: the scale is lost when it is orthogonalized.
     m = mu * m + g
     update = orthogonalize(g + mu * m if nesterov else m)
     return w - alpha * adjust(update), m

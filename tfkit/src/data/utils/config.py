@@ -63,7 +63,7 @@ class Config(MutableMapping[str, Any]):
         del self._values[name]
 
     def __getattr__(self, name: str) -> Any:
-        # Special names are what `copy` and others ask for: they are not settings.
+        # `copy` and `pickle` look for special methods, which are not settings.
         if name.startswith("__") or name not in self._values:
             raise AttributeError(
                 f"The config has no setting {name!r}. It has: {list(self._values)}",

@@ -123,7 +123,7 @@ def dot(x: Any, y: Any) -> tf.Tensor:
 def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """Returns `x` where it is positive, `alpha (e^x - 1)` elsewhere."""
     x = tf.nn.elu(x)
-    # Of a negative x, which is now e^x - 1, the sign is still the same.
+    # Where `x` was negative it is e^x - 1 now, which is still negative.
     return x if alpha == 1 else tf.where(x > 0, x, alpha * x)
 
 

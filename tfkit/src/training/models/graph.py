@@ -88,7 +88,7 @@ class Graph:
             or id(node.operation) in {id(operation) for operation in self.operations}
         ):
             return None
-        # The new node depends on the last one alone: it is the end of an order that stays as it is.
+        # The new node depends on the last one alone, and follows it in an order that stays as it is.
         graph = copy.copy(self)
         graph.outputs, graph.flat_outputs = outputs, flat
         graph.nodes = [*self.nodes, node]
@@ -118,7 +118,7 @@ class Graph:
             return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
 
         for node in self.nodes:
-            # Nodes of inputs have their values.
+            # Inputs have their values already.
             if any(id(output) not in values for output in node.output_tensors):
                 args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
                 results = tf.nest.flatten(node.operation(*args, **kwargs))

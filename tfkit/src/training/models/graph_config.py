@@ -139,7 +139,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
                 f"The configuration of a functional model has two layers {quoted(name)}."
             )
         names.add(name)
-        # An input has no calls in old files: it counts as one without arguments.
+        # An entry without calls is an input, which counts as called once, without arguments.
         nodes = entry["inbound_nodes"] or [{"args": [], "kwargs": {}}]
         calls += [(name, index, call) for index, call in enumerate(nodes)]
     known = {(name, index) for name, index, _ in calls}
@@ -215,7 +215,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
                 name, index, _ = _checked(item["config"]["keras_history"])
                 yield name, index
             elif "class_name" not in item:
-                # A dict with a class is an object, whose configuration contains no tensors.
+                # Not in dicts with a class: the configuration of an object contains no tensors.
                 pending.extend(item.values())
         elif isinstance(item, (list, tuple)):
             pending.extend(item)

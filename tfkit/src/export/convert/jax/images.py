@@ -99,7 +99,7 @@ def rgb_to_hsv(images: Any) -> Any:
     # Zero divisors are replaced, or the branch that is not chosen would have a gradient of NaN.
     saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, 1), 0)
     norm = 1 / (6 * jnp.where(span > 0, span, 1))
-    # A third of the circle for each colour, from the largest one on.
+    # The hue is near that of the largest colour: red at 0, green at 1/3, blue at 2/3.
     hue = jnp.where(
         red == value,
         norm * (green - blue),
