@@ -88,7 +88,7 @@ class Graph:
             or id(node.operation) in {id(operation) for operation in self.operations}
         ):
             return None
-        # The new node depends on the last one alone, and follows it in an order that stays as it is.
+        # The new node depends on the last one alone, and follows it: the order of the others stays.
         graph = copy.copy(self)
         graph.outputs, graph.flat_outputs = outputs, flat
         graph.nodes = [*self.nodes, node]
