@@ -229,6 +229,7 @@ def assert_same_structure(a: Any, b: Any) -> None:
     Example:
         >>> assert_same_structure({"a": [1, 2]}, {"a": ["x", "y"]})
     """
+    # With equal leaves, so that only the forms are compared.
     forms = [_mapped(lambda _: ".", [structure], none_is_leaf=True) for structure in (a, b)]
     try:
         tf.nest.assert_same_structure(*forms)
@@ -300,6 +301,7 @@ def traverse(func: Callable[[Any], Any], structure: Any, top_down: bool = True) 
         >>> traverse(lambda x: sum(x) if isinstance(x, list) else None, {"a": [1, 2], "b": 3})
         {'a': 3, 'b': 3}
     """
+    # Children come first, so that the function sees the changed nest.
     if not top_down:
         structure = _traverse_children(func, structure, top_down)
     result = func(structure)
@@ -375,6 +377,7 @@ def _children(structure: Any) -> list[tuple[Any, Any]]:
 def _with_children(structure: Any, children: list[Any]) -> Any:
     """Returns a nest of the same form with other items, in the order of `_children`."""
     form, _ = nests.opened(structure)
+    # Children are in the order of sorted keys, and the form has the dict's own.
     if isinstance(structure, Mapping):
         by_key = dict(zip(_keys(structure), children, strict=True))
         children = [by_key[key] for key in form.keys]

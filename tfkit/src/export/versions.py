@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-LARGEST = (
-    2**63 - 1
-)  # TF Serving stores a version in an int64, and ignores a folder with a larger number.
+# TF Serving stores a version in an int64, and ignores a folder with a larger number.
+LARGEST = 2**63 - 1
 
 
 def versions_in(folder: Path) -> dict[int, Path]:

@@ -100,6 +100,7 @@ class Attention(Layer):
     ) -> Any:
         """Returns the weighted means, `(batch, T, dim)`."""
         self._check(inputs, mask)
+        # Without keys, the values are the keys.
         query, value, key = (*inputs, inputs[1])[:3]
         query_mask, value_mask = (None, None) if mask is None else mask[:2]
         scores = self._calculate_scores(query=query, key=key)
@@ -107,6 +108,7 @@ class Attention(Layer):
         outputs, weights = self._apply_scores(
             scores=scores, value=value, scores_mask=visible, training=training
         )
+        # Steps of the query that do not count get 0.
         if query_mask is not None:
             present = tf.expand_dims(tf.cast(query_mask, "bool"), -1)
             outputs = tf.where(present, outputs, tf.zeros_like(outputs))
@@ -119,6 +121,7 @@ class Attention(Layer):
         if self.score_mode == "dot":
             scores = tf.matmul(query, key, transpose_b=True)
             return scores if self.scale is None else scores * self.scale
+        # (batch, T, 1, dim) + (batch, 1, S, dim)
         sums = query[:, :, tf.newaxis] + key[:, tf.newaxis]
         sums = sums if self.scale is None else sums * self.scale
         return self.concat_score_weight * tf.reduce_sum(tf.tanh(sums), axis=-1)
@@ -138,6 +141,7 @@ class Attention(Layer):
         if scores_mask is not None:
             if scores_mask.shape.rank == 2:
                 scores_mask = scores_mask[:, tf.newaxis]
+            # Keras's numbers, which are finite: a query that sees no value does not become NaN.
             highest = tf.cast(65504.0 if scores.dtype == tf.float16 else 1e9, scores.dtype)
             scores = tf.where(scores_mask, scores, scores - highest)
 

@@ -96,6 +96,8 @@ class AttentionWithHeads(Layer):
             with_weights: whether the caller returns the weights. As in Keras, it decides what a query gets
                 that sees no step.
         """
+        # In these cases Keras computes scores that are low where a mask excludes a
+        # step. That differs from a masked softmax for a query that sees no step.
         if not (self.dropout or with_weights or scores.shape.rank != 4):
             scores, mask = hidden(scores, mask), None
         return attend(

@@ -74,6 +74,7 @@ def visible_steps(
     if use_causal_mask:
         parts.append(causal_mask(queries, keys))
     if sliding_window is not None:
+        # The window extends to both sides.
         distance = tf.abs(tf.range(queries)[:, tf.newaxis] - tf.range(keys))
         parts.append((distance < sliding_window)[tf.newaxis])
     if attention_mask is not None:

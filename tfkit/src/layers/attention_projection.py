@@ -62,6 +62,7 @@ def projection(
         activation: its activation.
     """
     inputs, outputs = equation.split(",")[0], equation.split("->")[1]
+    # The bias has the axes that the product adds.
     new_axes = "".join(letter for letter in outputs if letter not in inputs)
     options: dict[str, Any] = {"dtype": attention.dtype_policy} | noted(
         attention._tfkit.layer, attribute

@@ -146,6 +146,7 @@ class BatchNormalization(Layer):
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
         """Returns the inputs, normalized."""
         inputs = as_floats(self, inputs)
+        # Sums over a batch need more than 16 bits.
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
         if is_described():
             return described(inputs.shape, self.compute_dtype)
@@ -166,6 +167,7 @@ class BatchNormalization(Layer):
             return tf.nn.batch_normalization(inputs, *moments, self.epsilon)
 
         gamma, beta, rule = self.gamma, self.beta, self._rule
+        # A frozen layer uses the moving averages in training as well.
         if not training or not self.trainable:
             outputs = normalized(self.moving_mean, self.moving_variance, gamma, beta)
             return tf.cast(outputs, self.compute_dtype)
@@ -202,6 +204,7 @@ class BatchNormalization(Layer):
         # `where` instead of a product, because a masked entry may be NaN.
         present = weights > 0
         count = self._total(tf.reduce_sum(weights, axes))
+        # Epsilon, since a mask may exclude all entries.
         count += settings.epsilon() if mask is not None else 0.0
         values = tf.where(present, inputs, tf.zeros_like(inputs))
         mean = self._total(tf.reduce_sum(values, axes)) / count
@@ -255,6 +258,8 @@ def _normalized(
             count = tf.cast(tf.size(inputs) // tf.size(mean), inputs.dtype)
             d_beta = tf.reduce_sum(upstream, axes, keepdims=True)
             d_gamma = tf.reduce_sum(upstream * deviations, axes, keepdims=True) * inverse
+            # Ioffe and Szegedy (2015), with the normalized
+            # inputs x: (dy - mean(dy) - x mean(dy x)) scale.
             common = deviations * (d_gamma * inverse / count) + d_beta / count
             return (upstream - common) * scale, d_gamma, d_beta
 

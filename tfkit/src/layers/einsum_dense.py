@@ -134,6 +134,7 @@ class EinsumDense(Quantizable):
         self._tfkit_add_main([sizes[letter] for letter in kernel], initializer)
         self.bias = None
         if self.bias_axes is not None:
+            # From the first of its letters on: axes without a letter have size 1.
             first = min(outputs.index(letter) for letter in self.bias_axes)
             own = [sizes[c] if c in self.bias_axes else 1 for c in outputs[first:]]
             self.bias = add_parameter(self, "bias", own + [1] * num_after)
@@ -154,6 +155,7 @@ class EinsumDense(Quantizable):
         match = _EQUATION.fullmatch(self.equation)
         assert match is not None, "checked by the constructor"
         before, inputs, after, kernel, _, outputs, _ = match.groups()
+        # The number of axes that `...` stands for.
         rest = len(input_shape) - len(inputs)
         fits = rest == 0 or (rest > 0 and (before or after))
         if fits and before:

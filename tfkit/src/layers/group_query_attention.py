@@ -197,6 +197,7 @@ class GroupQueryAttention(AttentionWithHeads):
         training: Any,
         return_attention_scores: bool,
     ) -> tuple[Any, Any]:
+        # Shape (batch, S, query heads, dim): each head is repeated for its group.
         key, value = (tf.repeat(it, self.num_repeats, axis=2) for it in (key, value))
         # Keras does not pass it on to the method. Here it decides what a query gets that sees no step.
         is_own = type(self)._compute_attention is GroupQueryAttention._compute_attention

@@ -183,8 +183,10 @@ class MultiHeadAttention(AttentionWithHeads):
         rank = len(query_shape)
         given = range(1, rank - 1) if self.attention_axes is None else self.attention_axes
         self._axes = tuple(axis % rank for axis in given)
+        # Projections have one axis more than the inputs, that of the heads.
         self._score_equation, self._combine_equation = _equations(rank + 1, self._axes)
         self._has_one_axis = rank == 3 and self._axes == (1,)
+        # Axes of scores: the batch, those without attention, the heads, queries, keys.
         score_rank = rank + len(self._axes)
         over_keys = tuple(range(score_rank - len(self._axes), score_rank))
         self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)
@@ -254,6 +256,7 @@ class MultiHeadAttention(AttentionWithHeads):
         """
         if use_causal_mask:
             attention_mask = with_causal(attention_mask, query, value)
+        # As in Keras, the queries are scaled, and not the scores.
         scores = self._scores(query * self._inverse_sqrt_key_dim, key)
         return self._means_of(scores, value, attention_mask, training, return_attention_scores)
 
@@ -282,6 +285,7 @@ def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
         rank: number of axes of the projected queries.
         axes: those over which to attend.
     """
+    # A key has letters of its own along the axes of attention, and shares the others.
     letters = string.ascii_lowercase
     query = letters[:rank]
     key = "".join(letters[rank + i] if i in axes else query[i] for i in range(rank))

@@ -149,6 +149,7 @@ class LayerNormalization(Layer):
             return described(inputs.shape, self.compute_dtype)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)
+        # As in Keras, the inputs are not centred, although the variance is about the mean.
         centered = inputs if self.rms_scaling else inputs - mean
         outputs = centered * tf.math.rsqrt(variance + self.epsilon)
         if self.gamma is not None:
@@ -313,8 +314,10 @@ class GroupNormalization(Layer):
         channels = inputs.shape[axis]
         groups = channels if self.groups == -1 else self.groups
         sizes = tf.shape(inputs)
+        # Shape (batch, ..., groups, channels of a group, ...).
         split = tf.concat([sizes[:axis], [groups, channels // groups], sizes[axis + 1 :]], 0)
         grouped = tf.reshape(inputs, split)
+        # All axes but those of the batch and the groups.
         together = [i for i in range(1, rank + 1) if i != axis]
         mean, variance = tf.nn.moments(grouped, together, keepdims=True)
         outputs = tf.reshape((grouped - mean) * tf.math.rsqrt(variance + self.epsilon), sizes)
@@ -358,5 +361,6 @@ class UnitNormalization(Layer):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, scaled; all zeros remain zeros."""
+        # Of the squared length: Keras has 1e-12 for the length.
         outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
         return tf.cast(outputs, self.compute_dtype)

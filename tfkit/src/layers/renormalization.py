@@ -78,6 +78,7 @@ class Renormalization(MovingMoments):
         move(layer.renorm_mean, mean, layer.renorm_momentum)
         move(layer.renorm_stddev, stddev, layer.renorm_momentum)
         moved = move(layer.moving_stddev, stddev, layer.momentum)
+        # The deviation includes epsilon; rounding may make the difference negative.
         layer.moving_variance.assign(tf.nn.relu(tf.square(moved) - layer.epsilon))
 
 
@@ -93,6 +94,7 @@ def corrections(
         clipping: `r` stays within `rmin` and `rmax`, `d` within `-dmax` and `dmax`, if these are given.
     """
     kept_mean, kept_stddev = (tf.cast(value, mean.dtype) for value in kept)
+    # Ioffe (2017): r = sigma_B / sigma, d = (mu_B - mu) / sigma.
     factor, offset = stddev / kept_stddev, (mean - kept_mean) / kept_stddev
     if clipping.get("rmax") is not None:
         factor = tf.minimum(factor, clipping["rmax"])

@@ -89,9 +89,8 @@ class SpectralNormalization(Wrapper):
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the outputs of the wrapped layer; while training, its kernel is divided first."""
         if training and not recomputation.is_second():
-            with CallFrame(
-                self, training
-            ):  # In the weights' dtype, because 16 bits would round the kernel.
+            # In the weights' dtype, because 16 bits would round the kernel.
+            with CallFrame(self, training):
                 kernel, vector_u = self.normalized_weights()
             self.kernel.assign(kernel)
             self.vector_u.assign(vector_u)
@@ -100,6 +99,7 @@ class SpectralNormalization(Wrapper):
 
     def normalized_weights(self) -> tuple[tf.Tensor, tf.Tensor]:
         """Returns the kernel, divided by its largest singular value, and the next `vector_u`."""
+        # Miyato et al. (2018), algorithm 1: power iteration, and sigma = v W u^T.
         matrix = tf.reshape(self.kernel, [-1, self.kernel.shape[-1]])
         vector_u = tf.convert_to_tensor(self.vector_u)
         for _ in range(self.power_iterations):

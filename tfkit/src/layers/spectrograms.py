@@ -239,11 +239,13 @@ class STFTSpectrogram(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes the kernels."""
+        # Without a length, the next power of 2, as in Keras.
         size = self.fft_length or 2 ** math.ceil(math.log2(self.frame_length))
         angles = np.outer(np.arange(self.frame_length), np.arange(size // 2 + 1)) * (
             -2 * np.pi / size
         )
         window = self._window()
+        # As in SciPy: a density is divided by the power of the window, a spectrum by its sum.
         if self.scaling == "density":
             window = window / np.sqrt(np.sum(window**2))
         elif self.scaling == "spectrum":
@@ -281,6 +283,7 @@ class STFTSpectrogram(Layer):
         first = self.data_format == "channels_first"
         signals = inputs if first else tf.transpose(inputs, [0, 2, 1])
         channels = signals.shape[1]
+        # Shape (batch * channels, samples, 1): each channel is a signal of its own.
         result = self._spectra(tf.reshape(signals, [-1, tf.shape(signals)[2], 1]))
         stretches, frequencies = tf.shape(result)[1], result.shape[2]
         result = tf.reshape(result, [-1, channels, stretches, frequencies])

@@ -63,6 +63,7 @@ class Loss(Helper, watching.Watched):
         self.name = name or auto_name(type(self).__name__)
         self.reduction = standardize_reduction(reduction)
         self._tfkit_has_own_dtype = dtype is not None
+        # A dtype policy stands for the dtype in which it computes.
         dtype = getattr(dtype, "compute_dtype", dtype)
         if isinstance(dtype, str):
             # For a dtype policy's name, the loss is computed in the 16-bit type.
@@ -112,9 +113,8 @@ class Loss(Helper, watching.Watched):
 
     def _tfkit_convert(self, values: Any) -> Any:
         if all(isinstance(leaf, (bool, int, float)) for leaf in tree.flatten(values)):
-            return as_tensor(
-                values, self.dtype
-            )  # A list of numbers is one tensor, not a nest of many.
+            # A list of numbers is one tensor, not a nest of many.
+            return as_tensor(values, self.dtype)
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

@@ -102,6 +102,7 @@ def binary_focal_crossentropy(
     p_t = y_true * p + (1 - y_true) * (1 - p)
     losses = (1.0 - p_t) ** gamma * _binary_crossentropy(y_true, y_pred, from_logits)
     if apply_class_balancing:
+        # alpha_t of the paper: alpha for label 1, 1 - alpha for label 0.
         losses *= y_true * alpha + (1 - y_true) * (1 - alpha)
     return tf.reduce_mean(losses, axis)
 

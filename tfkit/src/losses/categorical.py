@@ -38,6 +38,7 @@ def _check_one_hot(y_true: Any, y_pred: Any) -> None:
     if targets is None or scores is None:
         return
     targets, scores = tf.TensorShape(targets), tf.TensorShape(scores)
+    # With one class, or an unknown number, ids cannot be told from one-hot labels.
     if targets.rank is None or scores.rank is None or not scores.rank or scores[-1] in (None, 1):
         return
     if targets.rank == scores.rank - 1 or (targets.rank == scores.rank and targets[-1] == 1):

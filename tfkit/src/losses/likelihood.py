@@ -18,6 +18,7 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
         from_logits: whether the caller declares `y_pred` as logits.
         op_type: the operation that makes probabilities here: `"Softmax"` or `"Sigmoid"`.
     """
+    # The attribute has Keras's name, since layers of users may set it as well.
     logits = getattr(y_pred, "_keras_logits", None)
     # In a graph the operation that made a tensor is known; eagerly an activation notes its logits.
     if logits is None and tf.is_symbolic_tensor(y_pred) and y_pred.op.type == op_type:

@@ -32,6 +32,7 @@ def kl_divergence(y_true: Any, y_pred: Any) -> tf.Tensor:
         array([0.1438], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
+    # Clipped and not normalized again, as in Keras.
     p = tf.clip_by_value(y_true, settings.epsilon(), 1.0)
     q = tf.clip_by_value(y_pred, settings.epsilon(), 1.0)
     return tf.reduce_sum(p * tf.math.log(p / q), -1)
@@ -53,6 +54,7 @@ def poisson(y_true: Any, y_pred: Any) -> tf.Tensor:
         array([1.5], dtype=float32)
     """
     y_true, y_pred = as_tensors(y_true, y_pred)
+    # Without epsilon, a rate of 0 would have an infinite loss for any count but 0.
     return tf.reduce_mean(y_pred - y_true * tf.math.log(y_pred + settings.epsilon()), -1)
 
 

@@ -95,11 +95,13 @@ def mask_along(mask: Any, values: tf.Tensor) -> tf.Tensor:
 
 
 def _reduce(values: tf.Tensor, weights: tf.Tensor | None, reduction: str | None) -> tf.Tensor:
+    # An empty vector stays what it is, as in Keras.
     if reduction in (None, "none") or values.shape.rank == 0 or values.shape == (0,):
         return values
     total = tf.reduce_sum(values)
     if reduction == "sum":
         return replicas.unweighted(total)
+    # These means divide by the number of values, whatever they weigh.
     if reduction in _MEANS or weights is None:
         count = tf.cast(tf.size(values), total.dtype)
     else:

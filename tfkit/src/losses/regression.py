@@ -132,6 +132,7 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
         array([-1.,  1.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
+    # `l2_normalize` compares the squared norm with its epsilon.
     epsilon = settings.epsilon() ** 2
     unit_true = tf.math.l2_normalize(y_true, axis, epsilon)
     unit_pred = tf.math.l2_normalize(y_pred, axis, epsilon)
@@ -166,6 +167,7 @@ def huber(y_true: Any, y_pred: Any, delta: float = 1.0) -> tf.Tensor:
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     error = y_pred - y_true
     size = tf.abs(error)
+    # At `delta` both have the same value and the same slope.
     parabola = 0.5 * tf.square(error)
     line = delta * size - 0.5 * delta**2
     return tf.reduce_mean(tf.where(size <= delta, parabola, line), -1)

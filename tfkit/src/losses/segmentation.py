@@ -51,6 +51,7 @@ def dice(y_true: Any, y_pred: Any, axis: Axes = None) -> tf.Tensor:
     y_true, y_pred = _unmasked(y_true, y_pred)
     overlap = tf.reduce_sum(y_true * y_pred, axis)
     sizes = tf.reduce_sum(y_true, axis) + tf.reduce_sum(y_pred, axis)
+    # Epsilon keeps two empty masks from 0 / 0; their loss is 1.
     return 1 - 2.0 * overlap / (sizes + settings.epsilon())
 
 

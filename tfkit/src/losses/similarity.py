@@ -52,10 +52,12 @@ def circle(
     ref_labels = tf.reshape(as_class_ids(ref_labels, "int32"), [1, -1])
 
     # In distances d = 1 - s instead of the paper's similarities s.
+    # Shape (batch, references). Rounding can make a cosine of unit vectors exceed 1.
     d = tf.maximum(1 - tf.matmul(y_pred, references, transpose_b=True), 0.0)
     is_negative = labels != ref_labels
     is_positive = labels == ref_labels
     if remove_diagonal:
+        # An embedding that is its own reference is at distance 0, from which nothing is learned.
         is_self = tf.eye(tf.size(labels), tf.size(ref_labels), dtype="int32")
         is_positive &= is_self == 0
     mask = get_mask(y_pred) if ref_embeddings is None else None
@@ -63,11 +65,14 @@ def circle(
         mask = tf.reshape(tf.cast(mask, "bool"), [1, -1])
         is_positive &= mask
         is_negative &= mask
+    # Sun et al. (2020) with s = 1 - d: alpha_p = max(1 + m - s_p, 0) = m + d, Delta_p = 1 - m,
+    # alpha_n = max(s_n + m, 0) = max(1 + m - d, 0), Delta_n = m.
     positive = -gamma * (margin + d) * (margin - d)
     negative = gamma * tf.maximum(1 + margin - d, 0.0) * (1 - margin - d)
     losses = tf.math.softplus(
         _logsumexp_where(is_positive, positive) + _logsumexp_where(is_negative, negative)
     )
+    # Samples without pairs, or with nothing left to learn, do not count in the mean.
     set_mask(losses, losses > 0)
     return losses
 

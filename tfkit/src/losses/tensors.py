@@ -23,6 +23,7 @@ def as_tensor(value: Any, dtype: Any, name: str = "targets or predictions") -> t
         ValueError: for strings, and for objects.
     """
     given = value
+    # NumPy cannot read symbolic tensors inside a list.
     if isinstance(value, (list, tuple)) and any(map(tf.is_tensor, value)):
         value = tf.stack([tf.cast(each, dtype) for each in value])
     value = value if tf.is_tensor(value) else np.asarray(value)
@@ -120,6 +121,7 @@ def weights_along(weights: tf.Tensor, values: tf.Tensor, name: str = "sample_wei
             f"{values.shape}, weights of shape {given}. Let the function return a value for each sample, "
             "without a mean over them, or use it where there are no weights."
         )
+    # Axes of size 1 behind those of the values are dropped; missing ones are appended.
     if extra:
         weights = tf.squeeze(weights, extra)
     elif given.rank < rank:

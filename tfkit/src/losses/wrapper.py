@@ -71,6 +71,7 @@ class LossFunctionWrapper(Loss):
             for pair in zip(tree.flatten(y_true), tree.flatten(y_pred), strict=True)
         ]
         y_true = tree.pack_sequence_as(y_true, [a for a, _ in pairs])
+        # Squeezed predictions are new tensors, which have no mask yet.
         mask = get_mask(y_pred)
         y_pred = tree.pack_sequence_as(y_pred, [b for _, b in pairs])
         set_mask(y_pred, mask)

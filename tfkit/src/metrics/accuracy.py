@@ -130,8 +130,10 @@ def sparse_top_k_categorical_accuracy(
         array([1.], dtype=float32)
     """
     y_pred = tf.convert_to_tensor(y_pred)
+    # `in_top_k` needs a matrix.
     y_pred = tf.reshape(y_pred, [-1, y_pred.shape[-1]])
     if from_sorted_ids:
+        # Predictions are class ids here, the best ones first.
         y_true = tf.cast(y_true, y_pred.dtype)
         targets = tf.reshape(y_true, [-1, 1])
         matches = tf.reduce_any(tf.equal(targets, y_pred[:, :k]), axis=1)

@@ -125,6 +125,7 @@ class AUC(Metric):
                 f"Received: y_pred.shape={shape}"
             )
         labels = [shape[1]] if self.multi_label else []
+        # Shape (thresholds,) or (thresholds, labels).
         shape = [self.num_thresholds, *labels]
         self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
         self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
@@ -144,6 +145,7 @@ class AUC(Metric):
         if not self._built:
             self._build(y_pred.shape)
         if self._from_logits:
+            # The mask belongs to the logits, and is passed on.
             mask = get_mask(y_pred)
             y_pred = tf.sigmoid(y_pred)
             set_mask(y_pred, mask)
@@ -219,6 +221,7 @@ def _pr_gain_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
     tp, fp, tn, fn = counts
     odds = tf.math.divide_no_nan(tp + fn, tn + fp)
     # Flach and Kull (2015), "Precision-Recall-Gain Curves".
+    # recG = (rec - pi) / ((1 - pi) rec) = 1 - odds FN / TP, with the odds pi / (1 - pi).
     recall_gain = 1 - odds * tf.math.divide_no_nan(fn, tp)
     precision_gain = 1 - odds * tf.math.divide_no_nan(fp, tp)
     found = tp > 0

@@ -78,6 +78,7 @@ def confusion_counts(
             )
         y_true = y_true[..., class_id, tf.newaxis]
         y_pred = y_pred[..., class_id, tf.newaxis]
+        # Weights of samples have a last axis of size 1, which is for every class.
         if weights is not None and weights.shape[-1] != 1:
             weights = weights[..., class_id, tf.newaxis]
 
@@ -100,6 +101,7 @@ def confusion_counts(
 
 def _count_by_comparison(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
     thresholds = tf.reshape(tf.constant(thresholds, y_pred.dtype), [-1] + [1] * y_pred.shape.rank)
+    # Shape (thresholds, samples[, labels]).
     is_above = tf.cast(y_pred > thresholds, labels.dtype)
     return tf.reduce_sum(is_above[..., tf.newaxis] * labels, axis=1)
 

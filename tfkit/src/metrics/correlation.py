@@ -30,6 +30,7 @@ def pearson_correlation(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         array([-1.], dtype=float32)
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
+    # The mean product of standardized values is the covariance, divided by both deviations.
     return tf.reduce_mean(_standardize(y_true, axis) * _standardize(y_pred, axis), axis=axis)
 
 

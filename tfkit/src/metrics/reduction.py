@@ -155,8 +155,8 @@ class Mean(Metric):
             and sample_weight is None
             and tf.convert_to_tensor(values).shape.rank == 0
         ):
-            # x
-            sample_weight = own.share(self.dtype)  # A mean over the replica's rows.
+            # A mean over the replica's rows: its weight is their share of the batch.
+            sample_weight = own.share(self.dtype)
         values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
         self.total.assign_add(tf.reduce_sum(values))
         count = tf.size(values) if weights is None else tf.reduce_sum(weights)

@@ -220,6 +220,7 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
         The shape without `axis`.
     """
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
+    # `l2_normalize` compares the squared norm with its epsilon.
     epsilon = settings.epsilon() ** 2
     y_true = tf.math.l2_normalize(y_true, axis=axis, epsilon=epsilon)
     y_pred = tf.math.l2_normalize(y_pred, axis=axis, epsilon=epsilon)

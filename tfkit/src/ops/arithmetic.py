@@ -236,9 +236,8 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     if dtype.is_unsigned:
         return tf.math.floormod(x1, x2)
     if dtype.is_integer:
-        rest = tf.math.floormod(
-            x1, x2
-        )  # It has the sign of x2; the least integer has no other sign.
+        # It has the sign of x2; the least integer has no other sign.
+        rest = tf.math.floormod(x1, x2)
         return tf.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
     size = tf.abs(x2)
     negative = x1 < 0
@@ -271,9 +270,8 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
     """
     varies_from_zero = type(x2) in (int, float) and x2 != 0
     x1, x2 = promote(x1, x2)
-    if (
-        x1.dtype.is_unsigned
-    ):  # TensorFlow has no kernel for unsigned powers; the lower bits are the same.
+    # TensorFlow has no kernel for unsigned powers; the lower bits are the same.
+    if x1.dtype.is_unsigned:
         signed = tf.int64 if x1.dtype == tf.uint64 else tf.int32
         return tf.cast(tf.pow(tf.cast(x1, signed), tf.cast(x2, signed)), x1.dtype)
     if x1.dtype.is_floating and not varies_from_zero:

@@ -126,6 +126,7 @@ def resize(
             top, left = (height - rows) // 2, (width - columns) // 2
             x = x[:, top : top + rows, left : left + columns]
         elif pad_to_aspect_ratio:
+            # The smallest border that gives the image the aspect ratio of the result.
             top = tf.maximum(fitting_height - height, 0) // 2
             left = tf.maximum(fitting_width - width, 0) // 2
             border = [[0, 0], [top, top], [left, left], [0, 0]]
@@ -134,6 +135,7 @@ def resize(
 
     images = as_tensor(images)
     outputs = as_batch(images, data_format, resized)
+    # Resizing makes floats of integers.
     if images.dtype.is_integer:
         outputs = tf.round(outputs) if outputs.dtype.is_floating else outputs
     # Bicubic and Lanczos overshoot: 260 must become 255, not 4.

@@ -18,6 +18,7 @@ _INFINITY = float("inf")
 
 def _replace_nan(x: Any, value: float) -> tf.Tensor:
     x = as_tensor(x)
+    # Integers are never NaN.
     if not x.dtype.is_floating:
         return x
     return tf.where(tf.math.is_nan(x), tf.constant(value, x.dtype), x)

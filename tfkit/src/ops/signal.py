@@ -262,6 +262,7 @@ def stft(
     require_rank("x", x, 1)
     _check_lengths(sequence_length, sequence_stride, fft_length)
     if center:
+        # Half a frame on both sides, so that frame number t is centred at t * stride.
         border = [[0, 0]] * (x.shape.rank - 1) + [[fft_length // 2, fft_length // 2]]
         x = with_some_row(lambda signals: tf.pad(signals, border, "REFLECT"), x)
     values = _window(window, sequence_length, fft_length, x.dtype)
@@ -318,6 +319,7 @@ def istft(
     # `stft` with `center` has put half a frame in front.
     start = fft_length // 2 if center else 0
     if length is None:
+        # A border of 0 must not become `-0`, which would cut off everything.
         return signal[..., start : -start or None]
     cut = signal[..., start : start + length]
     return cut if signal.shape[-1] is not None else tf.ensure_shape(cut, [*cut.shape[:-1], length])

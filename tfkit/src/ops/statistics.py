@@ -39,6 +39,7 @@ def _at(ordered: Any, place: Any) -> tf.Tensor:
 def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan: bool) -> tf.Tensor:
     if method not in _METHODS:
         raise ValueError(f"`method` must be one of {_METHODS}. Received: method={method!r}")
+    # Positions in long axes need more than the 24 bits of float32.
     q = to_dtype(q, tf.float64)
     if q.shape.rank not in (0, 1):
         result = _quantile(x, tf.reshape(q, [-1]), axis, method, keepdims, skip_nan)
@@ -65,6 +66,7 @@ def _quantile(x: Any, q: Any, axis: Axis, method: str, keepdims: bool, skip_nan:
     else:
         result = lower if method == "lower" else higher
     result = tf.where(unknown, tf.constant(float("nan"), x.dtype), result)
+    # The axis of the quantiles is in front.
     for a in axes if keepdims else ():
         result = tf.expand_dims(result, a + 1)
     return result[0] if q.shape.rank == 0 else result

@@ -37,6 +37,7 @@ def adafactor(
     """
     # Relative to the weights: a variable of zeros would never move without the lower limit.
     alpha = tf.maximum(tf.cast(epsilon_2, w.dtype), rms(w)) * rho
+    # U_t = G_t / sqrt(V_t), scaled down below if its root mean square exceeds the threshold.
     u = multiply(g, 1 / tf.sqrt(v))
     return w - alpha * dense(u) / tf.maximum(tf.ones((), w.dtype), rms(u) / clip_threshold)
 
@@ -104,8 +105,8 @@ class Adafactor(Optimizer):
         self._v: list[tf.Variable] = []
         for variable in var_list:
             name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
-            # A variable with fewer than two axes is not factored: two numbers fill the places in Keras's
-            # files.
+            # A variable with fewer than two axes is not factored. Two scalars
+            # take the positions of its row and column in Keras's files.
             r_shape, c_shape, dtype = (), (), "int32"
             if len(shape) >= 2:
                 r_shape, c_shape, dtype = shape[:-1], shape[:-2] + shape[-1:], variable.dtype
@@ -124,6 +125,7 @@ class Adafactor(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         t = self._tfkit_step_number(variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
+        # rho_t of the paper, whose constant limit of 0.01 is the learning rate here.
         rho = tf.minimum(alpha, 1 / tf.sqrt(t)) if self.relative_step else alpha
         # 0 in the first step, so that no correction of the bias is needed.
         beta_2 = 1 - tf.pow(t, tf.cast(self.beta_2_decay, t.dtype))
@@ -131,6 +133,8 @@ class Adafactor(Optimizer):
         if variable.shape.rank < 2:
             new_v = beta_2 * v + (1 - beta_2) * g2
         else:
+            # Algorithm 4 with means in place of sums: r has
+            # shape (..., rows), c has shape (..., columns).
             new_r = beta_2 * r + (1 - beta_2) * tf.reduce_mean(g2, axis=-1)
             new_c = beta_2 * c + (1 - beta_2) * tf.reduce_mean(g2, axis=-2)
             new_v = factored(new_r, new_c)

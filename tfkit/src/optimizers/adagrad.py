@@ -24,6 +24,7 @@ def adagrad(
         https://jmlr.org/papers/v12/duchi11a.html
     """
     v = add(v, square(g))
+    # The paper adds delta to the root; epsilon is inside of it, as in Keras.
     return w - alpha * dense(g) / tf.sqrt(v + epsilon), v
 
 

@@ -34,6 +34,7 @@ def adamax(
     # A maximum is not biased towards its initial 0, and so only `m` is corrected.
     u = tf.maximum(beta_2 * u, dense(map_values(tf.abs, g)))
     bias = 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
+    # The paper has no epsilon, which keeps a weight whose gradients were all 0 from 0 / 0.
     return w - alpha * m / (bias * (u + epsilon)), m, u
 
 

@@ -150,7 +150,10 @@ class Optimizer(SlotOwner):
     def _get_current_learning_rate(self) -> Any:
         """Returns the learning rate of the next update; subclasses may override it, as in Keras."""
         if isinstance(self._learning_rate, LearningRateSchedule):
+            # A schedule whose attributes change makes steps that contain it stale.
             watching.note(self._learning_rate)
+            # `_iterations` also counts calls that only accumulate
+            # gradients: Keras's schedules see these, too.
             return self._learning_rate(self._iterations)
         if isinstance(self._learning_rate, tf.Variable):
             return self._learning_rate
@@ -305,6 +308,7 @@ class Optimizer(SlotOwner):
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None
     ) -> tuple[list[Any], list[tf.Variable]]:
         """Returns the checked gradients with their variables; builds the optimizer if necessary."""
+        # Inside a model's step: a change of this optimizer must let the step be traced again.
         if execution.governing() is not None:
             self.belongs_to(execution.governing())
         if trainable_variables is None:
@@ -395,6 +399,7 @@ class Optimizer(SlotOwner):
         learning_rate = tf.convert_to_tensor(self.learning_rate)
         with once.in_one_update():
             self._tfkit_before_updates()
+            # A copy is updated on its own device; one XLA program has one device.
             on_copies = tf.distribute.has_strategy() or replicas.are_on_servers()
             if not on_copies and self._tfkit_may_use_xla() and compiling.pays(gradients, variables):
                 compiling.update(self._tfkit_decay_and_update, gradients, variables, learning_rate)
@@ -477,7 +482,7 @@ class Optimizer(SlotOwner):
         return is_builtin(type(self)) and execution.may_use_xla(self._tfkit_untracked.owners)
 
     def _tfkit_before_updates(self) -> None:
-        """Updates what all variables share; `self._step_number` is the number of this update."""
+        """Updates what all variables share, once before the first of them."""
 
     def _tfkit_step_number(self, dtype: Any) -> tf.Tensor:
         """Returns the number of this update, from 1, as a scalar of `dtype`."""

@@ -35,8 +35,11 @@ def ftrl(
     """
     new_n = add(n, square(g))
     # McMahan et al. (2013), algorithm 1.
+    # sigma is the growth of the inverse of each weight's own learning rate, alpha / n**power.
     sigma = (tf.pow(new_n, power) - tf.pow(n, power)) / alpha
+    # Shrinkage is part of the gradient in z, but not of the squares in n.
     z = z + add(2 * shrinkage * w, g) - sigma * w
+    # Equal to (beta + n**power) / alpha + 2 * lambda_2.
     curvature = tf.pow(new_n, power) / alpha + 2 * (lambda_2 + beta / (2 * alpha))
     # The clip makes a weight exactly 0 where its objective is within the penalty.
     return (tf.clip_by_value(z, -lambda_1, lambda_1) - z) / curvature, new_n, z

@@ -61,6 +61,7 @@ def multiply(g: Any, x: tf.Tensor) -> Any:
 def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     """Returns `beta * average + (1 - beta) * value`."""
     if isinstance(value, tf.IndexedSlices):
+        # The average decays in all rows: rows that the gradient does not name have the gradient 0.
         return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
     average = tf.convert_to_tensor(average)  # The variable is read once.
     # One product less than the usual form, and exact if value and average are equal.
@@ -79,9 +80,11 @@ def clip_by_value(gradients: Sequence[Any], limit: float) -> list[Any]:
 
 def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
     """Returns the gradients, dense, scaled so that their global norm is at most `clip_norm`."""
+    # Rows are not summed first: an index that occurs
+    # twice counts twice, as in TensorFlow's function.
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
-    # The norm of rows is that of the values, in which an index may occur twice, as in TensorFlow.
+    # Exactly 1 for gradients within the limit.
     scale = clip_norm / tf.maximum(norm, clip_norm)
     # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.
     scale += norm - norm

@@ -35,7 +35,10 @@ def lamb(
     v = moving_average(v, square(g), beta_2)
     m_hat = m / (1 - tf.pow(tf.cast(beta_1, t.dtype), t))
     v_hat = v / (1 - tf.pow(tf.cast(beta_2, t.dtype), t))
+    # The paper adds the weight decay to r; here it is
+    # decoupled, and the base class applies it first.
     r = m_hat / (tf.sqrt(v_hat) + epsilon)
+    # The paper's phi is the identity: the norms have no limits.
     w_norm, r_norm = tf.sqrt(tf.reduce_sum(w * w)), tf.sqrt(tf.reduce_sum(r * r))
     # You et al. (2020): a variable that is all zeros is given a plain step of Adam, or it would
     # stay zero.

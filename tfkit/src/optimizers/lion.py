@@ -22,6 +22,8 @@ def lion(
         Chen et al., 2023: Symbolic discovery of optimization algorithms.
         https://arxiv.org/abs/2302.06675
     """
+    # The gradient has the weight 1 - beta_1 in this step, and 1 - beta_2 in the momentum of later
+    # steps: with the defaults a tenth of it.
     update = tf.sign(add(beta_1 * m, map_values(lambda x: (1 - beta_1) * x, g)))
     return w - alpha * update, add(beta_2 * m, map_values(lambda x: (1 - beta_2) * x, g))
 

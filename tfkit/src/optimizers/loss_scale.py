@@ -73,6 +73,7 @@ class LossScaleOptimizer(Optimizer):
                     f"LossScaleOptimizer does not support `{option}`. Received: {option}={value!r}. "
                     "Set it on the `inner_optimizer`."
                 )
+        # Never used: `learning_rate` is the inner optimizer's.
         super().__init__(learning_rate=0.0, name=name)
         self.inner_optimizer = inner_optimizer
         self.inner_optimizer.loss_scale_factor = None
@@ -139,6 +140,7 @@ class LossScaleOptimizer(Optimizer):
             return
         gradients, variables = self._tfkit_pairs(grads, trainable_variables)
         gradients = distribution.all_reduce_sum(gradients)
+        # After the sum over the replicas, so that all of them skip the same updates.
         finite = self.check_finite(gradients)
         scale = tf.convert_to_tensor(self.dynamic_scale)
         gradients = unless_overwriting(
@@ -163,6 +165,7 @@ class LossScaleOptimizer(Optimizer):
             self.dynamic_scale.assign(self.dynamic_scale / 2)
             self.step_counter.assign(0)
 
+        # A condition must be one tensor; its value is the same in all replicas.
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:

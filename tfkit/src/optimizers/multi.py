@@ -72,6 +72,7 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
         Raises:
             ValueError: for a path that several expressions match.
         """
+        # An exact path comes first: it may contain characters with a meaning in expressions.
         if key in self._found:
             return self._found[key]
         matching = [pattern for pattern in self._found if re.fullmatch(pattern, key)]
@@ -217,8 +218,11 @@ class MultiOptimizer(Optimizer):
                 return index
         _check_may_be_inside(optimizer)
         optimizer.loss_scale_factor = None
+        # A function may name an optimizer late: models that are trained with this one already must
+        # see changes of the new one, too.
         for settings in self._tfkit_untracked.owners:
             optimizer.belongs_to(settings)
+        # A new list: only an attribute that is set lets compiled steps be traced again.
         self._optimizers = [*self._optimizers, optimizer]
         return len(self._optimizers) - 1
 

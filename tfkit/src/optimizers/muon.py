@@ -23,8 +23,12 @@ def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -
         Jordan et al., 2024: Muon. https://kellerjordan.github.io/posts/muon/
     """
     rows, columns = g.shape[-2:]
+    # Of a tall matrix the transpose, whose x x^T is the smaller product.
     x = tf.linalg.matrix_transpose(g) if rows > columns else g
+    # The Frobenius norm is at least the largest singular
+    # value: then all are at most 1, as the iteration needs.
     x /= tf.norm(x, axis=(-2, -1), keepdims=True) + 1e-7
+    # A step maps each singular value s to a s + b s^3 + c s^5, and keeps the singular vectors.
     for _ in range(num_steps):
         xx = tf.matmul(x, x, transpose_b=True)
         x = a * x + tf.matmul(b * xx + tf.matmul(c * xx, xx), x)
@@ -47,6 +51,7 @@ def muon(
     Reference:
         Liu et al., 2025: Muon is scalable for LLM training. https://arxiv.org/abs/2502.16982
     """
+    # A sum, not a moving average: the scale is lost when it is orthogonalized.
     m = mu * m + g
     update = orthogonalize(g + mu * m if nesterov else m)
     return w - alpha * adjust(update), m
@@ -168,6 +173,8 @@ class Muon(Optimizer):
 
     def lr_adjust(self, x: Any) -> tf.Tensor:
         """Returns `x * rms_rate * sqrt(longer axis)`, to match Adam's steps; `x` without a rate."""
+        # Liu et al. (2025): an orthogonal (n, m) matrix has the root
+        # mean square 1 / sqrt(max(n, m)), steps of Adam about 0.2.
         x = tf.convert_to_tensor(x)
         return x if self.rms_rate is None else x * (max(x.shape[:2]) ** 0.5 * self.rms_rate)
 
@@ -187,6 +194,7 @@ class Muon(Optimizer):
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         m, v = self.momentums[index], self._velocities.get(str(index))
+        # Only variables that Adam updates have a second moment.
         if v is None:
             new_w, new_m = muon(
                 variable,

@@ -16,6 +16,7 @@ from tfkit.src.optimizers.slots import constant
 
 def momentum_schedule(t: tf.Tensor, beta_1: Any) -> tf.Tensor:
     """Returns the momentum of step number `t`, `mu_t` in the paper."""
+    # Dozat's schedule has the exponent t / 250; Keras's, which this one follows, has t.
     return beta_1 * (1 - 0.5 * tf.pow(tf.cast(0.96, t.dtype), t))
 
 
@@ -40,6 +41,8 @@ def nadam(
     mu, mu_next = momentum_schedule(t, beta_1), momentum_schedule(t + 1, beta_1)
     m = moving_average(m, g, beta_1)
     v = moving_average(v, square(g), beta_2)
+    # Nesterov's look-ahead: the moment already has the factor of the next step.
+    # Each term is divided by 1 minus the product of the momenta up to its own.
     m_hat = mu_next * m / (1 - mu_product * mu_next) + (1 - mu) * dense(g) / (1 - mu_product)
     v_hat = v / (1 - tf.pow(beta_2, t))
     return w - alpha * m_hat / (tf.sqrt(v_hat) + epsilon), m, v

@@ -29,6 +29,7 @@ def rmsprop(
     """
     v = moving_average(v, square(g), rho)
     variance = v
+    # Graves (2013): the variance E[g^2] - E[g]^2 in place of the mean square.
     if g_mean is not None:
         g_mean = moving_average(g_mean, g, rho)
         variance = v - tf.square(g_mean)

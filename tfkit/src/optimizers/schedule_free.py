@@ -33,9 +33,11 @@ def schedule_free_adamw(
     Reference:
         Defazio et al., 2024: The road less scheduled. https://arxiv.org/abs/2405.15682
     """
+    # No first moment: the average x, which is a part of y, does its work.
     v = moving_average(v, square(g), beta_2)
     v_hat = v / (1 - tf.pow(beta_2, t))
     new_z = z - gamma * dense(g) / (tf.sqrt(v_hat) + epsilon)
+    # x before this step; with c = 1 / t all z have the same weight in it.
     x = (y - (1 - beta_1) * z) / beta_1
     x = moving_average(x, new_z, 1 - 1 / t)
     return (1 - beta_1) * new_z + beta_1 * x, new_z, v
@@ -98,6 +100,7 @@ class ScheduleFreeAdamW(Optimizer):
         self._momentums, self._velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )
+        # Values are copied outside of a graph: `build` may be called while a step is traced.
         with tf.init_scope():
             for z, variable in zip(self._momentums, var_list, strict=True):
                 z.assign(variable)

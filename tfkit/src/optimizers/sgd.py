@@ -20,6 +20,8 @@ def momentum_descent(
     Reference:
         Sutskever et al., 2013: On the importance of initialization and momentum in deep learning.
     """
+    # The learning rate is inside the velocity, as in
+    # Keras: a later change does not rescale old steps.
     step = map_values(lambda x: -alpha * x, g)
     v = add(mu * v, step)
     return (w + add(mu * v, step) if nesterov else w + v), v
@@ -84,6 +86,7 @@ class SGD(Optimizer):
         """Updates one variable and its momentum."""
         g = tf.cast(gradient, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
+        # Without momentum, rows of an `IndexedSlices` change only the same rows of the variable.
         if not self.momentum:
             self.assign_sub(variable, map_values(lambda x: alpha * x, g))
             return

@@ -203,6 +203,7 @@ class SlotOwner(Owner, tf.Module):
                 f"Optimizer '{self.name}' has {len(variables)} variables. Received: {len(weights)} values"
             )
         values = [tf.convert_to_tensor(weight) for weight in weights]
+        # All shapes are checked before the first assignment, so that an error changes nothing.
         for variable, value in zip(variables, values, strict=True):
             if value.shape != variable.shape:
                 raise ValueError(
@@ -223,6 +224,8 @@ class SlotOwner(Owner, tf.Module):
     ) -> tf.Variable:
         make = tf.zeros if initializer == "zeros" else resolve(initializer, "initializers")
         what = f"variable '{label or name}' of optimizer '{self.name}'"
+        # A copied optimizer has values that wait for its
+        # variables, in the order in which they are made.
         restored = self._tfkit_restored.take(shape, standardize_dtype(dtype), what)
         variable = make_variable(
             what,
@@ -287,6 +290,8 @@ class SlotOwner(Owner, tf.Module):
                 "There must be as many initializers as names. "
                 f"Received: name={name}, initializer={initializer}"
             )
+        # Variable by variable, as in Keras's files: all slots of a variable are neighbours.
+        # `zip` makes one tuple for each name of them; without variables it would make none.
         slots = tuple(
             zip(
                 *(

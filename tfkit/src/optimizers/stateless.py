@@ -37,6 +37,7 @@ def apply(
     state = [*optimizer._tfkit_untracked.variables, *optimizer.variables]
     with temporary_values(state, [*trainable_variables, *optimizer_variables], "variables"):
         optimizer.apply(grads)
+        # Copies: at the end of `lent` the variables get their old values back.
         after = [tf.identity(variable) for variable in state]
     num_trainable = len(trainable_variables)
     return after[:num_trainable], after[num_trainable:]

@@ -47,6 +47,7 @@ class LossTerm(NamedTuple):
         """Returns the loss's part in the total; adds its value to its mean over the epoch, if it has one."""
         _, _, weight, mean = self.entry
         if mean is not None:
+            # A mean over rows: the batches of an epoch may have different sizes.
             mean.update_state(tf.stop_gradient(value), sample_weight=batch_size_of(self.y_pred))
         return value if _is_one(weight) else value * tf.cast(weight, value.dtype)
 

@@ -46,6 +46,7 @@ def check_counts(**counts: Any) -> None:
         if value is None and name not in ("epochs", "initial_epoch"):
             continue
         try:
+            # Also NumPy's integers have an index, and floats have none.
             operator.index(value)
         except TypeError:
             raise TypeError(

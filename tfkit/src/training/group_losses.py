@@ -68,11 +68,13 @@ def _assigned(
     plain = is_list and not any(nests.is_nested(item) for _, item in entries)
     for index, (key, item) in enumerate(entries):
         weight = _weight(weights, key, len(entries), strict)
+        # As many losses as outputs: one for each, in their order.
         if plain and is_nest and len(entries) == len(outputs):
             number = outputs[index]
             yield from _assigned(
                 item, weight, number, (*path, *_path_to(structure, number)), strict
             )
+        # A list where the outputs have another kind of nest: several losses for all of it.
         elif is_list and not isinstance(structure, type(loss)):
             yield from _assigned(item, weight, structure, path, strict)
         else:

@@ -25,6 +25,7 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
     steps = limited_steps(steps, data.num_batches)
+    # One batch without callbacks needs no loop.
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)

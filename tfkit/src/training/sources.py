@@ -180,6 +180,7 @@ class _Source:
         self._batches = batches
         # TensorFlow reads batches in threads of its own: the settings are those of the training thread.
         self._context = contextvars.copy_context()
+        # An iterator, unlike an iterable, can be read only once.
         self.is_one_shot = hasattr(batches, "__next__")
         self.is_distributed = isinstance(batches, tf.distribute.DistributedDataset)
         self._head: list[Any] = []
@@ -374,6 +375,7 @@ def _rows_dataset(
 def _gather(tensor: Any, rows: tf.Tensor) -> Any:
     if not isinstance(tensor, tf.SparseTensor):
         return tf.gather(tensor, rows)
+    # The numbers of the entries as a ragged tensor: the rows of that can be gathered.
     row_ids = tensor.indices[:, 0]
     entries = tf.RaggedTensor.from_value_rowids(
         tf.range(tf.size(row_ids)), row_ids, nrows=tensor.dense_shape[0]

@@ -58,9 +58,8 @@ def as_slices(dataset: tf.data.Dataset) -> ArrayData | None:
     """Returns the tensors whose rows a dataset makes batches of; `None` for other datasets."""
     try:
         return _as_slices(dataset)
-    except (
-        AttributeError
-    ):  # A version of TensorFlow with different names for the parts of a dataset.
+    except AttributeError:
+        # A version of TensorFlow with different names for the parts of a dataset.
         return None
 
 

@@ -67,6 +67,7 @@ def prepared(model: Trainer, **given: Any) -> Steps | None:
 
 def arguments_of(data: Any, batch_size: int | None, steps: int | None) -> dict[str, Any]:
     """Returns the arguments of `evaluate` for `validation_data`."""
+    # Targets and weights may be missing.
     x, y, sample_weight = (*_parts(data), None, None)[:3]
     return {
         "x": x,

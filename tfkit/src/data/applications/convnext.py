@@ -123,6 +123,7 @@ def _block(x: KerasTensor, channels: int, name: str) -> KerasTensor:
     x = Activation("gelu", name=f"{name}_gelu")(x)
     x = Dense(channels, name=f"{name}_pointwise_conv_2")(x)
     x = LayerScale(_SCALE, channels, name=f"{name}_layer_scale")(x)
+    # Keras has this layer where the paper drops residuals, at a rate of 0.
     x = Activation("linear", name=f"{name}_identity")(x)
     return add(inputs, x)
 

@@ -63,6 +63,7 @@ def _densenet(options: Options, name: str, architecture: str) -> Model:
 def _block(x: KerasTensor, name: str) -> KerasTensor:
     """Returns the channels of `x`, and new ones that are computed from all of them."""
     new = _activated(x, f"{name}_0_bn", f"{name}_0_relu")
+    # The bottleneck in front of the 3 x 3 filters, which see all channels so far.
     new = Conv2D(4 * _GROWTH, 1, use_bias=False, name=f"{name}_1_conv")(new)
     new = _activated(new, f"{name}_1_bn", f"{name}_1_relu")
     new = Conv2D(_GROWTH, 3, padding="same", use_bias=False, name=f"{name}_2_conv")(new)

@@ -118,10 +118,12 @@ def _efficientnet(options: Options, name: str, architecture: str) -> Model:
     number = 0
     for index, stage in enumerate(_STAGES):
         for block in range(repeats[index]):
+            # Only the first block of a stage changes the resolution.
             form = stage._replace(
                 filters=divisible(stage.filters * scale.width),
                 strides=1 if block else stage.strides,
             )
+            # From 0 on, the rate rises by the same step from block to block.
             rate = DROP_RATE * number / sum(repeats)
             x = _block(x, form, rate, f"block{index + 1}{chr(ord('a') + block)}")
             number += 1
@@ -142,6 +144,7 @@ def _block(x: KerasTensor, stage: _Stage, drop_rate: float, name: str) -> KerasT
         x = ZeroPadding2D(padding_for_stride(x, stage.kernel_size), name=f"{name}_dwconv_pad")(x)
     x = filtered(x, stage.kernel_size, stage.strides, padding, f"{name}_dwconv")
     x = activated(x, f"{name}_bn", f"{name}_activation", _MOMENTUM)
+    # A quarter of the channels before they were expanded.
     x = weighted(x, max(1, channels // 4), f"{name}_se")
     x = convolved(x, stage.filters, 1, f"{name}_project_conv")
     x = normalized(x, f"{name}_project_bn", _MOMENTUM)

@@ -88,6 +88,7 @@ def added(x: KerasTensor, inputs: KerasTensor, rate: float, name: str) -> Any:
         name: name of the block.
     """
     if rate:
+        # One decision for each sample: stochastic depth.
         x = Dropout(rate, noise_shape=(None, 1, 1, 1), name=f"{name}_drop")(x)
     return Add(name=f"{name}_add")([x, inputs])
 

@@ -106,6 +106,7 @@ def _block(
 ) -> KerasTensor:
     """Returns a convolution of each channel alone, and then one of each pixel alone."""
     if strides > 1:
+        # As "same" pads even sizes for a stride of 2: below and to the right.
         x = ZeroPadding2D(((0, 1), (0, 1)), name=f"conv_pad_{number}")(x)
     x = DepthwiseConv2D(
         3,
@@ -128,6 +129,7 @@ def _activated(x: KerasTensor, name: str) -> KerasTensor:
 def _classifier(x: KerasTensor, options: Options, dropout: float) -> KerasTensor:
     x = GlobalAveragePooling2D(keepdims=True)(x)
     x = Dropout(dropout, name="dropout")(x)
+    # The published classifier is a convolution of the means, (1, 1, channels).
     x = Conv2D(options.classes, 1, padding="same", name="conv_preds")(x)
     x = Reshape((options.classes,), name="reshape_2")(x)
     return Activation(options.classifier_activation, name="predictions")(x)

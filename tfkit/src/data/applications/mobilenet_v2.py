@@ -106,6 +106,7 @@ def _block(x: KerasTensor, expansion: int, filters: int, strides: int, number: i
     """Returns a narrow result of a wide filter, added to the input if both have the same shape."""
     name = f"block_{number}" if number else "expanded_conv"
     inputs, channels = x, x.shape[channel_axis(last=-1)]
+    # The first block does not expand its channels.
     if number:
         x = _pointwise(x, expansion * channels, f"{name}_expand")
         x = _activated(x, f"{name}_expand_BN", f"{name}_expand_relu")
@@ -120,6 +121,7 @@ def _block(x: KerasTensor, expansion: int, filters: int, strides: int, number: i
     )(x)
     x = _activated(x, f"{name}_depthwise_BN", f"{name}_depthwise_relu")
     x = _pointwise(x, filters, f"{name}_project")
+    # Linear, without an activation: in few channels it would lose information.
     x = _normalized(x, f"{name}_project_BN")
     if channels == filters and strides == 1:
         return Add(name=f"{name}_add")([inputs, x])

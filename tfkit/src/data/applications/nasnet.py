@@ -92,6 +92,7 @@ def _nasnet(options: Options, name: str, version: str) -> Model:
         name="stem_conv1",
     )(image)
     x = _normalized(x, "stem_bn1")
+    # `before` is the output of the cell before the last one.
     before, x = x, _reduction_cell(x, None, network.filters // 4, "stem_1")
     before, x = x, _reduction_cell(x, before, network.filters // 2, "stem_2")
     for stage in range(3):
@@ -200,6 +201,7 @@ def _adjusted(before: KerasTensor, x: KerasTensor, filters: int, name: str) -> K
 def _halved(x: KerasTensor, filters: int, name: str) -> KerasTensor:
     """Returns every second pixel of every second row, joined with those one row and column further."""
     x = Activation("relu", name=f"adjust_relu_1_{name}")(x)
+    # The image moved by one pixel, up and to the left.
     further = Cropping2D(((1, 0), (1, 0)))(ZeroPadding2D(((0, 1), (0, 1)))(x))
     parts = []
     for number, part in enumerate((x, further), start=1):

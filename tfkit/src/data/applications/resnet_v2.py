@@ -52,6 +52,7 @@ def _resnet_v2(options: Options, name: str, architecture: str) -> Model:
         zip(_FILTERS, _BLOCKS[architecture], strict=True), start=2
     ):
         for block in range(1, count + 1):
+            # Unlike in ResNet, the last block of a stack halves rows and columns.
             strides = 2 if block == count and stack < 5 else 1
             x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
     x = _activated(x, "post_bn", "post_relu")
@@ -63,6 +64,7 @@ def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str
     shortcut = x
     x = _activated(x, f"{name}_preact_bn", f"{name}_preact_relu")
     if first:
+        # The shortcut is projected after the activation, as in the paper's code.
         shortcut = Conv2D(4 * filters, 1, strides=strides, name=f"{name}_0_conv")(x)
     elif strides > 1:
         shortcut = MaxPooling2D(1, strides=strides)(shortcut)

@@ -157,6 +157,7 @@ def _in_tar(file: Any) -> Iterator[_Member | bytes]:
 def _in_zip(file: zipfile.ZipFile) -> Iterator[_Member]:
     """Yields the members of a zip file."""
     for each in file.infolist():
+        # The upper half of the attributes is the mode of Unix.
         mode = each.external_attr >> 16
         if stat.S_ISLNK(mode):
             target = file.open(each).read(4096).decode("utf-8", "replace")
@@ -208,6 +209,7 @@ class _Unpacking:
             if len(links) == _MOST_LINKS:
                 raise ValueError(f"{self._archive} has more than {_MOST_LINKS:,} links")
             links.append((path, member))
+        # Links come last, since their targets may follow them in the archive.
         for path, member in links:
             self._put(path, member)
 
@@ -249,6 +251,7 @@ class _Unpacking:
 
     def _write(self, path: Path, source: Any, member: _Member) -> None:
         path.unlink(missing_ok=True)  # A later member of a name replaces an earlier one.
+        # Of the permissions, only the right to execute is kept.
         mode = 0o755 if member.mode & 0o100 else 0o644
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             for chunk in _chunks(source):

@@ -128,7 +128,11 @@ def _resampled(samples: tf.Tensor, rate: tf.Tensor, new_rate: int) -> tf.Tensor:
 
     def resample() -> tf.Tensor:
         size = tf.shape(samples)[0]
+        # In 64 bits: the product exceeds 32 bits after about a second of sound.
         new_size = tf.cast(tf.cast(size, "int64") * new_rate // tf.cast(rate, "int64"), "int32")
+        # Shape (channels, frequencies). Frequencies that the new rate
+        # cannot have are cut off; `irfft` adds zeros for missing ones, and
+        # divides by the new size, although the sum was over the old one.
         spectrum = tf.signal.rfft(tf.transpose(samples))[:, : new_size // 2 + 1]
         waves = tf.signal.irfft(spectrum, [new_size])
         return tf.transpose(waves) * (tf.cast(new_size, "float32") / tf.cast(size, "float32"))

@@ -81,6 +81,7 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
         raise ValueError(
             f"{path} is no file of CIFAR's: it has {len(pixels)} bytes of images and {len(numbers)} labels."
         )
+    # A file has all red values of an image, then the green and the blue ones.
     images = np.frombuffer(pixels, "uint8").reshape(-1, *_IMAGE).transpose(0, 2, 3, 1)
     return np.ascontiguousarray(images), np.array(numbers, "int64").reshape(-1, 1)
 
@@ -95,6 +96,7 @@ def _pixels_and_labels(path: Path, key: str) -> tuple[bytes, list[int]]:
         if isinstance(argument, (str, bytes)):
             value = argument.encode("latin1", "replace") if isinstance(argument, str) else argument
             pixels = max(pixels, value, key=len)
+            # A string ends the list of labels, or is the key in front of it.
             in_labels = value == key.encode()
         elif in_labels and isinstance(argument, int) and name.startswith("BININT"):
             labels.append(argument)

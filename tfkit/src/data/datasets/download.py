@@ -54,6 +54,7 @@ def fetch(
             f"A file is fetched by {', '.join(_SCHEMES)}. Received the address: {url!r}"
         )
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Shows later whether another process has replaced the file in the meantime.
     before = _stamp(path)
     with alone(path):
         is_new = not again or _stamp(path) != before
@@ -85,6 +86,7 @@ def _receive(url: str, part: Path, tag: Path) -> None:
     """Receives a file, or the rest of it, into `part`; `tag` stores the identifier of this version."""
     request = urllib.request.Request(url)
     if part.is_file() and tag.is_file():
+        # The server sends the rest of the same version, or else the whole of a new one.
         request.add_header("Range", f"bytes={part.stat().st_size}-")
         request.add_header("If-Range", tag.read_text("utf-8"))
     try:

@@ -56,9 +56,11 @@ def _read(name: str, first: int) -> np.ndarray:
             content = file.read(_LARGEST)
     except (EOFError, OSError) as error:
         raise ValueError(f"{path} cannot be read: {error}. Delete it.") from error
+    # The lowest byte of the first number counts the axes; the sizes follow, in four bytes each.
     num_axes = first & 0xFF
     numbers = np.frombuffer(content[: 4 * (1 + num_axes)], ">u4").tolist()
     values = np.frombuffer(content[4 * (1 + num_axes) :], "uint8")
+    # Python's integers do not overflow, whatever sizes the file states.
     if numbers[:1] != [first] or int(np.prod(numbers[1:], dtype=object)) != len(values):
         raise ValueError(
             f"{path} is not an IDX file of {num_axes} axes, or was cut off. Delete it."

@@ -148,6 +148,7 @@ def dataset_of_folder(
             load,
             options,
             seed,
+            # Of two parts, the one for validation keeps its order.
             options.shuffle and (name, options.subset) != ("validation", "both"),
             batched,
         )
@@ -236,6 +237,7 @@ def _parts(files: Files, options: Options) -> dict[str | None, Files]:
     if options.validation_split is None:
         return {None: files}
     total = len(files.paths)
+    # The last files are for validation, as in Keras.
     first = total - int(options.validation_split * total)
     rows = {"training": range(first), "validation": range(first, total)}
     wanted = {name: each for name, each in rows.items() if options.subset in (name, "both")}

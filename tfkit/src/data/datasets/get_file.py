@@ -94,6 +94,8 @@ def get_file(
     if not (extract or untar):
         return os.fspath(located(name))
 
+    # As in Keras, `data.tar.gz` is unpacked into `data_extracted`; a name without
+    # an ending, or one that the address gives, is the name of the folder itself.
     stem, dot, _ = name.partition(".") if fname is not None else (name, "", "")
     unpacked, archive = (f"{stem}_extracted", name) if dot else (name, f"{name}_archive")
     with alone(folders[0] / unpacked):

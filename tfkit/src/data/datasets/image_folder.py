@@ -124,6 +124,7 @@ def image_dataset_from_directory(
         image = tf.io.decode_image(
             tf.io.read_file(path), channels=num_channels, expand_animations=False
         )
+        # `decode_image` gives no static shape.
         image.set_shape((None, None, num_channels))
         if pad_to_aspect_ratio:
             image = tf.image.resize_with_pad(image, height, width, method=method)

@@ -26,6 +26,7 @@ class Config(MutableMapping[str, Any]):
     __slots__ = ("_frozen", "_values")
 
     def __init__(self, **kwargs: Any) -> None:
+        # Past `__setattr__`, which would make a setting of it.
         object.__setattr__(self, "_values", dict(kwargs))
         object.__setattr__(self, "_frozen", False)
 
@@ -62,6 +63,7 @@ class Config(MutableMapping[str, Any]):
         del self._values[name]
 
     def __getattr__(self, name: str) -> Any:
+        # `copy` and `pickle` look for special methods, which are not settings.
         if name.startswith("__") or name not in self._values:
             raise AttributeError(
                 f"The config has no setting {name!r}. It has: {list(self._values)}",

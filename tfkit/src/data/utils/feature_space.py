@@ -216,6 +216,7 @@ class FeatureSpace(FeatureKinds, Layer):
         """Returns the output mode of each feature and cross, in the order of the outputs."""
         crosses = {cross.name: cross.output_mode for cross in self.crosses}
         features = {name: feature.output_mode for name, feature in self.features.items()}
+        # Sorted features come before sorted crosses, in the order in which Keras concatenates them.
         return dict(sorted(features.items())) | dict(sorted(crosses.items()))
 
     def _layer_of(self, name: str) -> Layer:
@@ -349,6 +350,7 @@ class FeatureSpace(FeatureKinds, Layer):
 def _columns(dataset: tf.data.Dataset, name: str, rank: int) -> tf.data.Dataset:
     """Returns one column of a dataset, in batches of shape `(batch, 1)`."""
     column = dataset.map(lambda features, *_: features[name])
+    # Single rows, without a batch.
     if rank == 0:
         column = column.batch(32)
     return column.map(lambda x: tf.expand_dims(x, -1)) if rank < 2 else column

@@ -117,9 +117,8 @@ def may_adapt(layer: Layer) -> bool:
 def num_indices(layer: Layer) -> int | None:
     """Returns how many indices a preprocessing layer can return; `None` if this is not known."""
     if isinstance(layer, IndexLookup):
-        return (
-            layer._tfkit_known_size or layer.vocabulary_size()
-        )  # Before a file is read, its size is known.
+        # Before a file is read, its size is known.
+        return layer._tfkit_known_size or layer.vocabulary_size()
     if isinstance(layer, CategoryEncoding):
         return layer.num_tokens
     if isinstance(layer, Discretization):

@@ -63,12 +63,14 @@ def array_to_img(
         x = x.transpose(1, 2, 0)
     if scale:
         x = x - x.min()
+        # An image of a single value becomes 0.
         x = x / (x.max() or 1) * 255
     channels = x.shape[2]
     if channels not in (1, 3, 4):
         raise ValueError(f"Expected 1, 3 or 4 channels. Received an array with {channels}")
     if channels > 1:
         return image.fromarray(x.astype("uint8"))
+    # 8 bits in mode "L", or 32 in mode "I".
     return image.fromarray(x[:, :, 0].astype("int32" if x.max() > 255 else "uint8"))
 
 
@@ -186,6 +188,7 @@ def load_img(
     if isinstance(path, io.BytesIO):
         img = image.open(path)
     elif isinstance(path, (str, bytes, os.PathLike)):
+        # All bytes are read here: Pillow would keep the file open until it needs the pixels.
         img = image.open(io.BytesIO(Path(os.fsdecode(path)).read_bytes()))
     else:
         raise TypeError(

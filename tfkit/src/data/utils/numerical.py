@@ -63,6 +63,7 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
     """
     if not isinstance(x, np.ndarray):
         return normalization.normalize(x, axis=axis, order=order)
+    # The norm of a single vector is a scalar, which allows no assignment to entries.
     norm = np.atleast_1d(np.linalg.norm(x, order, axis))
     norm[norm == 0] = 1
     return x / np.expand_dims(norm, axis)

@@ -73,6 +73,7 @@ def split_dataset(
             result = result.batch(batch_size)
         return result.prefetch(tf.data.AUTOTUNE)
 
+    # If both sizes are given, rows between the two parts are left out.
     return part(order[:num_left]), part(order[num_samples - num_right :])
 
 

@@ -46,6 +46,7 @@ def gradients(formulas: Mapping[str, Formula], kit: Kit) -> dict[str, Formula]:
 def _of_kernel(kit: Kit, forward: Formula) -> Formula:
     @with_attributes_of(forward)
     def formula(x: Any, shape: list[int], dy: Any, **options: Any) -> Any:
+        # A convolution is linear in its kernel: its gradient is the same everywhere.
         zeros = kit.zeros(shape, x)
         return kit.pull(lambda kernel: forward(x, kernel, **options), dy, zeros)[0]
 
@@ -64,6 +65,7 @@ def _of_input(kit: Kit, forward: Formula) -> Formula:
 def _of_maximum(kit: Kit, forward: Formula) -> Formula:
     @with_attributes_of(forward)
     def formula(x: Any, y: Any, dy: Any, **options: Any) -> Any:
+        # `y` is not used: the formula finds the largest entries again.
         return kit.pull(lambda x: forward(x, **options), dy, x)[0]
 
     return formula
@@ -136,6 +138,7 @@ def _of_normalization(kit: Kit, forward: Formula) -> Formula:
             return forward(x, gamma, beta, mean, variance, **options)[0]
 
         beta, empty = kit.np.zeros_like(gamma), kit.zeros((0,), gamma)
+        # TensorFlow's operation has two further results, which are empty.
         return [*kit.pull(normalized, dy, x, gamma, beta), empty, empty]
 
     return formula

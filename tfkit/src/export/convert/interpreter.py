@@ -477,9 +477,8 @@ def known_results(node: Node, inputs: Values) -> Any:
     try:
         with np.errstate(all="ignore"):
             result = formula(*given, **{name: node.attributes.get(name) for name in attributes})
-    except (
-        Exception
-    ):  # A condition on a symbol, for example: the framework says what is wrong, if anything.
+    except Exception:
+        # A condition on a symbol, for example: the framework says what is wrong, if anything.
         return _UNKNOWN
     if result is NotImplemented:
         return _UNKNOWN

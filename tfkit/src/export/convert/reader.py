@@ -182,9 +182,8 @@ class _Reader:
                 function = tf.function(gradient, autograph=False).get_concrete_function(*specs)
             # The gradient uses values of the forward computation, which become inputs of the node.
             captured = tuple(_number(it, graph, numbers) for it, _ in function.graph.captures)
-        except (
-            Exception
-        ):  # Of any kind, from a user's function: the gradient is refused when it is needed.
+        except Exception:
+            # Of any kind, from a user's function: the gradient is refused when it is needed.
             return (), refused
         before = set(self.functions)
         name = function.function_def.signature.name

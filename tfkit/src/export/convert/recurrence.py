@@ -52,6 +52,7 @@ def lstm_loop(node: Node, functions: Mapping[str, Function]) -> Loop | None:
 @functools.cache
 def _expected(all_outputs: bool, has_known_steps: bool) -> tuple[Any, Loop]:
     """Returns the form of the loop that tfkit's LSTM has, and the positions."""
+    # One unit and one feature: the form does not depend on these sizes.
     layer = LSTM(1, return_sequences=all_outputs, dtype="float32")
     function = tf.function(layer, autograph=False).get_concrete_function(
         tf.TensorSpec((None, 2 if has_known_steps else None, 1))
@@ -70,6 +71,7 @@ def _positions(loop: Node, graph: Graph, all_outputs: bool) -> Loop:
     first = min(_numbers(written))
     (inputs,) = _numbers(taken.inputs[:1])
     output, kernel = _numbers((output, kernel))
+    # The memory is the variable after the output.
     return Loop(inputs, kernel, (output, output + 1), first, all_outputs)
 
 

@@ -63,6 +63,7 @@ def cubic(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> 
 
 
 def _keys(x: float, a: float) -> float:
+    # Keys (1981), with the free parameter a.
     if x <= 1:
         return ((a + 2) * x - (a + 3)) * x * x + 1
     return (((x - 5) * x + 8) * x - 4) * a
@@ -75,6 +76,7 @@ def spanned(
     radius, kernel = _KERNELS[kernel_type]
     inverse = np.float32(1.0) / np.float32(scale)
     start = -inverse * np.float32(translation)
+    # Against aliasing, the kernel is widened where images become smaller.
     width = max(inverse, np.float32(1.0)) if antialias else np.float32(1.0)
     weights = np.zeros((new, old))
     for place in range(new):
@@ -109,6 +111,7 @@ def _lanczos(radius: float) -> tuple[float, Callable[[float], float]]:
 
 
 def _cubic(x: float) -> float:
+    # Keys's kernel with a = -0.5.
     if x >= 2:
         return 0.0
     if x >= 1:
@@ -117,6 +120,7 @@ def _cubic(x: float) -> float:
 
 
 def _mitchell(x: float) -> float:
+    # Mitchell and Netravali (1988), with B = C = 1/3.
     if x >= 2:
         return 0.0
     if x >= 1:

@@ -123,6 +123,7 @@ class TorchModuleWrapper(Layer):
             output,
         )
         outputs, changed = host_call.run()
+        # A recomputation calls the layer twice; buffers change once.
         if training and not recomputation.is_second():
             for weight, value in zip(self._buffers.values(), changed, strict=True):
                 weight.assign(tf.cast(value, weight.dtype))

@@ -113,9 +113,8 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     variables = dict(named_state(layer))
 
     def path_of(variable: tf.Variable) -> str:
-        if (
-            id(variable) not in paths
-        ):  # Not an attribute: the global generator of seeds, for example.
+        # Not an attribute: the global generator of seeds, for example.
+        if id(variable) not in paths:
             name = f"other/{getattr(variable, 'path', variable.name)}"
             while name in variables:
                 name += "_"
@@ -134,10 +133,8 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     except Exception:
         if repr(free) == repr(exact):
             raise
-        inputs, calls = (
-            exact,
-            calls_with(exact),
-        )  # A layer that needs to know the size of the batch.
+        # A layer that needs to know the size of the batch.
+        inputs, calls = exact, calls_with(exact)
     if any(call.graph.main.draws for call in calls.values()):
         variables[SEED] = SeedGenerator().state
     names = [path for path, variable in variables.items() if id(variable) in trained]
@@ -168,6 +165,7 @@ def _call(layer: Layer, specs: Any, training: bool, path_of: Any, trained: set[i
         args, kwargs = tf.nest.pack_sequence_as(specs, tensors)
         outputs = layer(*args, **kwargs, training=training)
         tensors_out = [it for it in tf.nest.flatten(outputs) if it is not None]
+        # In the nest of outputs, numbers take the place of tensors.
         counter = iter(range(len(tensors_out)))
         numbered[:] = [
             tf.nest.map_structure(lambda it: None if it is None else next(counter), outputs),
@@ -185,6 +183,7 @@ def _spec(example: Any, free: bool) -> tf.TensorSpec:
     if not hasattr(example, "dtype") or not hasattr(example, "shape"):
         example = np.asarray(example)
     shape = list(example.shape)
+    # PyTorch calls it `torch.float32`.
     dtype = (
         str(example.dtype).rpartition(".")[2]
         if not isinstance(example, tf.Tensor)

@@ -181,6 +181,7 @@ class KerasFileEditor:
         else:
             values = contents.model_state(model)
         if self._is_of_keras:
+            # Keras has the weights of an object in a group `vars` inside of it.
             known = {path.rpartition("/") for path in values}
             values = {
                 f"{group.removesuffix(_VARS)}{weight}": values[f"{group}/{weight}"]
@@ -352,6 +353,7 @@ class KerasFileEditor:
         """Moves what is said of layers to the new path of an object, or removes it."""
         both: tuple[dict[str, Any], ...] = (self._names, self._alphas)
         for said in both:
+            # Also of what is inside of the object.
             for path in [each for each in said if f"{each}/".startswith(f"{old}/")]:
                 value = said.pop(path)
                 if new is not None:
@@ -398,6 +400,7 @@ def _by_object(shapes: dict[str, tuple[int, ...]]) -> dict[str, dict[str, tuple[
 
 def _lines(tree: Tree, depth: int) -> Iterator[tuple[int, str, Any]]:
     """Yields the entries of a summary: level, name and item."""
+    # Reversed, since the last one is taken first.
     pending = [(depth, name, tree[name]) for name in sorted(tree, reverse=True)]
     while pending:
         level, name, item = pending.pop()

@@ -228,9 +228,8 @@ class _ArchiveReader(KerasReader):
     ) -> list[tuple[Layer, Callable[[], None]]]:
         """Returns the layers that have assets in the archive, each with a function that loads them."""
         found = keras_assets.by_place(self.archive, places, partly)
-        if any(
-            keras_assets.needs_files(layer) for layer, _ in found.values()
-        ):  # It contains their files until the archive is closed.
+        # The folder contains their files until the archive is closed.
+        if any(keras_assets.needs_files(layer) for layer, _ in found.values()):
             self._folder = tempfile.TemporaryDirectory()
         folder = self._folder.name if self._folder else ""
         return [

@@ -39,6 +39,7 @@ def is_old(reader: KerasReader) -> bool:
 
 def _root(reader: KerasReader) -> str | None:
     for group in ("model_weights", ""):
+        # A list of names that is too long for one attribute begins in `layer_names0`.
         if any(reader.attribute(group, f"layer_names{part}") is not None for part in ("", 0)):
             return group
     return None
@@ -117,6 +118,7 @@ def _matched_layers(
             f"File {reader.path} does not fit the model; nothing was loaded: it has {len(names)} layers with "
             f"weights, {quoted(names)}, and the model {len(layers)}: {[layer.name for layer in layers]}"
         )
+    # The order of layers in a graph is fixed: equal shapes cannot be exchanged.
     in_graph = getattr(model, "_tfkit_graph", None) is not None
     pairs: list[tuple[str, Any]] = list(zip(names, layers, strict=True))
     unclear = []
@@ -142,6 +144,7 @@ def _add(
             f"{len(names)} "
             f"weights, {quoted(names)}, and the model {len(weights)}: {[_label(w) for w in weights]}"
         )
+    # `dense/kernel:0` becomes `kernel`.
     stored = [name.rpartition("/")[2].partition(":")[0] for name in names]
     labels = [_label(weight) for weight in weights]
     # Versions of Keras made weights in different orders; names decide if they are the same set.

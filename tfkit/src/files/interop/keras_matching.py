@@ -152,6 +152,7 @@ class Matcher:
                 paths |= by_name
             elif container.order in (keras_layout.DICT, keras_layout.CREATION):
                 self._note_unclear([(paths[id(m.value)], m.value) for m in members])
+        # What the user says comes last, and replaces what was found.
         return paths | {id_: path for id_, path in self._renamed.items() if id_ in paths}
 
     def _note_unclear(self, entries: list[tuple[str, Any]]) -> None:
@@ -347,7 +348,7 @@ def check(
     stored = {
         path: it
         for path, it in reader.below(group).items()
-        if not path.startswith(apart or ("//",))
+        if not path.startswith(apart or ("//",))  # no path begins with `//`
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
     stores = plan.stores.items()

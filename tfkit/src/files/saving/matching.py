@@ -89,6 +89,7 @@ def renamed(paths: Iterable[str], rename: Rename, file: Any) -> dict[str, str]:
     def by_prefix(path: str) -> str:
         assert isinstance(rename, Mapping)
         steps = path.split("/")
+        # The longest prefix counts; the empty one is that of every path.
         for count in range(len(steps), -1, -1):
             prefix = "/".join(steps[:count])
             if prefix in rename:
@@ -153,6 +154,7 @@ def by_layer_name(
     new = {}
     for path in paths:
         steps = path.split("/")
+        # The innermost layer with a common name decides.
         for count in range(len(steps) - 1, 0, -1):
             target = targets.get(stored_names.get("/".join(steps[:count]), ""))
             if target is not None:
@@ -213,6 +215,7 @@ def match(
     found = Match({}, {}, {}, {})
     left = {path: place for path, place in places.items() if path not in variables}
     absent = [path for path in variables if path not in places]
+    # Each hint compares a path with all others, which takes long for large models.
     hints = len(absent) * len(left) <= limits.PAIRS.most
     for path, variable in variables.items():
         expected = tuple(variable.shape), variable.dtype.name

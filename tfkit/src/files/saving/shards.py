@@ -84,6 +84,7 @@ def _divided(weights: dict[str, Any], max_shard_size: float) -> list[dict[str, A
     if not max_shard_size > 0:
         raise ValueError(f"`max_shard_size` must be positive, in GB. Received: {max_shard_size!r}")
     limit = max_shard_size * _GB
+    # In the order of the weights: a file is full when the next weight does not fit.
     shards: list[dict[str, Any]] = [{}]
     left = limit
     for weight, value in weights.items():
@@ -173,6 +174,7 @@ class ShardReader:
                     self._readers[name] = self._open(name, seal)
                 return index
             except LoadError:
+                # A save may have removed the files of this index, and written a new one.
                 self.close()
                 self._readers = {}
                 before, index = index, self._read_index()
@@ -247,6 +249,7 @@ class ShardReader:
             for reader in self._readers.values()
             for path in reader.shapes(contents.WEIGHTS)
         ]
+        # A weight that is in two files is once in the dict, and twice in the list.
         if len(found) != len(self._places) or dict(found) != self._places:
             raise LoadError(
                 f"File {self.path} has a `weight_map` that is not that of the files it names."

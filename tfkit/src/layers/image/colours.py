@@ -110,6 +110,7 @@ class RandomHue(factors.RandomFactorLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the distances, as parts of the circle."""
         sign = tf.where(self.uniform(images, (0.0, 1.0), seed, ()) > 0.5, -1.0, 1.0)
+        # As parts of the circle: the hue that is farthest away is at 0.5.
         return {"factor": sign * self.uniform(images, self.factor, seed, ()) * 0.5}
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:

@@ -125,6 +125,7 @@ class RandomSharpness(factors.RandomFactorLayer):
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the images, smoother or sharper."""
         smooth = _smoothed(images)
+        # As in Keras, a factor of 0.5 leaves images as they are.
         sharpness = 2.0 * per_image(drawn["factor"], images)
         return tf.clip_by_value(smooth + (images - smooth) * sharpness, *self.value_range)
 

@@ -73,6 +73,7 @@ class RandomPerspective(WarpingLayer):
         applies = self.happens(images, self.factor, seed)
         shape = shape_of(images)
         bottom, right = (tf.cast(side, tf.float32) - 1 for side in self.height_and_width(shape))
+        # The corners as (x, y): top left, top right, bottom left, bottom right.
         corners = tf.stack([0.0, 0.0, right, 0.0, 0.0, bottom, right, bottom])
         start = tf.tile(tf.reshape(corners, [1, 4, 2]), [batch_size(images), 1, 1])
         half = self.scale / 2

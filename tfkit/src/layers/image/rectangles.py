@@ -100,6 +100,7 @@ class RandomErasing(RandomImageLayer):
         fill: Any = self.fill_value
         if fill is None:
             low, high = self.value_range
+            # Keras's noise: normal with the deviation `high`, and clipped.
             noise = random.normal(shape, dtype="float32", seed=seed) * high
             fill = tf.clip_by_value(noise, low, high)
         return {"apply_erasing": applies, "batch_masks": masks, "fill_value": fill}
@@ -110,6 +111,7 @@ class RandomErasing(RandomImageLayer):
             tf.convert_to_tensor(drawn["batch_masks"]),
             tf.cast(drawn["fill_value"], images.dtype),
         )
+        # The noise of a single image has no axis for the batch.
         fill = fill[tf.newaxis] if fill.shape.rank == 3 else fill
         if self.data_format == "channels_first":
             masks = tf.transpose(masks, [0, 2, 3, 1])

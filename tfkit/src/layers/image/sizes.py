@@ -122,7 +122,11 @@ class Resizing(SizedLayer):
     def scaled(self, boxes: tf.Tensor, height: Any, width: Any) -> tf.Tensor:
         """Returns boxes in images of this height and width as boxes in the resized images."""
         seen = [height, width]
+        # The height that fits the width in the ratio of
+        # the result, and the width that fits the height.
         fitting = (width * self.height // self.width, height * self.width // self.height)
+        # Cropping uses the largest part with this ratio,
+        # padding the smallest area around the image.
         if self.crop_to_aspect_ratio:
             seen = [tf.minimum(*sides) for sides in zip(seen, fitting, strict=True)]
         elif self.pad_to_aspect_ratio:

@@ -83,6 +83,7 @@ def affine_maps(
     """
     numbers = (scale_x, lean_x, offset_x, lean_y, scale_y, offset_y, 0.0, 0.0)
     vectors = [tf.reshape(tf.cast(number, tf.float32), [-1]) for number in numbers]
+    # Numbers for all images have one entry, others one for each image.
     sizes = [static_or_dynamic_shape(vector)[0] for vector in vectors if vector.shape[0] != 1]
     if sizes:
         count = tf.reduce_max(sizes)

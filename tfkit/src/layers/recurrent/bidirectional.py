@@ -94,6 +94,7 @@ class Bidirectional(Layer):
         self.backward_layer: Any = backward_layer or _copy(layer, "backward_", go_backwards=True)
         _check_pair(self.forward_layer, self.backward_layer)
         directions: list[Any] = [self.forward_layer, self.backward_layer]
+        # As in Keras: masked steps of a sequence have outputs of 0 in both directions.
         for direction in directions:
             if hasattr(direction, "zero_output_for_mask"):
                 direction.zero_output_for_mask = direction.return_sequences
@@ -135,6 +136,7 @@ class Bidirectional(Layer):
         self, sequences: Any, initial_state: Any = None, mask: Any = None, training: Any = None
     ) -> Any:
         """Returns both layers' outputs, merged."""
+        # The first half of the states is for the forward layer.
         half = len(initial_state) // 2 if initial_state is not None else 0
         given = (initial_state[:half], initial_state[half:]) if half else (None, None)
         results = [
@@ -149,7 +151,7 @@ class Bidirectional(Layer):
             results = [result[0] for result in results]
         forward, backward = (tf.cast(result, self.compute_dtype) for result in results)
         if self.return_sequences:
-            backward = tf.reverse(backward, [1])
+            backward = tf.reverse(backward, [1])  # in the order of time again
         merged = MERGES[self.merge_mode](forward, backward)
         if not self.return_state:
             return merged

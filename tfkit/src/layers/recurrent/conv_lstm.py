@@ -82,6 +82,8 @@ class ConvLSTMCell(LSTMCell):
         self._output_sizes = (*map(self._output_size, spatial, range(self.rank)), self.filters)
 
     def _output_size(self, size: int, axis: int) -> int:
+        # A window of "valid" padding does not reach over
+        # the border; a window of "same" padding does.
         reach = 1
         if self.padding == "valid":
             reach += (self.kernel_size[axis] - 1) * self.dilation_rate[axis]
@@ -120,6 +122,7 @@ class ConvLSTMCell(LSTMCell):
 
     def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
         """Returns the convolution of the inputs of one step, or of many at once."""
+        # Either one step or all: (batch, ..., channels) or (steps, batch, ..., channels).
         inputs = as_floats(self, inputs)
         lead = tf.shape(inputs)[: -1 - self.rank]
 
@@ -127,6 +130,7 @@ class ConvLSTMCell(LSTMCell):
             images = tf.reshape(inputs, [-1, *self._input_sizes])
             images = convolve(images, kernel, self.strides, self.padding, self.dilation_rate)
             outputs = tf.reshape(images, tf.concat([lead, tf.shape(images)[1:]], 0))
+            # The shape was a tensor, so the static sizes are lost.
             static = inputs.shape[: -1 - self.rank]
             return tf.ensure_shape(outputs, [*static, *self._output_sizes[:-1], kernel.shape[-1]])
 
@@ -157,6 +161,7 @@ class ConvLSTMCell(LSTMCell):
     def _drawn(self, rate: float, shape: tuple[Any, ...]) -> Any:
         if rate == 0:
             return None
+        # Drawn in the layer's data format, as Keras does, so that a seed gives the same masks.
         ones = self.from_channels_last(tf.ones(shape, self.compute_dtype))
         return [
             self.channels_last(random.dropout(ones, rate, seed=self.seed_generator))

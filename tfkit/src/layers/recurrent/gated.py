@@ -111,6 +111,7 @@ class GatedCell(Cell):
         self.bias_constraint = constraints.get(bias_constraint)
         self.dropout = dropout
         self.recurrent_dropout = recurrent_dropout
+        # Recurrent dropout needs masks for each gate, as in Keras.
         self.implementation = 1 if recurrent_dropout else implementation
         self.seed = seed
         if not self.draws_dropout_seed_first:
@@ -313,14 +314,18 @@ class GatedRNN(RNN):
             )
         if not is_unchanged(cell):
             return super().inner_loop(inputs, states, mask, training)
+        # Only shapes are wanted: no loop is traced.
         if is_described():
             batch = inputs.shape[1]
             final = [described([batch, *it.shape[1:]], it.dtype) for it in states]
             steps = inputs.shape[:1] if self.return_sequences else []
             return described([*steps, *final[0].shape], final[0].dtype), final
         with cell.entered(training):
+            # The same masks for all steps (Gal and Ghahramani, 2016).
             input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
             projected = cell.project(inputs, input_masks)
+            # The gradient that is written out knows no
+            # masks of the state, and only some activations.
             plain = self.unroll or litert.traced()
             if plain or state_masks is not None or not cell.fused:
                 return run_cell(

@@ -95,6 +95,7 @@ class GRUCell(GatedCell):
         """Computes one step from projected inputs: the output and the next states."""
         if self.reset_after:
             return super().step(projected, states, masks)
+        # Cho et al. (2014): the reset gate is applied to the state, before the product.
         units, h = self.units, states[0]
         kernel = tf.convert_to_tensor(self.recurrent_kernel)
         early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (None, None)
@@ -124,10 +125,12 @@ class GRUCell(GatedCell):
         """Returns the gradients of the two projections, and the direct gradient of the state."""
         z, r, n, hn = kept
         d_h = upstream[0]
+        # h = z h' + (1 - z) n and n = activation(xn + r hn), where h' is the previous state.
         d_z = slope(self.recurrent_activation, z, d_h * (states[0] - n))
         d_n = slope(self.activation, n, d_h * (1 - z))
         d_r = slope(self.recurrent_activation, r, d_n * hn)
         d_inputs = tf.concat([d_z, d_r, d_n], axis=-1)
+        # The reset gate multiplies the state's part of the candidate alone.
         d_recurrent = tf.concat([d_z, d_r, d_n * r], axis=-1)
         return [d_inputs, d_recurrent], [d_h * z]
 

@@ -65,6 +65,7 @@ def run_cell(
     _check_states(flat, tf.nest.flatten(first_states))
     if unroll:
         steps, outputs = inputs.shape[0], []
+        # If only shapes are wanted, one step stands for all.
         for time in range(min(steps, 1) if shapes_only else steps):
             output, flat = advance(time, output, flat)
             outputs.append(output)
@@ -222,6 +223,7 @@ def run_gates(
                 d_final=d_final,
                 steps=_size(inputs),
             )
+            # Shapes (steps * batch, gates * units) and (steps * batch, units).
             d_sums = tf.reshape(d_projections[-1], [-1, inputs.shape[2]])
             entered = tf.reshape(before[0], [-1, states[0].shape[1]])
             d_kernel = tf.matmul(entered, d_sums, transpose_a=True)
@@ -300,9 +302,11 @@ def _backward(
 
     def body(count: Any, arrays: Any, d_states: Any) -> Any:
         time = steps - 1 - count
+        # The output is the first state, so that both gradients add up.
         for d_output in d_outputs:
             d_states = [d_states[0] + d_output[time], *d_states[1:]]
         passed = None
+        # The gradient of a masked step passes to the states before it unchanged.
         if mask is not None:
             passed = [_select(mask[time], tf.zeros_like(d), d) for d in d_states]
             d_states = [_select(mask[time], d, tf.zeros_like(d)) for d in d_states]

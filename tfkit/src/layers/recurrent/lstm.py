@@ -79,6 +79,7 @@ class LSTMCell(GatedCell):
     def _first_bias(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         if not self.unit_forget_bias:
             return self.bias_initializer(shape, dtype=dtype)
+        # Jozefowicz et al. (2015): with a forget bias of 1 the memory is kept at first.
         return tf.concat(
             [
                 self.bias_initializer((self.units,), dtype=dtype),
@@ -106,6 +107,8 @@ class LSTMCell(GatedCell):
         i, f, g, o, shown = kept
         h, c = states
         d_h, d_c = upstream
+        # c = f c' + i g and h = o activation(c): the
+        # memory has a gradient by way of the output, too.
         d_c += slope(self.activation, shown, d_h * o)
         d_i = slope(self.recurrent_activation, i, d_c * g)
         d_f = slope(self.recurrent_activation, f, d_c * c)

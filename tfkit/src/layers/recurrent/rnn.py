@@ -195,6 +195,7 @@ class RNN(Layer):
                     f"and steps of its inputs. Received: mask of shape {mask.shape}, inputs of shape "
                     f"{sequences.shape}"
                 )
+            # Shape (steps, batch), of a mask that may have an axis of size 1 for features.
             mask = tf.transpose(tf.reshape(mask, tf.shape(sequences)[:2]))
         inputs = time_first(sequences)
         if self.go_backwards:
@@ -205,6 +206,7 @@ class RNN(Layer):
             time_first(output) if self.return_sequences else output, self.compute_dtype
         )
         states = tf.nest.map_structure(lambda state: tf.cast(state, self.compute_dtype), states)
+        # The second run of a recomputation would move the states once more.
         if self.stateful and not recomputation.is_second():
             for kept, state in zip(
                 tf.nest.flatten(self.states), tf.nest.flatten(states), strict=True

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.ops import activation_lookup as activations
 
+# In terms of outputs, so that the loop keeps nothing else for the gradient.
 _SLOPES: dict[Callable[..., Any], Callable[[tf.Tensor, tf.Tensor], tf.Tensor]] = {
     activations.linear: lambda outputs, upstream: upstream,
     activations.relu: lambda outputs, upstream: tf.raw_ops.ReluGrad(

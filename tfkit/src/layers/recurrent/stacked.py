@@ -64,6 +64,7 @@ class StackedRNNCells(Cell):
     def get_initial_state(self, batch_size: Any = None) -> list[Any]:
         """Returns the first states of each cell."""
         states = [initial_state_of(cell, batch_size, self.compute_dtype) for cell in self.cells]
+        # As in Keras, a cell that makes no states itself has one tensor where it has one size.
         return [
             state[0]
             if is_integer(cell.state_size) and not hasattr(cell, "get_initial_state")
@@ -75,6 +76,7 @@ class StackedRNNCells(Cell):
         """Builds the cells."""
         for cell in self.cells:
             build_cell(cell, input_shape)
+            # The output of a cell is the input of the next.
             input_shape = (input_shape[0], output_size_of(cell))
 
     def bound_step(

@@ -58,6 +58,7 @@ def _needs_step(learning_rate: Any) -> bool:
         signature = inspect.signature(learning_rate)
     except ValueError:  # Of a function in C, nothing is known.
         return False
+    # `def rate(step=0.0)` allows both calls: it is called without the step, as in Keras.
     return not _accepts(signature) and _accepts(signature, 0)
 
 

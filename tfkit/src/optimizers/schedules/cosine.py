@@ -74,6 +74,7 @@ class CosineDecay(LearningRateSchedule):
             return tf.where(step < warmup, rising, target * self._factor((step - warmup) / length))
 
     def _factor(self, done: tf.Tensor) -> tf.Tensor:
+        # After the last step the rate stays at its end.
         done = tf.minimum(done, 1)
         return (1 - self.alpha) * 0.5 * (1 + tf.cos(math.pi * done)) + self.alpha
 
@@ -140,7 +141,10 @@ class CosineDecayRestarts(LearningRateSchedule):
         with tf.name_scope(self.name):
             initial = as_rate(self.initial_learning_rate)
             dtype = initial.dtype
+            # In units of the first decay. Below, `restarts` counts the decays
+            # that are over, and `done` becomes the share of the present one.
             done = tf.cast(step, dtype) / tf.cast(self.first_decay_steps, dtype)
+            # Equal lengths: the geometric sum of the other case would be divided by 0.
             if self.t_mul == 1:
                 restarts = tf.floor(done)
                 done -= restarts

@@ -175,6 +175,8 @@ class PolynomialDecay(LearningRateSchedule):
             length = tf.cast(self.decay_steps, initial.dtype)
             step = tf.cast(step, initial.dtype)
             if self.cycle:
+                # The end moves to the next multiple of `decay_steps`;
+                # at step 0, which rounds up to 0, to the first.
                 length *= tf.maximum(tf.math.ceil(step / length), 1)
             else:
                 step = tf.minimum(step, length)
@@ -236,7 +238,10 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         with tf.name_scope(self.name):
             values = tf.stack([as_rate(value) for value in self.values])
             step = tf.convert_to_tensor(step)
+            # Boundaries between integers are rounded down for steps
+            # that are integers: `step > boundary` is the same.
             boundaries = tf.stack([tf.cast(b, step.dtype) for b in self.boundaries])
+            # The index of the value is the number of boundaries that have been passed.
             return values[tf.reduce_sum(tf.cast(step > boundaries, tf.int32))]
 
     def get_config(self) -> dict[str, Any]:

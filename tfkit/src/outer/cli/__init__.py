@@ -47,7 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return int(args.run(args))
     except (ImportError, OSError, TypeError, ValueError) as error:
+        # One line: a message may have paragraphs, and quote what a file contains.
         text = " ".join(str(error).split())
         print(f"tfkit {args.command}: {shown(text, 4_000)}", file=sys.stderr)
+        # 1 is an answer about the file, 2 says that the command could not be run.
         refused = isinstance(error, LoadError) and not isinstance(error, MissingFileError)
         return 1 if refused else 2

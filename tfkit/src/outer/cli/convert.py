@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextlib.contextmanager
 def _importable_from_here() -> Iterator[None]:
+    # First in the path, where Python has the folder of a script.
     sys.path.insert(0, os.getcwd())
     try:
         yield

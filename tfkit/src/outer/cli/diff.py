@@ -52,6 +52,7 @@ def _difference(label: str, old: str | None, new: str | None) -> Iterator[str]:
 def _leaves(config: Any) -> dict[str, str]:
     """Returns the leaves of a configuration by their paths, as JSON."""
     found: dict[str, str] = {}
+    # A list instead of recursion: files may be nested deeper than Python can recurse.
     pending = [("", config)]
     while pending:
         path, item = pending.pop()
@@ -78,6 +79,7 @@ def _different_arrays(old: File, new: File) -> Iterator[str]:
 
 def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:
     """Returns how many values differ, and the largest difference; `None` if all bits are equal."""
+    # Bits are compared, so that NaN is equal to itself.
     if old.tobytes() == new.tobytes():
         return None
     kind = np.complex128 if old.dtype.kind == "c" else np.float64

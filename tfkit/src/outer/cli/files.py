@@ -33,6 +33,7 @@ class File:
     def __init__(self, reader: Any) -> None:
         self._reader = reader
         self._contents: Contents = reader.shapes("")
+        # Arrays are in groups; only documents of JSON are outside of them.
         for path, (_, dtype) in self._contents.items():
             if dtype != "json" and "/" not in path:
                 raise LoadError(
@@ -96,4 +97,5 @@ def open_file(path: Path) -> File:
 
 def sort_key(path: str) -> list[tuple[int, str]]:
     """Returns a key that sorts numbers by value, and names alphabetically."""
+    # 10 comes after 9.
     return [(int(part) if part.isdecimal() else -1, part) for part in path.split("/")]

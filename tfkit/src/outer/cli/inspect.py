@@ -41,6 +41,7 @@ def _about_config(config: Any) -> Iterator[str]:
     if config is None:
         return
     objects = list(_objects(config))
+    # Initializers, optimizers and so on have other modules.
     classes = Counter(
         shown(item["class_name"]) for item in objects if "layers" in str(item.get("module"))
     )
@@ -63,6 +64,7 @@ def _objects(config: Any) -> Iterator[dict[str, Any]]:
         if isinstance(item, dict):
             if "class_name" in item:
                 yield item
+            # Reversed, since the last one of the list is the next.
             pending.extend(reversed(list(item.values())))
         elif isinstance(item, list):
             pending.extend(reversed(item))
@@ -126,5 +128,6 @@ def _indented(path: str) -> str:
 
 
 def _num_bytes(shape: tuple[int, ...], dtype: str) -> int:
+    # NumPy does not know the name bfloat16.
     size = 2 if dtype == "bfloat16" else np.dtype(dtype).itemsize
     return int(np.prod(shape, dtype=np.int64)) * size

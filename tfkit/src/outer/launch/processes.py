@@ -206,6 +206,7 @@ class Processes:
 def _kill_session(process: subprocess.Popen[bytes]) -> None:
     """Kills a process and those that it has started."""
     try:
+        # It leads its own session, whose process group has its number.
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         process.kill()

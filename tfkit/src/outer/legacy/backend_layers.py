@@ -20,6 +20,7 @@ def batch_normalization(
 ) -> tf.Tensor:
     """Returns `gamma (x - mean) / sqrt(var + epsilon) + beta`, with the parameters along an axis."""
     x = tf.convert_to_tensor(x)
+    # Vectors of parameters get axes of size 1, so that they broadcast along `axis`.
     sizes = [1] * len(x.shape)
     sizes[axis] = -1
     wide = [
@@ -38,6 +39,7 @@ def bias_add(x: Any, bias: Any, data_format: str | None = None) -> tf.Tensor:
             f"`bias` must have 1 axis or {rank - 1}, one fewer than `x`. Received: shape {bias.shape}"
         )
     if _layout(data_format) == "channels_first" and rank > 2:
+        # The channels of x are behind the batch: those of the bias move to its front.
         order = (
             [*bias.shape, *[1] * (rank - 2)]
             if len(bias.shape) == 1
@@ -65,6 +67,7 @@ def binary_focal_crossentropy(
     from_logits: bool = False,
 ) -> tf.Tensor:
     """Returns the binary focal crossentropy, entry by entry."""
+    # The loss takes a mean over its last axis, which is of size 1 here.
     return binary.binary_focal_crossentropy(
         tf.expand_dims(target, -1),
         tf.expand_dims(output, -1),
@@ -119,6 +122,7 @@ def conv1d(
 ) -> tf.Tensor:
     """Returns a convolution over one axis; `padding` may be `"causal"`."""
     if padding == "causal":
+        # Zeros on the left only: a step sees itself and earlier ones.
         left = dilation_rate * (tf.convert_to_tensor(kernel).shape[0] - 1)
         sides = [[0, 0], [0, 0], [left, 0]] if _layout(data_format) == "channels_first" else None
         x, padding = tf.pad(x, sides or [[0, 0], [left, 0], [0, 0]]), "valid"
@@ -213,6 +217,7 @@ def _pool(
 
 def dropout(x: Any, level: float, noise_shape: Any = None, seed: int | None = None) -> tf.Tensor:
     """Returns `x` with a fraction `level` of its entries set to 0, the others divided by `1 - level`."""
+    # From NumPy's generator, as in `tf.keras`: `np.random.seed` makes it repeatable.
     seed = int(np.random.randint(10_000_000)) if seed is None else seed
     return tf.nn.dropout(x, level, noise_shape, seed)
 
@@ -292,6 +297,7 @@ def conv2d_transpose(
     channels_first = _layout(data_format) == "channels_first"
     sizes = list(output_shape)
     if channels_first:
+        # TensorFlow's CPU kernels need the channels last.
         x, sizes = tf.transpose(x, [0, 2, 3, 1]), [sizes[i] for i in (0, 2, 3, 1)]
     sizes[0] = tf.shape(x)[0] if sizes[0] is None else sizes[0]
     strides, rates = (
@@ -300,6 +306,7 @@ def conv2d_transpose(
     if rates == [1, 1]:
         x = tf.nn.conv2d_transpose(x, kernel, tf.stack(sizes), strides, padding.upper())
     else:
+        # TensorFlow's function has one dilation rate for both axes, and no strides.
         x = tf.nn.atrous_conv2d_transpose(x, kernel, tf.stack(sizes), rates[0], padding.upper())
     return tf.transpose(x, [0, 3, 1, 2]) if channels_first else x
 
@@ -327,6 +334,8 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
     y_pred = tf.convert_to_tensor(y_pred)
     loss = tf.nn.ctc_loss(
         tf.cast(y_true, tf.int32),
+        # Logarithms serve as logits: the softmax of the
+        # loss turns them into the probabilities again.
         tf.math.log(y_pred + settings.epsilon()),
         tf.cast(tf.squeeze(label_length, [-1]), tf.int32),
         tf.cast(tf.squeeze(input_length, [-1]), tf.int32),
@@ -356,6 +365,7 @@ def ctc_decode(
     """
     y_pred = tf.convert_to_tensor(y_pred)
     batch, steps = tf.shape(y_pred)[0], tf.shape(y_pred)[1]
+    # Shape (steps, batch, classes), as the decoders need it.
     logits = tf.math.log(tf.transpose(y_pred, [1, 0, 2]) + settings.epsilon())
     lengths = tf.cast(input_length, tf.int32)
     if greedy:
@@ -363,6 +373,7 @@ def ctc_decode(
     else:
         decoded, scores = tf.nn.ctc_beam_search_decoder(logits, lengths, beam_width, top_paths)
     dense = [
+        # All paths get as many columns as the inputs have steps, filled up with -1.
         tf.sparse.to_dense(
             tf.SparseTensor(each.indices, each.values, tf.cast([batch, steps], tf.int64)), -1
         )

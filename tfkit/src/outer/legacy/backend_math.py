@@ -67,6 +67,7 @@ def batch_dot(x: Any, y: Any, axes: int | Sequence[int] | None = None) -> tf.Ten
             f"`x` and `y` must have a batch and more. Received: shapes {x.shape}, {y.shape}"
         )
     if axes is None:
+        # As in a product of matrices: the last axis of x, the last but one of y.
         pair = [rank_x - 1, rank_y - 2 if rank_y > 2 else 1]
     else:
         pair = [axes, axes] if isinstance(axes, int) else list(axes)
@@ -74,11 +75,13 @@ def batch_dot(x: Any, y: Any, axes: int | Sequence[int] | None = None) -> tf.Ten
         raise ValueError(f"`axes` must have one axis of `x` and one of `y`. Received: axes={axes}")
     if 0 in pair:
         raise ValueError(f"`axes` must not name the batch, axis 0. Received: axes={axes}")
+    # A letter for each axis: "b" is the batch, "a" the axis of each that is summed.
     of_x = ["b", *(f"{chr(ord('c') + i)}" for i in range(rank_x - 1))]
     of_y = ["b", *(f"{chr(ord('C') + i)}" for i in range(rank_y - 1))]
     of_x[pair[0]] = of_y[pair[1]] = "a"
     left = [letter for letter in (*of_x, *of_y[1:]) if letter != "a"]
     product = tf.einsum(f"{''.join(of_x)},{''.join(of_y)}->{''.join(left)}", x, y)
+    # Products of vectors are numbers, for which an axis of size 1 is kept: (batch, 1).
     return product if len(left) > 1 else tf.expand_dims(product, 1)
 
 
@@ -120,6 +123,7 @@ def dot(x: Any, y: Any) -> tf.Tensor:
 def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """Returns `x` where it is positive, `alpha (e^x - 1)` elsewhere."""
     x = tf.nn.elu(x)
+    # Where `x` was negative it is e^x - 1 now, which is still negative.
     return x if alpha == 1 else tf.where(x > 0, x, alpha * x)
 
 

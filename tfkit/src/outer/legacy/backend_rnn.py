@@ -59,6 +59,7 @@ def rnn(
     if mask is not None:
         mask = tf.cast(mask, tf.bool)
         if mask.shape.rank == 3:
+            # A mask of shape (batch, steps, 1) has an axis for features.
             mask = mask[..., 0]
         mask = mask if time_major else time_first(mask)
     if go_backwards:
@@ -83,6 +84,7 @@ def rnn(
         zero_output_for_mask=zero_output_for_mask,
         all_outputs=return_all_outputs,
     )
+    # Without all outputs the result is the last one alone: as a sequence it has one step.
     last, outputs = (result[-1], result) if return_all_outputs else (result, result[None])
     return last, outputs if time_major else time_first(outputs), states
 

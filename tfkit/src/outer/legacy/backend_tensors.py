@@ -219,6 +219,7 @@ def random_uniform_variable(
 
 
 def _seed(seed: int | None) -> int:
+    # From NumPy's generator, as in `tf.keras`: `np.random.seed` makes it repeatable.
     return int(np.random.randint(10_000_000)) if seed is None else seed
 
 
@@ -277,6 +278,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
     """
     condition = tf.cast(condition, tf.bool)
     then, other = (
+        # The default value binds the expression of this round of the loop.
         each if callable(each) else lambda each=each: each
         for each in (then_expression, else_expression)
     )
@@ -289,6 +291,7 @@ def switch(condition: Any, then_expression: Any, else_expression: Any) -> Any:
             "The condition must not have more axes than the expressions. Received: a condition of shape "
             f"{condition.shape}, expressions of shape {yes.shape}"
         )
+    # With axes of size 1 at its end the condition chooses whole rows.
     return tf.where(condition[(..., *[tf.newaxis] * missing)], yes, no)
 
 

@@ -61,6 +61,7 @@ class TimeseriesGenerator(PyDataset):
             )
         self.data, self.targets = data, targets
         self.length, self.sampling_rate, self.stride = length, sampling_rate, stride
+        # The index of the first target, which has a whole window in front of it.
         self.start_index = start_index + length
         self.end_index = len(data) - 1 if end_index is None else end_index
         self.shuffle, self.reverse, self.batch_size = shuffle, reverse, batch_size
@@ -72,16 +73,19 @@ class TimeseriesGenerator(PyDataset):
 
     def __len__(self) -> int:
         """Returns the number of batches."""
+        # Rounded up: the last batch may be smaller.
         return -(-(self.end_index - self.start_index + 1) // (self.batch_size * self.stride))
 
     def __getitem__(self, index: int) -> tuple[np.ndarray, np.ndarray]:
         """Returns a batch: windows of shape `(batch, length / sampling_rate, ...)`, and their targets."""
         if self.shuffle:
+            # With replacement: a pass is a sample of the windows, not each of them once.
             ends = np.random.randint(self.start_index, self.end_index + 1, size=self.batch_size)
         else:
             first = self.start_index + self.batch_size * self.stride * index
             last = min(first + self.batch_size * self.stride, self.end_index + 1)
             ends = np.arange(first, last, self.stride)
+        # A window ends before its target.
         windows = [self.data[end - self.length : end : self.sampling_rate] for end in ends]
         samples, targets = np.array(windows), np.array([self.targets[end] for end in ends])
         return (samples[:, ::-1, ...] if self.reverse else samples), targets
@@ -134,6 +138,7 @@ def make_sampling_table(size: int, sampling_factor: float = 1e-5) -> np.ndarray:
         [0.00315, 0.00315, 0.00548, 0.00742]
     """
     rank = np.arange(size)
+    # Rank 0 is no word; as rank 1 its logarithm is finite.
     rank[:1] = 1
     # The inverse of the frequency of a rank: the harmonic number, expanded, times the rank.
     inverse = rank * (np.log(rank) + 0.577) + 0.5 - 1.0 / (12.0 * rank)
@@ -169,6 +174,7 @@ def skipgrams(
     """
     couples, labels = [], []
     for place, word in enumerate(sequence):
+        # Number 0 is padding. A frequent word is kept with the probability of the table.
         if not word or (sampling_table is not None and sampling_table[word] < random.random()):
             continue
         first = max(0, place - window_size)
@@ -177,6 +183,7 @@ def skipgrams(
                 couples.append([word, near])
                 labels.append([0, 1] if categorical else 1)
     if negative_samples > 0:
+        # A word with a random one, which is rarely a true neighbour.
         words = [word for word, _ in couples]
         count = int(len(labels) * negative_samples)
         random.shuffle(words)
@@ -186,6 +193,7 @@ def skipgrams(
         labels += [[1, 0] if categorical else 0] * count
     if shuffle:
         seed = random.randint(0, 10_000_000) if seed is None else seed
+        # The same seed gives couples and labels the same order.
         for listed in (couples, labels):
             random.seed(seed)
             random.shuffle(listed)

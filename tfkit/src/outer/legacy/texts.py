@@ -69,6 +69,7 @@ def hashing_trick(
         )
     numbered = _md5 if isinstance(hash_function, str) else hash_function or hash
     words = analyzer(text) if analyzer else text_to_word_sequence(text, filters, lower, split)
+    # 0 is left for padding.
     return [numbered(word) % (n - 1) + 1 for word in words]
 
 
@@ -175,6 +176,7 @@ class Tokenizer:
                 self.word_counts[word] = self.word_counts.get(word, 0) + 1
             for word in set(words):
                 self.word_docs[word] += 1
+        # A stable sort: words of one count stay in the order in which they were found.
         by_count = sorted(self.word_counts, key=self.word_counts.__getitem__, reverse=True)
         vocabulary = [*([] if self.oov_token is None else [self.oov_token]), *by_count]
         self.word_index = {word: index for index, word in enumerate(vocabulary, 1)}
@@ -213,6 +215,7 @@ class Tokenizer:
             yield [number for number in numbers if number is not None]
 
     def _used(self, index: int | None, unknown: int | None) -> int | None:
+        # `num_words` counts the 0 that is not a word, so that the largest number is one less.
         is_used = index is not None and (not self.num_words or index < self.num_words)
         return index if is_used else unknown
 
@@ -286,6 +289,7 @@ class Tokenizer:
     def _entry(self, mode: str, number: int, count: int, length: int) -> float:
         if mode == "tfidf":
             texts_with_it = self.index_docs.get(number, 0)
+            # 1 in the denominator, for words that are in none of the counted texts.
             rarity = np.log(1 + self.document_count / (1 + texts_with_it))
             return float((1 + np.log(count)) * rarity)
         return {"binary": 1, "count": count, "freq": count / length}[mode]
@@ -338,6 +342,7 @@ def tokenizer_from_json(json_string: str) -> Tokenizer:
     tokenizer = Tokenizer(**config)
     tokenizer.word_counts.update(counts["word_counts"])
     tokenizer.word_docs.update(counts["word_docs"])
+    # Keys of JSON are strings.
     tokenizer.index_docs.update({int(index): n for index, n in counts["index_docs"].items()})
     tokenizer.index_word = {int(index): word for index, word in counts["index_word"].items()}
     tokenizer.word_index = counts["word_index"]

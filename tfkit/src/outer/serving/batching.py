@@ -79,6 +79,7 @@ class Batcher:
             )
         # With the key `None` there is no open batch: such a request runs alone.
         batch = self._open.get(key)
+        # A request is never divided: one that does not fit begins the next batch.
         if batch is not None and batch.num_rows + (rows or 0) > self._max_rows:
             self._close(batch)
             batch = None
@@ -99,6 +100,7 @@ class Batcher:
         for batch in list(self._open.values()):
             self._close(batch)
         self._start()
+        # The end of a batch may start the next one.
         while self._running:
             await asyncio.gather(*self._running)
         await asyncio.to_thread(self._threads.shutdown)
@@ -107,6 +109,7 @@ class Batcher:
         """Returns the number of rows of the inputs; `None` if they cannot be joined with others."""
         if self._max_rows < 2 or not servable.has_rows(name):
             return None
+        # Scalars, of shape (), have no rows.
         sizes = {array.shape[:1] for array in inputs.values()}
         rows = next(iter(sizes))[0] if len(sizes) == 1 and sizes != {()} else None
         return None if rows is None or rows >= self._max_rows else rows

@@ -82,6 +82,7 @@ class Calls:
 
     def _note(self, call: Call, code: Code, seconds: float) -> None:
         metrics = self._metrics
+        # A name that no model has is dropped: clients could add labels without limit.
         name = call.model if self._is_known(call.model) else ""
         metrics.requests.add(name, code.name)
         metrics.request_latency.add(name, call.api, call.entrypoint, value=seconds * 1e6)

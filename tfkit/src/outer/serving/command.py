@@ -79,6 +79,7 @@ def run(args: argparse.Namespace) -> int:
 
 async def _serve(options: Options) -> None:
     ended = asyncio.Event()
+    # A signal only ends the wait below, so that open requests are answered first.
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, ended.set)
     async with running(options) as server:

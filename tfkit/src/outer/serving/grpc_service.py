@@ -46,7 +46,7 @@ def grpc_server(
     """
     options = [
         ("grpc.max_receive_message_length", max_body),
-        ("grpc.max_send_message_length", -1),
+        ("grpc.max_send_message_length", -1),  # no limit
         ("grpc.so_reuseport", 0),  # A port that is taken is an error.
         ("grpc.server_handshake_timeout_ms", int(read_timeout * 1000)),
     ]
@@ -101,6 +101,7 @@ class _Methods:
             request = protos.decoded(packages.predict_pb2.PredictRequest, content)
             asked, inputs = protos.predict_request(request, self._max_body)
         else:
+            # The other process has no TensorFlow, and gets descriptions of the messages.
             value = self._files, self._max_body
             asked, inputs = await self._service.worker.read("predict_message", value, [content])
         (name, version, signature_name), names, narrow = asked
@@ -214,6 +215,7 @@ def _handler(name: str, method: Method, read_timeout: float) -> Any:
     A request is taken as a stream with one message, which is the same on the wire: gRPC's own way would
     wait for the message for ever.
     """
+    # gRPC names a status by an object, whose value begins with the code.
     statuses = {status.value[0]: status for status in packages.grpc.StatusCode}
 
     async def answer(requests: Any, context: Any) -> Any:

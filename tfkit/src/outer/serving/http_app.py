@@ -52,6 +52,7 @@ def http_app(
     """
     app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
     handler = _Handler(service, calls, metrics, max_body, read_timeout)
+    # One route for all paths, so that errors of paths have TF Serving's form, too.
     app.router.add_route("*", "/{path:.*}", handler.answer)
     return app
 
@@ -118,6 +119,7 @@ class _Handler:
         return parts
 
     async def predict(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        # Known when the request is read, and needed for the form of the response.
         in_rows = False
 
         async def read(servable: Servable) -> tuple[str, Arrays]:
@@ -169,6 +171,7 @@ class _Handler:
     def metadata(self, name: str, version: int | None) -> Any:
         response = self._service.metadata(name, version)
         signatures = packages.get_model_metadata_pb2.SignatureDefMap()
+        # JSON shows the signatures themselves, without the `Any` that they are packed in.
         response.metadata[SIGNATURE_DEF].Unpack(signatures)
         spec = {**_plain(response.model_spec), "signature_name": ""}
         spec["version"] = str(response.model_spec.version.value)

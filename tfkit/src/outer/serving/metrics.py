@@ -24,6 +24,7 @@ class Counter:
     kind = "counter"
 
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
+        # Prometheus allows no slashes in names; TF Serving writes colons for them.
         self.name = name.replace("/", ":")
         self.help = help
         self._labels = labels
@@ -72,6 +73,7 @@ class Histogram:
         """Adds a number."""
         with self._lock:
             if labels not in self._counts:
+                # The last count is of numbers above all limits.
                 self._counts[labels] = [0] * (len(self._limits) + 1)
                 self._sums[labels] = 0.0
             self._counts[labels][bisect.bisect_left(self._limits, value)] += 1
@@ -85,6 +87,7 @@ class Histogram:
             labels = _labels(self._labels, values)
             total = 0
             for limit, count in zip(limits, counts, strict=True):
+                # A bucket of Prometheus includes those below it.
                 total += count
                 comma = "," if labels else ""
                 found.append(f'{self.name}_bucket{{{labels}{comma}le="{limit}"}} {total}')

@@ -29,5 +29,6 @@ def __getattr__(name: str) -> Any:
         each: imported(path, "The server", "gRPC and aiohttp", "'tfkit-dl[serve]'")
         for each, path in _MODULES.items()
     }
+    # From then on the attributes are found without this function.
     globals().update(found)
     return found[name]

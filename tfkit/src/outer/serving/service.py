@@ -68,6 +68,7 @@ class Service:
                 the requested version.
             method_name: the required kind of signature; any unless given.
         """
+        # The version stays in memory until the end, even if a newer one takes its place.
         with self._store.find(name, version).used() as servable:
             signature_name, inputs = await read(servable)
             signature_name = signature_name or DEFAULT
@@ -86,6 +87,7 @@ class Service:
         shape = next((each.shape for each in (scores, labels) if each is not None), ())
         if len(shape) != 2 or shape[0] != answer.num_examples:
             raise _unexpected("'classes' and 'scores' of shape (examples, classes)", answer)
+        # A classifier may give only one of the two.
         if scores is None:
             scores = np.zeros(shape, np.float32)
         if labels is None:

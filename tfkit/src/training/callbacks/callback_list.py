@@ -319,10 +319,9 @@ def _overrides(callback: Any, hook: str) -> bool:
 
 def _reads_numbers(callback: Any, hook: str) -> bool:
     """Whether `callback` does something in `hook` for which it needs numbers, not tensors."""
-    # `vars` of the class itself, because the mark must not be inherited.
-    if vars(type(callback)).get(
-        "takes_tensors", False
-    ):  # A subclass may read logs that its base class does not.
+    # `vars` of the class itself, because the mark must not be inherited: a subclass may read logs
+    # that its base class does not.
+    if vars(type(callback)).get("takes_tensors", False):
         return False
     if isinstance(callback, SparseCallback) and hook.endswith("_batch_end"):
         return True

@@ -32,9 +32,8 @@ class SwapEMAWeights(Callback):
     def __init__(self, swap_on_epoch: bool = False) -> None:
         super().__init__()
         self.swap_on_epoch = swap_on_epoch
-        self._weights: list[
-            tuple[tf.Variable, tf.Tensor]
-        ] = []  # Weights with their trained values.
+        # Weights with their trained values.
+        self._weights: list[tuple[tf.Variable, tf.Tensor]] = []
 
     def _optimizers(self) -> list[Optimizer]:
         """Returns the optimizers of the model, of which one at least keeps averages."""

@@ -78,6 +78,7 @@ class Distiller(Model):
             _check_loss(loss, teacher, student)
         super().__init__(name=name, **kwargs)
         self.teacher, self.student = teacher, student
+        # Its weights would otherwise be among the trainable ones of this model.
         teacher.trainable = False
         self.distillation_losses = losses
         self.distillation_loss_weights = weights
@@ -131,6 +132,7 @@ class Distiller(Model):
             student_loss = super().compute_loss(x, y, y_pred, sample_weight, training)
         of_teacher = self._teacher_outputs(x, training=False)
         of_student = [y_pred] * len(of_teacher)
+        # A second run of the student: `y_pred` does not contain the outputs of its layers.
         if any(self._student_layers):
             found = self._student_outputs(x, training=training)
             of_student = [
@@ -140,7 +142,7 @@ class Distiller(Model):
         terms = zip(
             self.distillation_losses,
             self.distillation_loss_weights,
-            tf.nest.map_structure(tf.stop_gradient, of_teacher),
+            tf.nest.map_structure(tf.stop_gradient, of_teacher),  # constants for the gradient
             of_student,
             strict=True,
         )

@@ -171,10 +171,13 @@ class LogitsDistillation(_OfOutputs):
             student_outputs: those of the student, in the same form.
             **kwargs: not used.
         """
+        # Hinton et al. (2015), section 2: gradients of soft targets scale as 1 / temperature**2.
         return self.temperature**2 * self._total(teacher_outputs, student_outputs)
 
     def _compared(self, loss: Loss, teacher: tf.Tensor, student: tf.Tensor) -> tf.Tensor:
         student = student / self.temperature
+        # A loss of logits computes the softmax of the
+        # student itself; its targets are probabilities.
         if not loss.get_config().get("from_logits", False):
             student = tf.nn.softmax(student)
         return loss(tf.nn.softmax(teacher / self.temperature), student)
@@ -308,6 +311,7 @@ def _mapped(function: Any, losses: Any) -> Any:
 
 def _as_loss(identifier: Any) -> Loss | None:
     found = lookup.get(identifier)
+    # A class stands for a loss with its defaults.
     if isinstance(found, type):
         found = found()
     return (
@@ -318,4 +322,5 @@ def _as_loss(identifier: Any) -> Loss | None:
 def _identifier(loss: Loss | None) -> Any:
     if loss is None:
         return None
+    # A wrapper is saved as the function that it was made of.
     return lookup.serialize(loss.fn if type(loss) is LossFunctionWrapper else loss)

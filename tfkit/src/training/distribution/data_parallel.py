@@ -102,6 +102,7 @@ class DataParallel:
     def get_data_layout(self, data_shape: Sequence[int | None]) -> TensorLayout:
         """Returns the layout of a batch: divided along its first axis. A scalar is not divided."""
         axes = [self.batch_dim_name, *([None] * (len(data_shape) - 1))]
+        # A scalar has no axis left.
         return TensorLayout(axes[: len(data_shape)], self._device_mesh)
 
     def get_variable_layout(self, variable: Any) -> TensorLayout:
@@ -180,6 +181,7 @@ def _scope(of: DataParallel) -> Iterator[None]:
     before = _current.get()
     is_in_use = tf.distribute.has_strategy() and tf.distribute.get_strategy() is of.strategy
     # Not `strategy.scope()`, which cannot be inside the scope of another strategy.
+    # In the scope of this strategy already, only the distribution is to be set.
     use = _current.set if is_in_use else set_distribution
     use(of)
     try:

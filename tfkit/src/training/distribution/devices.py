@@ -24,8 +24,10 @@ def list_devices(device_type: str | None = None) -> list[str]:
     """
     if device_type is None:
         accelerators = [*list_devices("gpu"), *list_devices("tpu")]
+        # The CPU is a device of its own only where there is no accelerator.
         return accelerators or list_devices("cpu")
     devices = tf.config.list_logical_devices(device_type.upper())
+    # `/device:GPU:0` becomes `gpu:0`.
     return [device.name.rpartition("device:")[2].lower() for device in devices]
 
 
@@ -81,6 +83,7 @@ def initialize(
             "`initialize()` was called before. Call it once, when the program starts."
         )
     if not job_addresses:
+        # The strategy reads the cluster from TF_CONFIG.
         _of_processes.append(_strategy())
         return
     if isinstance(job_addresses, str):

@@ -150,6 +150,7 @@ class LayoutMap(MutableMapping[str, TensorLayout]):
         Raises:
             ValueError: if several keys match.
         """
+        # An exact path comes first: it may contain characters with a meaning in expressions.
         if path in self._layouts:
             return self._layouts[path]
         matching = [key for key in self._layouts if re.fullmatch(key, path)]

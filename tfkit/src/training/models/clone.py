@@ -84,6 +84,7 @@ def clone_model(
                 f"Received: input_tensors={input_tensors!r}"
             )
         made = {id(layer): clone(layer) for layer in model._tfkit_graph_layers()}
+        # A layer that occurs twice in the stack occurs twice in the copy.
         stack = [made[id(layer)] for layer in model._tfkit_stack]
         if input_tensors is not None:
             stack = [
@@ -129,6 +130,7 @@ def _takes_graph(cls: type[Any]) -> bool:
     """Whether a class is constructed from symbolic inputs and outputs, and not from other arguments."""
     parameters = list(inspect.signature(cls.__init__).parameters.values())[1:]
     names = [parameter.name for parameter in parameters]
+    # Arguments in `*args` are passed on to `Model`, which makes a functional model of them.
     return names[:2] == ["inputs", "outputs"] or (
         bool(parameters) and parameters[0].kind is inspect.Parameter.VAR_POSITIONAL
     )

@@ -65,6 +65,7 @@ class Function(Operation):
     @property
     def operations(self) -> list[Operation]:
         """The layers and functions between inputs and outputs, in order."""
+        # What has computed the inputs is outside of the function.
         entries = {
             id(tensor.node.operation) for tensor in self._tfkit_graph.flat_inputs if tensor.node
         }

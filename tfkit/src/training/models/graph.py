@@ -88,6 +88,7 @@ class Graph:
             or id(node.operation) in {id(operation) for operation in self.operations}
         ):
             return None
+        # The new node depends on the last one alone, and follows it: the order of the others stays.
         graph = copy.copy(self)
         graph.outputs, graph.flat_outputs = outputs, flat
         graph.nodes = [*self.nodes, node]
@@ -117,6 +118,7 @@ class Graph:
             return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
 
         for node in self.nodes:
+            # Inputs have their values already.
             if any(id(output) not in values for output in node.output_tensors):
                 args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
                 results = tf.nest.flatten(node.operation(*args, **kwargs))
@@ -130,6 +132,7 @@ class Graph:
         if not all(isinstance(given, KerasTensor) and _alike(given, own) for given, own in pairs):
             return None
         outputs = tf.nest.map_structure(_copy, self.outputs)
+        # A list of one output is unpacked, as in `Model.call`.
         return outputs[0] if isinstance(outputs, (list, tuple)) and len(outputs) == 1 else outputs
 
     def replay(
@@ -154,6 +157,7 @@ class Graph:
                 continue
             operation = copies.get(id(node.operation), node.operation)
             if isinstance(node.operation, InputLayer):
+                # An input has its tensor, and is not called.
                 values[id(node.outputs)] = operation.output
                 continue
             args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
@@ -252,6 +256,8 @@ def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Nod
     finished: list[Node] = []
     state: dict[int, str] = {}
     pending: list[tuple[Node, bool]] = []
+    # A walk in depth from the outputs, without recursion: a graph may be deeper than Python's
+    # stack. A node is met twice, the second time (`done`) after everything that it depends on.
     for output in outputs:
         pending.append((_origin(output, given), False))
         while pending:
@@ -265,11 +271,14 @@ def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Nod
             state[id(node)] = "open"
             met.setdefault(id(_identity(node)), len(met))
             pending.append((node, True))
+            # Inputs end the walk: what has computed them is not part of the graph.
             if not any(id(tensor) in given for tensor in node.output_tensors):
                 parents = [_origin(tensor, given) for tensor in node.input_tensors]
                 pending.extend((parent, False) for parent in reversed(parents))
     depth: collections.defaultdict[int, int] = collections.defaultdict(int)
     operation_depth: collections.defaultdict[int, int] = collections.defaultdict(int)
+    # Outputs first, so that all users of a node have their depths when the node is visited.
+    # Later calls of an operation pass its depth on to the earlier ones, as in Keras.
     for node in reversed(finished):
         identity = id(_identity(node))
         depth[id(node)] = max(depth[id(node)], operation_depth[identity])
@@ -278,6 +287,7 @@ def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Nod
             for tensor in node.input_tensors:
                 parent = id(_origin(tensor, given))
                 depth[parent] = max(depth[parent], depth[id(node)] + 1)
+    # Inputs that no output depends on come last.
     for tensor in inputs:
         node = _origin(tensor, given)
         if id(node) not in state:

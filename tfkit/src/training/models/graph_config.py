@@ -40,6 +40,7 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
                 "kwargs": {key: _argument(value, keys) for key, value in node.kwargs.items()},
             }
         )
+        # Later calls name an output by its layer, the number of the call, and its position.
         for position, output in enumerate(node.output_tensors):
             keys[id(output)] = (name, index, position)
     return {
@@ -138,6 +139,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
                 f"The configuration of a functional model has two layers {quoted(name)}."
             )
         names.add(name)
+        # An entry without calls is an input, which counts as called once, without arguments.
         nodes = entry["inbound_nodes"] or [{"args": [], "kwargs": {}}]
         calls += [(name, index, call) for index, call in enumerate(nodes)]
     known = {(name, index) for name, index, _ in calls}
@@ -166,6 +168,7 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
         waiting[position] = len(needed)
         for key in needed:
             dependent.setdefault(key, []).append(position)
+    # A heap: of the calls that can be made, the first in the list is the next.
     ready = [position for position, count in waiting.items() if not count]
     while ready:
         position = heapq.heappop(ready)
@@ -212,6 +215,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
                 name, index, _ = _checked(item["config"]["keras_history"])
                 yield name, index
             elif "class_name" not in item:
+                # Not in dicts with a class: the configuration of an object contains no tensors.
                 pending.extend(item.values())
         elif isinstance(item, (list, tuple)):
             pending.extend(item)
@@ -245,6 +249,7 @@ def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> A
 def _map_references(references: Any, function: Any) -> Any:
     if isinstance(references, dict):
         return {key: _map_references(item, function) for key, item in references.items()}
+    # One reference is a name and two numbers; a nest of them begins with a reference.
     if len(references) == 3 and isinstance(references[0], str) and isinstance(references[1], int):
         return function(references)
     items = [_map_references(item, function) for item in references]

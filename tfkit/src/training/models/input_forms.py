@@ -67,6 +67,7 @@ def _by_key(given: Mapping[Any, Any], expected: Any, name: str) -> list[Any]:
         _warn(given, expected, name, f"Nothing is done with {left}")
     if not isinstance(expected, Mapping):
         return list(wanted.values())
+    # `tf.nest` sorts the keys, as it does in the expected structure.
     return tf.nest.flatten(wanted)
 
 

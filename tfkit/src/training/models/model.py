@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src import export  # What they list is imported late.
+from tfkit.src import export  # What it lists is imported late.
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.errors import frames
 from tfkit.src.base.errors.tracebacks import shortened
@@ -23,10 +23,9 @@ from tfkit.src.base.registry.serialization import deserialize_keras_object, seri
 from tfkit.src.core import tracking
 from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
-from tfkit.src.files import (
-    interop,  # What they list is imported late.
-    saving,  # What they list is imported late.
-)
+
+# What these two list is imported late.
+from tfkit.src.files import interop, saving
 from tfkit.src.files.saving.matching import LoadReport, Rename
 from tfkit.src.symbolic import masking
 from tfkit.src.symbolic.input_spec import ADD_BATCH, InputSpec
@@ -577,6 +576,7 @@ def _input_specs(inputs: Any) -> Any:
 
 def _input_spec(tensor: Any, name: str | None = None) -> InputSpec:
     return InputSpec(
+        # Any batch size, whatever the `Input` was given.
         shape=(None, *tensor.shape[1:]),
         allow_last_axis_squeeze=True,
         name=name,

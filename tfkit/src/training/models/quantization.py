@@ -63,6 +63,7 @@ class QuantizesLayers:
                 f"Cannot quantize a layer that isn't yet built: {self._tfkit.title}. Build the model, or "
                 "call it on some data, first."
             )
+        # All layers are checked before the first one is changed.
         layers: list[Any] = []
         for layer in tracking.all_layers(self._tfkit.layer):
             if not chosen(layer):
@@ -77,6 +78,7 @@ class QuantizesLayers:
                     continue
                 layers.append(layer)
         for layer in layers:
+            # The methods of users were not asked before.
             with contextlib.suppress(NotImplementedError):
                 layer.quantize(config.mode, type_check=type_check, config=config)
         optimizer = getattr(self, "optimizer", None)

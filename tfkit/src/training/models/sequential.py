@@ -305,9 +305,8 @@ class Sequential(Model):
         )
 
     def _tfkit_graph_layers(self) -> list[Layer]:
-        return list(
-            dict.fromkeys(self._tfkit_stack)
-        )  # A layer may be in several places of the stack.
+        # A layer may occur several times in the stack.
+        return list(dict.fromkeys(self._tfkit_stack))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers from bottom to top."""

@@ -56,6 +56,7 @@ def print_summary(
             console.print(*lines, sep="\n")
         terminal.write(capture.get())
         return
+    # Plain text for a function or a notebook, without looking for a terminal.
     console = Console(
         width=line_length,
         highlight=False,
@@ -224,6 +225,7 @@ def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | 
     """Returns widths of the columns whose right ends are at `positions`, relative to the line or absolute."""
     ends = [float(position) for position in positions]
     number = len(columns) - ("Trainable" in columns)
+    # In Keras, positions need not include the last column: the others then share 90 % of the line.
     if len(ends) == number and number < len(columns):
         ends = [0.9 * end for end in ends] + [max(ends)]
     if len(ends) != len(columns):
@@ -231,6 +233,7 @@ def _widths(positions: Any, columns: list[str], line_length: int) -> list[int | 
             f"`positions` must have one number for the end of each of the columns {columns[:number]}. "
             f"Received: positions={positions!r}"
         )
+    # Shares of the line if the last is 1 at most, otherwise characters.
     unit = line_length if ends[-1] <= 1 else 1
     edges = [0, *(int(end * unit) for end in ends)]
     widths = [right - left for left, right in itertools.pairwise(edges)]

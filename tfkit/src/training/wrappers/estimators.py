@@ -57,6 +57,7 @@ class _Estimator(BaseEstimator):
         """
         X, y = self._checked(X, y)
         targets = self._encoded(y)
+        # With `warm_start` the training of the last `fit` continues.
         if not (self.warm_start and hasattr(self, "model_")):
             self.model_ = self._new_model(X, targets)
         arguments = {**(self.fit_kwargs or {}), **kwargs}
@@ -78,6 +79,7 @@ class _Estimator(BaseEstimator):
     def _new_model(self, X: Any, targets: Any) -> Model:
         """Returns a compiled model with new weights."""
         if isinstance(self.model, Model):
+            # scikit-learn requires that `fit` does not change the arguments of the constructor.
             model = clone_model(self.model)
             config = self.model.get_compile_config()
             if config is not None:
@@ -106,6 +108,7 @@ class _Estimator(BaseEstimator):
         if y is None:
             return None
         type_of_target(y, input_name="y", raise_unknown=True)
+        # Models have an axis for their outputs.
         return y.reshape(-1, 1) if y.ndim == 1 else y
 
     def _decoded(self, outputs: np.ndarray) -> np.ndarray:
@@ -183,6 +186,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        # A model may be too small, or trained too briefly, for the scores that scikit-learn checks.
         tags.classifier_tags.poor_score = True
         return tags
 

@@ -90,6 +90,7 @@ class AbsMaxQuantizer(Quantizer):
         """Returns the integers and the scale."""
         return abs_max_quantize(
             x,
+            # The axis of the call, of the constructor, or the last one.
             next((it for it in (axis, self.axis) if it is not None), -1),
             self.value_range,
             self.output_dtype,

@@ -84,6 +84,7 @@ class Int8QuantizationConfig(QuantizationConfig):
     """
 
     def __init__(self, weight_quantizer: Any = None, activation_quantizer: Any = "default") -> None:
+        # `None` is a choice as well: inputs that stay floats.
         if isinstance(activation_quantizer, str) and activation_quantizer == "default":
             activation_quantizer = AbsMaxQuantizer()
         super().__init__(weight_quantizer, activation_quantizer)

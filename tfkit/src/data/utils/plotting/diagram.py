@@ -86,6 +86,8 @@ class _Drawing:
         names = operation_names(graph)
         found = dict(sources)
         for node in graph.nodes:
+            # The inputs of a nested model are outputs of
+            # boxes around it, and have none of their own.
             outputs = [each for each in symbolic_leaves(node.outputs) if id(each) not in sources]
             if not outputs:
                 continue

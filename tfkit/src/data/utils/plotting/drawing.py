@@ -56,6 +56,7 @@ def picture_of(diagram: Diagram, rankdir: str = "TB") -> Picture:
         raise ValueError(f"`rankdir` must be one of {_DIRECTIONS}. Received: rankdir={rankdir!r}")
     sizes = [_size(box) for box in diagram.boxes]
     turned = rankdir in ("LR", "RL")
+    # The layout runs downwards; `at` turns it into the other directions.
     result = placed([size[::-1] if turned else size for size in sizes], diagram.arrows)
     extent = result.height
 
@@ -92,6 +93,7 @@ def _frames(rectangles: list[Rectangle]) -> Iterator[tuple[float, float, float, 
         for depth in range(1, len(rectangle.box.group) + 1):
             groups.setdefault(rectangle.box.group[:depth], []).append(rectangle)
     for group, members in sorted(groups.items(), key=lambda item: len(item[0])):
+        # Frames of inner models are closer to the boxes, so that they do not touch the outer ones.
         border = _MARGIN / (1 + len(group))
         left = min(each.left for each in members) - border
         top = min(each.top for each in members) - border
@@ -131,6 +133,7 @@ def _svg_path(path: list[Point], curved: bool) -> str:
     points = [f"{x:.1f} {y:.1f}" for x, y in path]
     if not curved:
         return "M" + " L".join(points)
+    # A cubic curve between two points, vertical at both.
     text = "M" + points[0]
     for (x, y), (next_x, next_y) in itertools.pairwise(path):
         middle = (y + next_y) / 2
@@ -178,6 +181,7 @@ def raster(picture: Picture, format: str, dpi: float = 200.0) -> bytes:
     images.init()
     if name.upper() not in images.SAVE:
         raise ValueError(f"Unknown format of a picture: {format!r}. Known: svg, dot, png, jpg, pdf")
+    # A unit of the picture is a pixel at 96 dpi, as in SVG.
     scale = dpi / 96
     size = round(picture.width * scale), round(picture.height * scale)
     image = images.new("RGB", size, "white")
@@ -206,6 +210,7 @@ class _Brush:
             self._text(left, top - 3, name, _SMALL, "black", anchor="ls")
         for path in picture.paths:
             self._line(path)
+            # The head of the arrow: a triangle on the last piece of the path, 8 long and 8 wide.
             (x, y), (before_x, before_y) = path[-1], path[-2]
             length = max(((x - before_x) ** 2 + (y - before_y) ** 2) ** 0.5, 1e-9)
             dx, dy = 8 * (x - before_x) / length, 8 * (y - before_y) / length

@@ -129,6 +129,7 @@ def _across(layers: list[Array], between: list[tuple[Array, Array]], widths: Arr
 
 def _spread(wanted: Array, widths: Array) -> Array:
     """Places boxes near their wanted positions: the mean of packing them from the left and the right."""
+    # Packed from 0 on, at the least distance; `free` is how far each box wants to move from there.
     packed = np.cumsum(widths + GAP) - widths / 2
     free = wanted - packed
     return packed + (np.maximum.accumulate(free) + np.minimum.accumulate(free[::-1])[::-1]) / 2

@@ -81,6 +81,7 @@ def draw_segmentation_masks(
             drawn[masks == number] = colors[number]
     if blend:
         mixed = pixels.astype("float32") * (1 - alpha) + drawn.astype("float32") * alpha
+        # Pixels without a color keep their exact values.
         where = (drawn != pixels).any(axis=-1, keepdims=True)
         drawn = np.where(where, mixed.astype("uint8"), pixels)
     return as_given(drawn, data_format)

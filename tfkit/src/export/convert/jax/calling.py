@@ -72,6 +72,7 @@ class Structure:
 
 def _name(key: Any) -> str:
     """Returns the name of a step into a nest: a key, an attribute, or a number."""
+    # JAX has classes of keys for dicts, for attributes and for sequences.
     for attribute in ("key", "name", "idx"):
         if hasattr(key, attribute):
             return str(getattr(key, attribute))

@@ -102,6 +102,7 @@ class Jax:
         """Returns the results of one of several functions."""
         index = jnp.reshape(index, ()).astype(jnp.int32)
         last = len(branches) - 1
+        # As in TensorFlow's `Case`, an index out of range chooses the last branch.
         index = jnp.where((index < 0) | (index > last), last, index)
         return lax.switch(index, branches, values)
 

@@ -47,9 +47,8 @@ class JaxFunction:
             self._run[True] = Interpreter(
                 calls.by_training[True].graph, framework, calls.layer.name
             )
-        except (
-            ConversionError
-        ) as error:  # Inference can be converted: the error comes with `training=True`.
+        except ConversionError as error:
+            # Inference can be converted: the error comes with `training=True`.
             self._refusal = error
 
     def __call__(
@@ -71,6 +70,7 @@ class JaxFunction:
         if seed is not None:
             variables.update(self._seeded(variables, seed))
         results = self._run[bool(training)](arrays, variables)
+        # Results of the graph are the outputs, followed by the losses that were added.
         tensors, added = results[: call.num_outputs], results[call.num_outputs :]
         outputs = jax.tree.map(lambda number: tensors[number], call.outputs)
         after = {path: variables[path] for path in self._state}
@@ -106,9 +106,11 @@ class JaxFunction:
 
     def _seeded(self, variables: Mapping[str, Any], seed: Any) -> dict[str, Any]:
         """Returns states of the generators that follow from a seed, each at the start of a stream."""
+        # A typed key of JAX is opaque; its words are its data.
         if jnp.issubdtype(jnp.asarray(seed).dtype, jax.dtypes.prng_key):
             seed = jax.random.key_data(seed)
         words = jnp.ravel(jnp.asarray(seed)).astype(jnp.uint32)
+        # A seed of TensorFlow has two words; of a longer key the first and the last are used.
         pair = (
             jnp.stack([words[0], words[-1]])
             if words.size > 1
@@ -117,6 +119,7 @@ class JaxFunction:
         starts = philox.bits(
             len(self._seeds), *philox.key_and_counter(pair & jnp.uint32(2**31 - 1))
         )
+        # Without the sign, since seeds are int32.
         starts = (starts & jnp.uint32(2**31 - 1)).astype(jnp.int32)
         return {
             path: jnp.stack([start, start * 0]).astype(variables[path].dtype)

@@ -17,6 +17,7 @@ def resized_bilinear(
 ) -> Any:
     """Returns images of a different size, between the four pixels around each point; floats of 32 bits."""
     images = images.astype(jnp.float32)
+    # One axis after the other: the weights are products of one for each axis.
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
         places = _places(length, old, align_corners, half_pixel_centers)
@@ -60,6 +61,7 @@ def spanned(
 
 def _weighted(images: Any, weights: list[np.ndarray]) -> Any:
     rows, columns = (jnp.asarray(it, jnp.float32) for it in weights)
+    # A matrix (new, old) for each axis.
     return jnp.einsum("bhwc,Hh,Ww->bHWc", images.astype(jnp.float32), rows, columns)
 
 
@@ -94,8 +96,10 @@ def rgb_to_hsv(images: Any) -> Any:
     red, green, blue = (images[..., n] for n in range(3))
     value = jnp.max(images, -1)
     span = value - jnp.min(images, -1)
+    # Zero divisors are replaced, or the branch that is not chosen would have a gradient of NaN.
     saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, 1), 0)
     norm = 1 / (6 * jnp.where(span > 0, span, 1))
+    # The hue is near that of the largest colour: red at 0, green at 1/3, blue at 2/3.
     hue = jnp.where(
         red == value,
         norm * (green - blue),
@@ -112,6 +116,7 @@ def hsv_to_rgb(images: Any) -> Any:
     chroma = saturation * value
     least = value - chroma
     six = hue * 6
+    # A trapezoid over the circle of hues for each colour.
     red = jnp.clip(jnp.abs(six - 3) - 1, 0, 1)
     green = jnp.clip(2 - jnp.abs(six - 2), 0, 1)
     blue = jnp.clip(2 - jnp.abs(six - 4), 0, 1)
@@ -147,6 +152,7 @@ def projected(
             result = _between(read, row, column)
         return jnp.where((k == 0)[..., None], fill_value.astype(image.dtype), result)
 
+    # One transform may be for all images.
     if transforms.shape[0] == 1:
         return jax.vmap(lambda image: one(image, transforms[0]))(images)
     return jax.vmap(one)(images, transforms)
@@ -182,6 +188,7 @@ def _inside(place: Any, length: int, fill_mode: str) -> Any:
     if fill_mode == "CONSTANT":
         return place
     if fill_mode == "REFLECT":
+        # The image and its mirror image take turns, with the pixel at the border twice.
         below = place + 2 * length * jnp.trunc(-place / (2 * length))
         below = jnp.where(below < -length, below + 2 * length, -below - 1)
         above = place - 2 * length * jnp.trunc(place / (2 * length))
@@ -189,6 +196,7 @@ def _inside(place: Any, length: int, fill_mode: str) -> Any:
         place = jnp.where(place < 0, below, jnp.where(place > length - 1, above, place))
         place = jnp.where(length <= 1, 0, place)
     elif fill_mode == "WRAP":
+        # As in TensorFlow's kernel, which divides by `length - 1` and moves by `length`.
         period = max(length - 1, 1)
         below = place + length * (jnp.trunc(-place / period) + 1)
         above = place - length * jnp.trunc(place / period)

@@ -38,6 +38,7 @@ def set_item(items: TensorList, index: Any, item: Any) -> TensorList:
     """Returns the list with another element."""
     buffer = items.buffer
     if buffer is None:
+        # Only the first element that is set tells the shape of all.
         buffer = jnp.zeros((items.length, *item.shape), item.dtype)
     changed = lax.dynamic_update_index_in_dim(buffer, item, index, 0)
     return TensorList(changed, items.length, items.dtype)

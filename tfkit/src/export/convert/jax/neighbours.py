@@ -42,6 +42,7 @@ def convolution(
 @with_attributes_of(convolution)
 def transposed_convolution(input_sizes: list[Any], kernel: Any, y: Any, **options: Any) -> Any:
     """Returns what a convolution's transpose makes of `y`."""
+    # A convolution is linear in `x`, so that the shape of `x` is enough.
     x = jax.ShapeDtypeStruct(tuple(input_sizes), y.dtype)
     (result,) = jax.linear_transpose(lambda x: convolution(x, kernel, **options), x)(y)
     return result
@@ -51,6 +52,7 @@ def transposed_convolution(input_sizes: list[Any], kernel: Any, y: Any, **option
 def depthwise_convolution(x: Any, kernel: Any, **options: Any) -> Any:
     """Returns a convolution of each channel separately, with a kernel `(..., channels, multiplier)`."""
     *sizes, channels, multiplier = kernel.shape
+    # A group for each channel: its kernel has one input channel, and `multiplier` output channels.
     return convolution(x, kernel.reshape(*sizes, 1, channels * multiplier), **options)
 
 
@@ -77,6 +79,7 @@ def average_pool(
     total = lax.reduce_window(x, zero, lax.add, ksize, strides, padding)
     if padding == "VALID":
         return total / np.array(np.prod(ksize), x.dtype)
+    # Windows at the border have fewer entries.
     ones = jnp.ones((1, *x.shape[1:-1], 1), x.dtype)
     return total / lax.reduce_window(ones, zero, lax.add, ksize, strides, padding)
 
@@ -90,6 +93,7 @@ def space_to_batch(x: Any, block_shape: list[int], paddings: list[list[int]]) ->
         n for size, block in zip(inner, block_shape, strict=True) for n in (size // block, block)
     ]
     x = x.reshape(batch, *halves, *rest)
+    # From (batch, size, block, ...) to the blocks, the batch, the sizes: the order of TensorFlow.
     order = [2 * i + 2 for i in range(count)] + [0] + [2 * i + 1 for i in range(count)]
     x = x.transpose(*order, *range(2 * count + 1, x.ndim))
     return x.reshape(batch * int(np.prod(block_shape)), *halves[::2], *rest)
@@ -134,6 +138,7 @@ def patches(
 ) -> Any:
     """Returns the content of each window, along the channels: rows, then columns, then channels."""
     height, width = ksizes[1:3]
+    # In the result, the channels of `x` vary slowest.
     found = lax.conv_general_dilated_patches(
         x,
         (height, width),
@@ -141,7 +146,7 @@ def patches(
         padding,
         rhs_dilation=rates[1:3],
         dimension_numbers=_FORMS[4],
-    )  # The channels of `x` vary slowest there.
+    )
     parts = found.reshape(*found.shape[:3], x.shape[-1], height * width)
     return jnp.moveaxis(parts, -2, -1).reshape(found.shape)
 
@@ -167,6 +172,7 @@ def normalized(
         count = np.prod(wide.shape[:-1])
         mean = jnp.mean(wide, axes)
         variance = jnp.mean(jnp.square(wide - mean), axes)
+        # Averages have the unbiased variance, while `x` is normalized by the biased one.
         unbiased = variance * (count / max(count - 1, 1))
         if exponential_avg_factor == 1:
             moments = [mean, unbiased]

@@ -275,9 +275,8 @@ class HostCall:
 
         try:
             return outputs("meta")
-        except (
-            Exception
-        ):  # Of any kind: a module may read values, which `meta` tensors do not have.
+        except Exception:
+            # Of any kind: a module may read values, which `meta` tensors do not have.
             return outputs("cpu")
 
 

@@ -112,6 +112,7 @@ def _inside(place: Tensor, size: int, mode: str) -> Tensor:
     if mode == "REFLECT":
         if size <= 1:
             return torch.zeros_like(place)
+        # The image and its mirror image take turns, with the pixel at the border twice.
         double = 2.0 * size
         low = torch.where(place < -double, double * (-place / double).trunc() + place, place)
         low = torch.where(low < -size, low + double, -low - 1)
@@ -123,6 +124,7 @@ def _inside(place: Tensor, size: int, mode: str) -> Tensor:
     if mode == "WRAP":
         if size <= 1:
             return torch.zeros_like(place)
+        # As in TensorFlow's kernel, which divides by `size - 1` and moves by `size`.
         span = size - 1.0
         low = place + size * ((-place / span).trunc() + 1)
         high = place - size * (place / span).trunc()
@@ -165,6 +167,7 @@ def to_hsv(x: Tensor) -> Tensor:
 def to_rgb(x: Tensor) -> Tensor:
     """Returns colours of hue, saturation and value."""
     hue, saturation, value = x.unbind(-1)
+    # A trapezoid over the circle of hues for each colour.
     six = hue * 6
     parts = torch.stack([(six - 3).abs() - 1, 2 - (six - 2).abs(), 2 - (six - 4).abs()], -1)
     return (1 + (parts.clamp(0, 1) - 1) * saturation[..., None]) * value[..., None]
@@ -176,6 +179,7 @@ def mirrored(x: Tensor, paddings: list[list[int]], *, mode: str) -> Tensor:
         if not before and not after:
             continue
         size = x.shape[axis]
+        # "REFLECT" leaves out the edge itself, "SYMMETRIC" repeats it.
         edge = 1 if mode == "REFLECT" else 0
         places = [
             *range(before - 1 + edge, edge - 1, -1),

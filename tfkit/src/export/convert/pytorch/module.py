@@ -93,9 +93,8 @@ class TorchModule(torch.nn.Module):
         for step in steps:  # Written into the dicts, since a layer may be called "float" or "type".
             modules: dict[str, Any] = owner._modules
             owner = modules.setdefault(step, torch.nn.Module())
-        while (
-            name in owner._parameters or name in owner._buffers
-        ):  # Of "a_b/kernel" and "a.b/kernel".
+        # "a_b/kernel" and "a.b/kernel" would have one name.
+        while name in owner._parameters or name in owner._buffers:
             name += "_"
         value = tensor_of(variable.numpy())
         is_parameter = trained and value.is_floating_point()
@@ -174,6 +173,7 @@ class TorchModule(torch.nn.Module):
         )
         if key not in self._programs:
             if len(self._programs) >= _MOST_PROGRAMS:
+                # The oldest program is forgotten.
                 self._programs.pop(next(iter(self._programs)))
             self._programs[key] = made(self._closure(mode), state, inputs)
         return self._programs[key]

@@ -18,6 +18,7 @@ def key_and_counter(seed: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns the key (1 integer) and the counter (2) that TensorFlow makes of a seed of two integers."""
     seed = seed.to(torch.int64)
     zero = torch.zeros_like(seed[0])
+    # The constants with which TensorFlow scrambles seeds.
     key = (zero + 0x3EC8F720, zero + 0x02461E29)
     words = _ten_rounds(key, (*_halves(seed[0]), *_halves(seed[1])))
     high = words[2] | words[3] << 32
@@ -39,6 +40,7 @@ def bits(count: int, key: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
 def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """Returns floats in `[0, 1)`."""
     if dtype == torch.float64:
+        # 52 of 64 bits, as many as the fraction of a float64 has.
         words = bits(2 * count, key, counter).reshape(-1, 2)
         return ((words[:, 0] & (2**20 - 1)) * 2**32 + words[:, 1]).to(dtype) * 2.0**-52
     digits = _FRACTION_BITS[dtype]
@@ -48,6 +50,7 @@ def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: torch.dtyp
 def _ten_rounds(key: Words, words: Words) -> Words:
     key_0, key_1 = key
     for _ in range(10):
+        # Salmon et al. (2011), Philox 4x32 with 10 rounds: multipliers here, Weyl constants below.
         low_0, high_0 = _product(words[0], 0xD2511F53)
         low_1, high_1 = _product(words[2], 0xCD9E8D57)
         words = (high_1 ^ words[1] ^ key_0, low_1, high_0 ^ words[3] ^ key_1, low_0)

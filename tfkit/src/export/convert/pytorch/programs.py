@@ -30,6 +30,7 @@ def made(
 
     def flat(*tensors: torch.Tensor) -> list[torch.Tensor]:
         results, changed = function(list(tensors[:count]), list(tensors[count:]))
+        # How many of the tensors are results, and not new values: known after the run.
         lengths[:] = [len(results)]
         return [*results, *changed]
 

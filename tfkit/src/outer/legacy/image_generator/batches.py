@@ -82,6 +82,7 @@ class Iterator(PyDataset):
                 self.index_array = self._order(draws)
             first = self.batch_index * self.batch_size
             rows = self.index_array[first : first + self.batch_size]
+            # 0 after the last batch: the next call begins a new pass, in a new order.
             self.batch_index = (self.batch_index + 1) % max(len(self), 1)
             return self._batch(rows, draws)
 
@@ -96,6 +97,8 @@ class Iterator(PyDataset):
     def _next_draws(self) -> Draws:
         """Returns the draws of the next batch. Those of a seed do not change NumPy's, nor other batches'."""
         if self.seed is not None:
+            # The number of batches so far is part of the
+            # seed: each batch has its own draws, as in Keras.
             self._last_draws = np.random.RandomState(self.seed + self.total_batches_seen)
         self.total_batches_seen += 1
         return self._last_draws
@@ -109,6 +112,7 @@ class Iterator(PyDataset):
         )
 
 
+# Neither a lock nor a module, which `np.random` is, can be pickled.
 _NOT_COPIED = ("_lock", "_last_draws")
 
 
@@ -131,6 +135,7 @@ class Saving:
         if self.folder is None:
             return
         for row, image in zip(rows, images, strict=True):
+            # The random number keeps the images of a row in different passes apart.
             name = f"{self.prefix}_{row}_{np.random.randint(10_000_000)}.{self.file_format}"
             array_to_img(image, self.data_format, scale=True).save(Path(self.folder, name))
 
@@ -177,6 +182,7 @@ class NumpyArrayIterator(Iterator):
         dtype: Any = None,
     ) -> None:
         images, further = x, []
+        # A pair is images and other inputs, which reach the model unchanged.
         if isinstance(x, (tuple, list)) and len(x) == 2 and np.ndim(x[0]) == 4:
             images, further = x[0], x[1] if isinstance(x[1], list) else [x[1]]
         arrays = {"y": y, "sample_weight": sample_weight}

@@ -69,6 +69,7 @@ class FileIterator(Iterator):
         self._saving.write(images, rows)
         if self.class_mode is None:
             return images
+        # The target of an autoencoder is the changed image.
         labels = images.copy() if self.class_mode == "input" else self._labels(rows)
         weights = () if self.sample_weight is None else (self.sample_weight[rows],)
         return images, labels, *weights

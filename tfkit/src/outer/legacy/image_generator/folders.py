@@ -80,6 +80,7 @@ class DirectoryIterator(FileIterator):
         self.filenames, labels = [], []
         for name, number in self.class_indices.items():
             files = files_below(os.path.join(self.directory, name), SUFFIXES, follow_links)
+            # The same share of each class, so that both subsets have all classes.
             files = files[rows_of(subset, len(files), image_data_generator)]
             self.filenames += [os.path.relpath(file, self.directory) for file in files]
             labels += [number] * len(files)

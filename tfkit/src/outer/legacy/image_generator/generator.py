@@ -118,6 +118,7 @@ class ImageDataGenerator:
         self.validation_split = _fraction(validation_split)
         self.dtype = settings.floatx() if dtype is None else dtype
 
+        # A division by deviations, and whitening, are for values about their mean.
         self.samplewise_center = samplewise_center or samplewise_std_normalization
         self.samplewise_std_normalization = samplewise_std_normalization
         self.featurewise_center = (
@@ -323,6 +324,7 @@ class ImageDataGenerator:
         if augment:
             changed = [self._changed(image, draws) for _ in range(rounds) for image in x]
             x = np.array(changed, dtype=self.dtype)
+        # Statistics are one number for each channel; the axes of an image follow that of the batch.
         over = (0, axes.row + 1, axes.col + 1)
         mean = std = whitening = None
         if self.featurewise_center:
@@ -332,6 +334,7 @@ class ImageDataGenerator:
             std = np.std(x, axis=over, keepdims=True)[0]
             x = x / (std + _NEVER_ZERO)
         if self.zca_whitening:
+            # A row for each image, of all its values.
             whitening = _whitening(x.reshape(len(x), -1), self.zca_epsilon)
         self.mean, self.std, self.zca_whitening_matrix = mean, std, whitening
 
@@ -401,7 +404,10 @@ class ImageDataGenerator:
         tx = _shift(self.width_shift_range, shape[axes.col], draws)
         shear = _angle(self.shear_range, draws)
         least, most = self.zoom_range
+        # Two factors: the height and the width change independently.
         zx, zy = (1, 1) if least == most == 1 else draws.uniform(least, most, 2)
+        # Flips are drawn even if they are not wanted,
+        # so that an option leaves later draws the same.
         horizontal = int((draws.random_sample() < 0.5) * self.horizontal_flip)
         vertical = int((draws.random_sample() < 0.5) * self.vertical_flip)
         intensity = brightness = None
@@ -467,17 +473,20 @@ def _angle(largest: float, draws: Draws) -> float:
 
 def _shift(largest: Any, size: int, draws: Draws) -> float:
     """Returns a shift in pixels."""
+    # Integers are pixels, a sequence lists the shifts to choose from.
     if isinstance(largest, (int, np.integer)) or np.ndim(largest):
         if not np.any(largest):
             return 0
         shift = draws.choice(largest) * draws.choice([-1, 1])
     else:
         shift = draws.uniform(-largest, largest) if largest else 0
+    # A float below 1 is a share of the size, others are pixels.
     return shift * size if np.max(largest) < 1 else shift
 
 
 def _whitening(rows: np.ndarray, epsilon: float) -> np.ndarray:
     """Returns the matrix of ZCA: the inverse root of the covariance of rows, in the axes of the data."""
+    # The covariance is V S^2 V^T / n, with the right singular vectors V of the rows.
     _, singular, axes = np.linalg.svd(rows, full_matrices=False)
     scales = 1 / np.sqrt(singular**2 / len(rows) + epsilon)
     return (axes.T * scales) @ axes

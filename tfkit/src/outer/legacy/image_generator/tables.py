@@ -92,6 +92,7 @@ class DataFrameIterator(FileIterator):
             column = _listed(table, y_col, class_mode)
             names = _classes(column) if not classes else list(classes)
             known = set(names)
+            # Classes that `classes` does not name are dropped, and rows that have no others.
             column = [[name for name in row if name in known] for row in column]
             table = table[[bool(row) for row in column]]
             column = [row for row in column if row]
@@ -109,6 +110,7 @@ class DataFrameIterator(FileIterator):
         self.filepaths = [os.path.join(self.directory, name) for name in self.filenames]
         if class_mode in _OF_CLASSES:
             numbers = numbers[rows]
+            # Numbers if each row has one class, as for a folder; otherwise lists of numbers.
             single = all(len(row) == 1 for row in numbers)
             self.classes = [row[0] for row in numbers] if single else numbers
             self.labels = self.classes
@@ -147,6 +149,7 @@ class DataFrameIterator(FileIterator):
 def _check_columns(table: Any, x_col: str, y_col: Any, weight_col: Any, class_mode: Any) -> None:
     """Raises an error for a column that the table does not have, or whose values are of a different type."""
     listed = isinstance(y_col, (list, tuple))
+    # True only for "multi_output" without a list: `>` compares truth values.
     if (class_mode == "multi_output") > listed:
         raise TypeError(
             f'class_mode="multi_output" needs a list of columns. Received: y_col={y_col!r}'

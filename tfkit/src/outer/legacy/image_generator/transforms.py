@@ -78,8 +78,11 @@ def apply_affine_transform(
         return x
     ndimage = imported("scipy.ndimage", "A change of an image by a matrix", "SciPy", "scipy")
     matrix = matrix[[1, 0, 2]][:, [1, 0, 2]]  # The rows of a plane, y, are its first axis.
+    # Shape (channels, rows, columns): a plane for each channel.
     planes = np.moveaxis(x, axes, (1, 2, 0))
     centre = (np.array(planes.shape[1:]) - 1) / 2  # Keras takes that of the other axis.
+    # SciPy fills the output at `o` with the input at `matrix @ o +
+    # offset`. This offset makes the matrix turn about the centre.
     offset = matrix[:2, 2] + centre - matrix[:2, :2] @ centre
     changed = [
         ndimage.affine_transform(plane, matrix[:2, :2], offset, None, None, order, fill_mode, cval)
@@ -118,6 +121,7 @@ def apply_brightness_shift(x: Any, brightness: float, scale: bool = True) -> np.
     enhance = imported("PIL.ImageEnhance", "A change of brightness", "Pillow", "pillow")
     least, most = np.min(x), np.max(x)
     outside = bool(least < 0 or most > 255)  # of the values of an image file
+    # Values that no file can hold are stretched to 0 to 255, and back after the change.
     image = array_to_img(x, scale=scale or outside)
     changed = img_to_array(enhance.Brightness(image).enhance(brightness))
     return changed / 255 * (most - least) + least if outside and not scale else changed

@@ -68,6 +68,7 @@ def examples_request(request: Any) -> tuple[Any, Arrays]:
         raise invalid("Expected one example or more as `input`. Received: none")
     check_strings(len(rows))
     inputs = np.empty(len(rows), object)
+    # A concatenation of messages is the merged message.
     inputs[:] = [context + row.SerializeToString() for row in rows]
     return (model_of(request.model_spec), [], []), {"inputs": inputs}
 
@@ -118,6 +119,7 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
     if len(values) > size or (size and not len(values) and dtype.kind == "O"):
         raise invalid(f"{what}: {len(values):,} values are not an array of {shape}")
     array = np.zeros(size, dtype)
+    # TensorFlow repeats the last value up to the size: a constant is sent as one value.
     if len(values):
         array.fill(values[-1])  # `np.full` would drop zero bytes at the end of a string.
     array[: len(values)] = values
@@ -131,11 +133,13 @@ def _values(values: Any, dtype: np.dtype[Any], field: str) -> np.ndarray:
         array[:] = list(values)
         return array
     if dtype.kind == "c":
+        # Real and imaginary parts take turns.
         parts = np.fromiter(values, np.float64, len(values))
         parts = parts[: len(parts) // 2 * 2]
         return (parts[::2] + 1j * parts[1::2]).astype(dtype)
     if field == "half_val":  # the bits of each number, as an int32
         return np.fromiter(values, np.int64, len(values)).astype(np.uint16).view(dtype)
+    # Read as wide numbers, since a narrow type would refuse values outside of it.
     wide = {"i": np.int64, "u": np.uint64 if dtype.itemsize == 8 else np.int64}
     return np.fromiter(values, wide.get(dtype.kind, dtype), len(values)).astype(dtype)
 

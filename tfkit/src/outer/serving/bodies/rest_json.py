@@ -22,6 +22,7 @@ from .errors import Code, RequestError, check_strings, invalid
 
 Arrays = dict[str, np.ndarray]
 Dtypes = Mapping[str, str]  # of the inputs of a signature, by name
+# The same as in `tfkit.src.export.json_dtypes`: a test compares them.
 DTYPES = frozenset(
     [
         "bool",
@@ -36,7 +37,7 @@ DTYPES = frozenset(
         "uint32",
         "uint64",
     ]
-)  # those of `tfkit.src.export.json_dtypes`, which a test compares
+)
 _BYTES_SUFFIX = "_bytes"
 _MAX_DEPTH = 100  # of lists in lists
 _DIGITS = {"float32": 24, "float64": 53}  # of the binary numbers that these hold
@@ -201,6 +202,7 @@ def _flat(name: str, values: list[Any], dtype: str) -> np.ndarray:
     if target.kind != "b":
         _check_range(name, values, target)
     if target.kind == "f":
+        # By way of float64, which also accepts integers of more than 64 bits.
         return np.array(values, np.float64).astype(target)
     return np.array(values, target)
 
@@ -233,6 +235,7 @@ def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
     limits = np.finfo(dtype) if is_float else np.iinfo(dtype)
     number = float if is_float else int
     smallest, largest = number(limits.min), number(limits.max)
+    # Up to this number the dtype contains all integers.
     whole = 2 ** _DIGITS.get(dtype.name, 64)
     for value in (min(finite), max(finite)) if finite else ():
         rounded = isinstance(value, int) and abs(value) > whole
