@@ -6,17 +6,13 @@
 # anew, unless TFKIT_CACHE names a folder: what is checked is what XLA makes of this source.
 
 prepare() {
-  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
-  if [[ -z ${TFKIT_DATA:-} && -d ../shared/data ]]; then
-    TFKIT_DATA=$(cd ../shared/data && pwd)
-    export TFKIT_DATA
-  fi
+  set_environment
   make_venv && install "$1"
 }
 
 # prepare_oldest: makes .venv-oldest, with the oldest TensorFlow that pyproject.toml admits.
 prepare_oldest() {
-  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
+  set_environment
   local version stamp=.venv-oldest/installed
   version=$(sed -n 's/.*"tensorflow>=\([0-9.]*\)".*/\1/p' pyproject.toml)
   [[ -f $stamp && $(<"$stamp") == "$version" ]] && return 0
@@ -30,7 +26,7 @@ prepare_oldest() {
 # prepare_convert: makes .venv-convert, with JAX and PyTorch. Builds of PyTorch for GPUs bring Triton, whose LLVM and
 # TensorFlow's end the process when both are imported: hence one version, which is installed for CPUs.
 prepare_convert() {
-  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
+  set_environment
   local digest stamp=.venv-convert/installed
   digest=$(cksum <pyproject.toml)
   [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
@@ -39,6 +35,14 @@ prepare_convert() {
     .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input \
       -e ".[test,jax]" flax optax torch==2.13.0 &&
     echo "$digest" >"$stamp"
+}
+
+set_environment() {
+  export TF_CPP_MIN_LOG_LEVEL=${TF_CPP_MIN_LOG_LEVEL:-2} TFKIT_CACHE=${TFKIT_CACHE:-off}
+  if [[ -z ${TFKIT_DATA:-} && -d ../shared/data ]]; then
+    TFKIT_DATA=$(cd ../shared/data && pwd)
+    export TFKIT_DATA
+  fi
 }
 
 make_venv() {
