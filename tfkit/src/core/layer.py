@@ -52,9 +52,9 @@ class Layer(Copied, Stateful):
         **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
             a `Sequential` model that starts with the layer is then built at once.
 
-    Input shape: That of the argument of `call`, a tensor or a nest of tensors.
+    Input shape: The shape of the argument of `call`, a tensor or a nest of tensors.
 
-    Output shape: That of the result of `call`.
+    Output shape: The shape of the result of `call`.
 
     Raises:
         ValueError: if an argument is unknown, or if `name` is not a string without `/`.

@@ -63,7 +63,7 @@ class BatchNormalization(Layer):
 
     Input shape: Any, with a known number of channels.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or

@@ -17,7 +17,7 @@ class Identity(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Example:
         >>> Identity()(tf.constant([1.0, 2.0])).numpy().tolist()

@@ -40,7 +40,7 @@ class Lambda(Layer):
 
     Input shape: Any that `function` takes.
 
-    Output shape: That of `function`'s result.
+    Output shape: The shape of the result of `function`.
 
     Raises:
         ValueError: if `function` is not callable.

@@ -23,7 +23,7 @@ class Masking(Layer):
 
     Input shape: `(batch, steps, features)`.
 
-    Output shape: That of the inputs; the mask has shape `(batch, steps)`.
+    Output shape: The input shape; the mask has shape `(batch, steps)`.
 
     Example:
         >>> layer = Masking(mask_value=-1.0)

@@ -329,7 +329,7 @@ class Concatenate(Layer):
 
     Input shape: A list of tensors with equal sizes along all other axes.
 
-    Output shape: That of the inputs with the sum of their sizes along `axis`.
+    Output shape: The input shape with the sum of their sizes along `axis`.
 
     Raises:
         ValueError: if the inputs are not a list of tensors, or if they differ along another axis.

@@ -80,7 +80,7 @@ class LayerNormalization(Layer):
 
     Input shape: Any, with known sizes along `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.
@@ -179,7 +179,7 @@ class RMSNormalization(Layer):
 
     Input shape: Any, with known sizes along `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.
@@ -241,7 +241,7 @@ class GroupNormalization(Layer):
 
     Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `groups` is neither positive nor -1, if the number of channels is unknown or
@@ -339,7 +339,7 @@ class UnitNormalization(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.

@@ -144,7 +144,7 @@ class Permute(Layer):
 
     Input shape: `(batch, ...)`, with as many axes after the batch as `dims` has entries.
 
-    Output shape: That of the inputs with its axes in the new order.
+    Output shape: The input shape with its axes in the new order.
 
     Raises:
         ValueError: if `dims` is not a permutation of 1, 2, ..., or if the inputs have a different

@@ -38,9 +38,9 @@ class SpectralNormalization(Wrapper):
         inputs: the inputs of the wrapped layer.
         training: whether to divide the kernel; set by `fit` and by layers outside.
 
-    Input shape: That of the layer inside.
+    Input shape: The input shape of the layer inside.
 
-    Output shape: That of the layer inside.
+    Output shape: The output shape of the layer inside.
 
     Raises:
         ValueError: if `power_iterations` is not a positive integer, or if the layer inside has

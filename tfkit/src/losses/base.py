@@ -40,7 +40,7 @@ class Loss(Helper, watching.Watched):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction that of the result of `call`.
+    Output shape: A scalar; without reduction, the shape of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, if `call` returns `None`, or if the weights do

@@ -32,7 +32,7 @@ class LossFunctionWrapper(Loss):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction that of the result of `call`.
+    Output shape: A scalar; without reduction, the shape of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.

@@ -36,7 +36,7 @@ class Metric(Helper, watching.Watched, tf.Module):
     Call arguments:
         *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
 
-    Output shape: That of `result()`: a scalar, or a dict of scalars.
+    Output shape: The shape of `result()`: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):

@@ -195,7 +195,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
         activation: a function, or a layer that is used as an activation.
 
     Returns:
-        A string, or a dict that `deserialize` takes.
+        A string, or a dict that `deserialize` accepts.
 
     Raises:
         TypeError: for a lambda and for a callable without `get_config()`.

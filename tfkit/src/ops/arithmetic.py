@@ -31,7 +31,7 @@ def add(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -56,7 +56,7 @@ def subtract(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -79,7 +79,7 @@ def multiply(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -109,7 +109,7 @@ def divide(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -129,7 +129,7 @@ def true_divide(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -148,7 +148,7 @@ def divide_no_nan(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -167,7 +167,7 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -192,7 +192,7 @@ def mod(x1: Any, x2: Any) -> tf.Tensor:
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real; bools are cast to
             int32.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both. NaN where a float is
@@ -218,7 +218,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real; bools are cast to
             int32.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both. NaN where a float is
@@ -252,7 +252,7 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the base, a tensor of any shape, or a number.
-        x2: the exponent, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the exponent, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -289,7 +289,7 @@ def maximum(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -309,7 +309,7 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -334,7 +334,7 @@ def fmax(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -354,7 +354,7 @@ def fmin(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -376,7 +376,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: ordinates, a real tensor of any shape, or a number.
-        x2: abscissas, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: abscissas, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -402,7 +402,7 @@ def hypot(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype: float64 for int64, the
@@ -428,7 +428,7 @@ def heaviside(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: the value at 0, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the value at 0, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype: float64 for int64, the
@@ -461,7 +461,7 @@ def logaddexp(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -480,7 +480,7 @@ def logaddexp2(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -499,7 +499,7 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the factor, a real tensor of any shape; integers are cast to the default float dtype.
-        x2: the exponent, a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: the exponent, a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the float dtype of `x1`.
@@ -542,7 +542,7 @@ def nextafter(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -564,7 +564,7 @@ def gcd(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of integers of any shape.
-        x2: a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -601,7 +601,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of integers of any shape.
-        x2: a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -639,7 +639,7 @@ def equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -659,7 +659,7 @@ def not_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -679,7 +679,7 @@ def less(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -699,7 +699,7 @@ def less_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -719,7 +719,7 @@ def greater(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -739,7 +739,7 @@ def greater_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -762,7 +762,7 @@ def isclose(
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
         rtol: allowed difference relative to `x2`. Default: `1e-05`.
         atol: allowed absolute difference. Default: `1e-08`.
         equal_nan: whether NaN is close to NaN. Default: `False`.
@@ -792,7 +792,7 @@ def allclose(
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
         rtol: allowed difference relative to `x2`. Default: `1e-05`.
         atol: allowed absolute difference. Default: `1e-08`.
         equal_nan: whether NaN is close to NaN. Default: `False`.
@@ -816,7 +816,7 @@ def logical_and(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -834,7 +834,7 @@ def logical_or(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -852,7 +852,7 @@ def logical_xor(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -887,7 +887,7 @@ def bitwise_and(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -908,7 +908,7 @@ def bitwise_or(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -929,7 +929,7 @@ def bitwise_xor(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.

@@ -152,7 +152,7 @@ def conv(
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.
@@ -322,7 +322,7 @@ def depthwise_conv(
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.
@@ -387,7 +387,7 @@ def separable_conv(
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the depthwise kernel, one number or one for
             each spatial axis. Default: `1`.
@@ -459,7 +459,7 @@ def conv_transpose(
         output_padding: the number to add to the least size that such a convolution would map to the
             size of the inputs, one number or one for each spatial axis; `None` for the sizes
             above.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.

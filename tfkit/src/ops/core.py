@@ -172,7 +172,7 @@ def convert_to_tensor(
 
     Args:
         x: value to convert.
-        dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
+        dtype: dtype of the result; `None` for the dtype of `x`: int32 for Python integers, float32 for
             Python floats.
         sparse: `False` makes a sparse tensor dense; `None` and `True` do not change it.
         ragged: `False` makes a ragged tensor dense; `None` and `True` do not change it.
@@ -202,7 +202,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: value to convert.
-        dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
+        dtype: dtype of the result; `None` for the dtype of `x`: int32 for Python integers, float32 for
             Python floats.
 
     Returns:
@@ -347,7 +347,7 @@ def scatter_update(
         A new tensor of the shape and dtype of `inputs`.
 
     Raises:
-        ValueError: for another reduction.
+        ValueError: for an unknown reduction.
 
     Example:
         >>> ops.scatter_update([1, 2, 3], [[0], [2]], [10, 30]).numpy().tolist()

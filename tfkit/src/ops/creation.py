@@ -104,7 +104,7 @@ def zeros_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -122,7 +122,7 @@ def ones_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -140,7 +140,7 @@ def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -160,7 +160,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
         x: a tensor of any shape.
         fill_value: a number, or a tensor that broadcasts to the shape of `x`; cast to the dtype
             of the result.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -226,7 +226,7 @@ def linspace(
         retstep: whether to return a pair with the distance between values. Default: `False`.
         dtype: dtype of the result; `None` for the common float dtype of `start` and `stop`.
             Values of an integer dtype are rounded down.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`; with `retstep=True` a pair
@@ -297,7 +297,7 @@ def logspace(
             out. Default: `True`.
         base: base of the powers. Default: `10`.
         dtype: dtype of the result; `None` for the common float dtype of `start` and `stop`.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`.
@@ -328,7 +328,7 @@ def geomspace(
         endpoint: whether `stop` is the last value; if not, it is the first one that is left out.
             Default: `True`.
         dtype: float dtype of the result; `None` for the default float dtype.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`.

@@ -79,7 +79,7 @@ def resize(
             Default: `False`.
         fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -201,7 +201,7 @@ def pad_images(
         right_padding: number of columns on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -264,7 +264,7 @@ def crop_images(
         right_cropping: number of columns to cut off on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:

@@ -67,7 +67,7 @@ def affine_transform(
         fill_mode: the values outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`) or `"reflect"` (`dcbaabcddcba`). Default: `"constant"`.
         fill_value: the constant. Default: `0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -119,7 +119,7 @@ def perspective_transform(
         end_points: their positions in the result, of the same shape.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
         fill_value: value outside of the images. Default: `0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -283,7 +283,7 @@ def scale_and_translate(
         images is 0.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> image = tf.constant([1.0, 2.0, 3.0, 4.0])

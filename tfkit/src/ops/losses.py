@@ -209,7 +209,7 @@ def one_hot(
         x: class numbers, a tensor of integers of any shape; one outside of [0, num_classes) gives
             zeros alone.
         num_classes: number of classes.
-        axis: place of the axis of the classes in the result. Default: `-1`.
+        axis: position of the class axis in the result. Default: `-1`.
         dtype: dtype of the result; `None` for float32.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
@@ -245,7 +245,7 @@ def multi_hot(
         inputs: class numbers, a tensor of integers of shape `(batch, ..., n)` or `(n,)`; those
             outside of [0, num_classes) are left out.
         num_classes: number of classes; it must be given.
-        axis: place of the axis of the classes. Default: `-1`.
+        axis: position of the class axis. Default: `-1`.
         dtype: dtype of the result; `None` for the default float dtype.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
@@ -363,7 +363,7 @@ def ctc_decode(
         probabilities for the beam search.
 
     Raises:
-        ValueError: for another strategy.
+        ValueError: for any other strategy.
 
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.

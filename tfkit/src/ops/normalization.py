@@ -151,7 +151,7 @@ def layer_normalization(
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        TypeError: for another keyword.
+        TypeError: for any other keyword.
 
     Reference:
         Ba et al., "Layer normalization", 2016.

@@ -87,7 +87,7 @@ def max_pool(
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
             values outside do not count). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -125,7 +125,7 @@ def average_pool(
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
             values outside do not count). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -207,7 +207,7 @@ def adaptive_average_pool(
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -215,7 +215,7 @@ def adaptive_average_pool(
         of `inputs`.
 
     Raises:
-        ValueError: for another `data_format`.
+        ValueError: for any other `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
@@ -235,7 +235,7 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -243,7 +243,7 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
         of `inputs`.
 
     Raises:
-        ValueError: for another `data_format`.
+        ValueError: for any other `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))

@@ -61,7 +61,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
-        dtype: dtype to multiply in; `None` for that of `x`, where integers of 8 and 16 bits and
+        dtype: dtype to multiply in; `None` for the dtype of `x`, where integers of 8 and 16 bits and
             bools are multiplied in 32 bits.
 
     Returns:
@@ -473,7 +473,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to add up in; `None` for that of `x`, in which small integers can wrap
+        dtype: dtype to add up in; `None` for the dtype of `x`, in which small integers can wrap
             around.
 
     Returns:
@@ -495,7 +495,7 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to multiply in; `None` for that of `x`, in which small integers can wrap
+        dtype: dtype to multiply in; `None` for the dtype of `x`, in which small integers can wrap
             around.
 
     Returns:

@@ -86,13 +86,13 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, sparse ones included.
-        axis: place or places of the new axes in the result; negative ones count from its end.
+        axis: position or positions of the new axes in the result; negative ones count from its end.
 
     Returns:
         A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: for a place that the result does not have.
+        ValueError: for a position that the result does not have.
 
     Example:
         >>> ops.expand_dims([1, 2, 3], axis=-1).shape
@@ -225,7 +225,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         source: axis or axes to move.
-        destination: place or places in the result, as many as in `source`.
+        destination: position or positions in the result, as many as in `source`.
 
     Returns:
         A tensor of the elements and dtype of `x`.
@@ -319,13 +319,13 @@ def stack(x: Sequence[Any], axis: int = 0) -> tf.Tensor:
 
     Args:
         x: a list or tuple of tensors; they are cast to their common dtype.
-        axis: place of the new axis in the result. Default: `0`.
+        axis: position of the new axis in the result. Default: `0`.
 
     Returns:
         A tensor of the common dtype with one axis more.
 
     Raises:
-        ValueError: for a place that the result does not have.
+        ValueError: for a position that the result does not have.
 
     Example:
         >>> ops.stack([[1, 2], [3, 4]]).numpy().tolist()
@@ -431,11 +431,11 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
         axis: axis to cut. Default: `0`.
 
     Returns:
-        A list of tensors of the dtype of `x`. `k` places give `k + 1` parts.
+        A list of tensors of the dtype of `x`. `k` positions give `k + 1` parts.
 
     Raises:
         ValueError: when the axis does not divide into equal parts, or does not exist.
@@ -512,7 +512,7 @@ def hsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -534,7 +534,7 @@ def vsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -555,7 +555,7 @@ def dsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least three axes.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -843,7 +843,7 @@ def view(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of `dtype`. Its last axis grows or shrinks by the ratio of the sizes of the two

@@ -91,7 +91,7 @@ def quantile(
         where an element is NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.quantile([1.0, 2.0, 3.0, 4.0], [0.25, 0.5]).numpy().tolist()
@@ -121,7 +121,7 @@ def nanquantile(
         where all elements are NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.nanquantile([1.0, np.nan, 3.0], 0.5).numpy().tolist()
@@ -153,7 +153,7 @@ def percentile(
         where an element is NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.percentile([1.0, 2.0, 3.0, 5.0], [50, 100]).numpy().tolist()
@@ -181,7 +181,7 @@ def nanpercentile(
         where all elements are NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.nanpercentile([1.0, np.nan, 3.0], 50).numpy().tolist()

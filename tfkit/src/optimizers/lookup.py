@@ -22,7 +22,7 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
         optimizer: an optimizer.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> serialize(tfkit.optimizers.SGD(momentum=0.5))["config"]["momentum"]

@@ -24,7 +24,7 @@ class Constraint(watching.Watched):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> class Rounded(Constraint):
@@ -63,7 +63,7 @@ class MaxNorm(Constraint):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> MaxNorm(1.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
@@ -94,7 +94,7 @@ class NonNeg(Constraint):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> NonNeg()(tf.constant([-1.0, 2.0])).numpy()
@@ -116,7 +116,7 @@ class UnitNorm(Constraint):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> UnitNorm()(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
@@ -151,7 +151,7 @@ class MinMaxNorm(Constraint):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> MinMaxNorm(1.0, 2.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)

@@ -237,7 +237,7 @@ def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
         dtype_policy: a policy.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> serialize(DTypePolicy("mixed_float16"))["config"]

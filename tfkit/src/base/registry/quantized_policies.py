@@ -20,7 +20,7 @@ class QuantizedDTypePolicy(DTypePolicy):
 
     Args:
         mode: `"int8"` or `"int4"`, of the weights.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
 
     Raises:
         ValueError: for any other mode, and for computations in `float16`, which the sums of integers exceed.
@@ -76,7 +76,7 @@ class Int4DTypePolicy(QuantizedDTypePolicy):
     Args:
         mode: `"int4/128"` for groups of 128 rows with a scale each; `"int4/-1"` for one scale for each
             column.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
 
     Raises:
         ValueError: for any other mode.
@@ -116,7 +116,7 @@ class QuantizedFloat8DTypePolicy(QuantizedDTypePolicy):
 
     Args:
         mode: `"float8"`.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
         amax_history_length: number of steps whose largest values determine the scales. Default: `1024`.
 
     Raises:

@@ -36,7 +36,7 @@ class RandomBrightness(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs; integers remain integers.
+    Output shape: The input shape; integers remain integers.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -94,7 +94,7 @@ class RandomContrast(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.

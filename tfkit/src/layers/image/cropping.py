@@ -111,7 +111,7 @@ class CenterCrop(_Crop):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width.
+    Output shape: The input shape with the new height and width.
 
     Raises:
         ValueError: for sizes that are not positive integers.
@@ -171,7 +171,7 @@ class RandomCrop(_Crop, RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width.
+    Output shape: The input shape with the new height and width.
 
     Raises:
         ValueError: for sizes that are not positive integers.

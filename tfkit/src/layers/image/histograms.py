@@ -46,7 +46,7 @@ class Equalization(ImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a `value_range` that is not a pair, and `bins` that are not an integer above 1.
@@ -118,7 +118,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a `value_range` or a `tile_grid_size` that is not a pair.

@@ -123,7 +123,7 @@ class RandAugment(_Choosing):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and a `num_ops` that is
@@ -224,7 +224,7 @@ class AugMix(_Choosing):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and numbers of changes

@@ -56,7 +56,7 @@ class RandomErasing(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
@@ -163,7 +163,7 @@ class CutMix(_Mixing):
     Input shape: `(batch, height, width, channels)`; channels before height with
         `data_format="channels_first"`. A single image without a batch is not changed.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.
@@ -254,7 +254,7 @@ class MixUp(_Mixing):
     Input shape: `(batch, height, width, channels)`; channels before height with
         `data_format="channels_first"`. A single image without a batch is not changed.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for an `alpha` that is not a number above 0.

@@ -55,7 +55,7 @@ class Resizing(SizedLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width; integers remain integers.
+    Output shape: The input shape with the new height and width; integers remain integers.
 
     Raises:
         ValueError: for sizes that are not positive integers, unknown options, and two ways to keep the ratio.

@@ -42,7 +42,7 @@ class Discretization(Preprocessing):
 
     Input shape: Any, of numbers; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
+    Output shape: The input shape for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
         the batch, and with `num_bins` at the end, for the others.
 
     Raises:

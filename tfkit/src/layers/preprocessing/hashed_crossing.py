@@ -33,7 +33,7 @@ class HashedCrossing(Preprocessing):
     Input shape: A list or tuple of at least two tensors of strings or integers, each of shape
         `(batch, 1)`, `(batch,)` or `()`.
 
-    Output shape: That of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
+    Output shape: The shape of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
 
     Raises:
         ValueError: if `output_mode` is none of these, or if the inputs are.

@@ -43,7 +43,7 @@ class IndexLookup(WithVocabulary):
         invert: whether indices become tokens.
         output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"` or `"tf_idf"`.
         sparse: whether the vectors are a `tf.SparseTensor`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
         name: name of the layer; `None` for one that is made from the class's name.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` or
             `"farmhash"`.

@@ -30,7 +30,7 @@ class IntegerLookup(IndexLookup):
             of times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the integer))`.
             Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` for their
             remainders, `"farmhash"` for a hash of their decimal digits. Default: `"floormod"`.
@@ -43,7 +43,7 @@ class IntegerLookup(IndexLookup):
 
     Input shape: Any, of integers, or of floats, which are cast; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
+    Output shape: The input shape for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:

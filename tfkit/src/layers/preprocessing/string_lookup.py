@@ -28,7 +28,7 @@ class StringLookup(IndexLookup):
             for each sample, with a 1 for each string that is there; `"count"` for one with the number of
             times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the string))`.
             Default: `"int"`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         encoding: encoding of the strings. Default: `"utf-8"`.
@@ -42,7 +42,7 @@ class StringLookup(IndexLookup):
 
     Input shape: Any, of strings; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
+    Output shape: The input shape for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:

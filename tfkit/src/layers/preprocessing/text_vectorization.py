@@ -43,7 +43,7 @@ class TextVectorization(Preprocessing):
             Default: `"int"`.
         output_sequence_length: with `"int"`, number of indices for each text: others are cut off or padded
             with 0. `None` for that of the longest text.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.

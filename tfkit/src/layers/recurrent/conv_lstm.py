@@ -294,7 +294,7 @@ class ConvLSTM1D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
@@ -392,7 +392,7 @@ class ConvLSTM2D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
@@ -490,7 +490,7 @@ class ConvLSTM3D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the

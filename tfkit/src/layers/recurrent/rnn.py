@@ -35,7 +35,7 @@ class RNN(Layer):
             and with `state_size`, an integer or a list of integers; or a list of such cells, to be
             stacked. `get_initial_state(batch_size)` and `output_size` are used where the cell has
             them.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
