@@ -71,7 +71,7 @@ class Helper:
 
 
 class Owner(Helper):
-    """The base of optimizers: a member, whose own members are not those of the layer that holds it."""
+    """The base of optimizers: a member whose own members do not belong to the layer that holds it."""
 
 
 class Alias(property):

@@ -1,7 +1,7 @@
 """The table of the types that are nests, which all functions on nests share.
 
-Items keep their own order here; `tf.nest` sorts the keys of mappings, and `tfkit.tree` those of all
-mappings but `OrderedDict`s.
+Items keep their own order here; `tf.nest` sorts the keys of all mappings, and `tfkit.tree` sorts them except
+in an `OrderedDict`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Shared arguments of constructors, which are written and documented once.
 
-A class that takes the arguments of another one as `**options` would show no more than that in its signature
-and its help text. `@shows` puts each argument at its position in Keras.
+A class that accepts the arguments of another class as `**options` would show only that in its signature and
+its help text. `@shows` puts each argument at its position in Keras.
 """
 
 from __future__ import annotations

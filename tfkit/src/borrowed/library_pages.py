@@ -44,7 +44,7 @@ def give_back_library_pages(folder: str) -> None:
 
 
 def read_only_mappings(maps: BinaryIO, folder: str) -> Iterator[tuple[int, int]]:
-    """Yields address and size of the large read-only mappings of files whose paths begin with a text."""
+    """Yields the address and the size of each large read-only mapping of a file inside `folder`."""
     for line in maps:
         match = _MAPPING.match(line)
         if match and match[3].startswith(os.fsencode(folder)):

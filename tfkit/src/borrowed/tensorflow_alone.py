@@ -84,9 +84,9 @@ def _without_collections() -> Iterator[None]:
 def _forget_sources() -> None:
     """Drops the lines of installed packages' files that `linecache` holds.
 
-    TensorFlow reads the source of its functions while it is imported: 3 MB of text, and a process takes
-    8 MB less without. They are read again when something needs them. Lines of other files stay: some
-    are in no file, such as those of a notebook's cells.
+    TensorFlow reads the source of its functions while it is imported: 3 MB of text; without it, a process
+    needs 8 MB less. Lines are read again when something needs them. Lines of other files stay, because
+    some are in no file, such as the lines of a notebook's cells.
     """
     packages = os.path.join(os.path.dirname(os.path.dirname(tensorflow.__file__)), "")
     for file in [file for file in linecache.cache if file.startswith(packages)]:

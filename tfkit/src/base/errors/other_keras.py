@@ -43,7 +43,7 @@ def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
     if library and hasattr(first, "trainable_weights"):
         warn(
             f"Attribute `{name}` of layer {owner.title} holds a {type(first).__name__} of the library "
-            f"`{library}`. Its weights are not among those of the layer: they are neither trained nor "
+            f"`{library}`. Its weights are not weights of the layer: they are neither trained nor "
             f"saved. {_ADVICE}"
         )
 

@@ -20,7 +20,7 @@ def attributes(holder: Any, *names: str) -> dict[str, Any]:
 
 
 class ConstructorSignature:
-    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
+    """The `__signature__` of classes that define `__new__`: the signature of their `__init__`.
 
     In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
     """
@@ -98,7 +98,7 @@ def named_after_class(init: Function) -> Function:
         except BaseException as error:
             base, message = f"{init.__qualname__}()", str(error)
             if isinstance(error, TypeError) and message.startswith(base):
-                # A subclass with a constructor of its own has called it by `super()`.
+                # A subclass with its own constructor has called it by `super()`.
                 inits = ((cls, cls.__init__) for cls in type(self).__mro__)  # type: ignore[misc]
                 called = next(cls for cls, each in inits if inspect.unwrap(each) is init)
                 error.args = (f"{called.__qualname__}.__init__(){message.removeprefix(base)}",)

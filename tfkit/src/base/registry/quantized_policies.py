@@ -16,7 +16,7 @@ _CALIBRATED = ("gptq", "awq")
 
 
 class QuantizedDTypePolicy(DTypePolicy):
-    """The dtypes of a layer whose weights are integers: those of the policy that it had before.
+    """The dtypes of a layer whose weights are integers: the dtypes of its policy before quantization.
 
     Args:
         mode: `"int8"` or `"int4"`, of the weights.
@@ -155,7 +155,7 @@ def check_mode(mode: Any) -> None:
     if mode in _CALIBRATED:
         raise ValueError(
             f"tfkit does not have the quantization mode '{mode}', which chooses the integers of weights with "
-            "the help of texts. Use 'int4', which does without."
+            "the help of example texts. Use 'int4', which needs none."
         )
     if mode not in MODES:
         raise ValueError(
