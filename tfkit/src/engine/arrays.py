@@ -42,7 +42,7 @@ def as_tensor(value: Any) -> Any:
     dtype = array.dtype
     if dtype == np.float64:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
-    # DLPack, by which the memory is shared, knows no byte order but the machine's.
+    # DLPack, which shares the memory, knows no byte order but the machine's.
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
         return _copied(array, dtype)
     return tf.convert_to_tensor(

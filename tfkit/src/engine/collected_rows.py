@@ -44,8 +44,8 @@ def _collected(strategy: Any, rows: tf.Tensor, first: tf.Tensor, total: tf.Tenso
         block = tf.ensure_shape(own[index * size : (index + 1) * size], [size, *inner])
         return index + 1, blocks.write(index, _sum(strategy, block))
 
-    # One iteration at a time: the processes must call the collective operations in the same order, or each
-    # would wait for another one for ever.
+    # One iteration at a time: the processes must call the collective operations in the same order, or they
+    # would wait for each other forever.
     _, blocks = tf.while_loop(
         lambda index, blocks: index < num_blocks, collect, (0, blocks), parallel_iterations=1
     )

@@ -163,7 +163,7 @@ class Operation(metaclass=abc.ABCMeta):
 
 
 # A functional model lists operations, and a function can be called many times: each call becomes
-# an operation of its own, so that names and connections stay unambiguous.
+# a separate operation, so that names and connections stay unambiguous.
 class FunctionCall(Operation):
     """One recorded call of a function, such as one of `tfkit.ops`, as an operation with a name.
 

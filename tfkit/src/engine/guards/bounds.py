@@ -105,8 +105,7 @@ def _counts_to(dtype: tf.DType, size: int) -> bool:
     if dtype.is_floating:
         # NumPy does not know bfloat16, which has 7 bits of fraction.
         digits: int = np.finfo(dtype.as_numpy_dtype).nmant if dtype != tf.bfloat16 else 7
-        # Above 2 ** (digits + 1) not each whole number has a float of its own; half of this is on
-        # the safe side.
+        # Above 2 ** (digits + 1), not every whole number is a float; half of this is on the safe side.
         return size <= 2**digits
     # Indices are less than the size, and so the size itself need not fit.
     return dtype.is_integer and size - 1 <= dtype.max

@@ -99,8 +99,8 @@ class KnownValues:
             return None
 
     def _is_of_shapes(self, operation: tf.Operation) -> bool:
-        # The operations in `seen` depend only on shapes if none of them has another source, which shows at
-        # the end. So the common list is extended only then.
+        # The operations in `seen` depend only on shapes if none of them has any other source, which is known
+        # at the end. So the common list is extended only then.
         pending, seen = [operation], set()
         while pending:
             each = pending.pop()

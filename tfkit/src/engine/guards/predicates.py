@@ -76,9 +76,9 @@ def predicate_of(
 
     Args:
         node: a `NodeDef`, whose operation is in `CHECKS`.
-        inputs: its known inputs, those of a list one by one.
-        outputs: the same of its outputs.
-        constants: inputs whose values are known, by place.
+        inputs: its known inputs, with the tensors of a list one by one.
+        outputs: its known outputs, in the same form.
+        constants: inputs whose values are known, by index.
     """
     # A key that can be compared: the bytes of attributes and constants. Attributes with an underscore are
     # notes for TensorFlow's passes, and differ between equal operations.

@@ -1,6 +1,6 @@
 """Optimizations of programs that XLA compiles: each is a file, and has its name.
 
-A pass replaces nodes of a function by nodes that compute the same numbers. Some are chosen in the trace of a
+A pass replaces nodes of a function by nodes that compute the same values. Some are chosen in the trace of a
 step, where shapes are known, and are marked there; all are applied by `engine/shared_programs.py`, where each
 function of a program is registered. The environment variable `TFKIT_WITHOUT_PASSES=halves,orders` switches
 passes off, to measure them or to find out whether one is at fault. `docs/design/0012-passes.md` says what

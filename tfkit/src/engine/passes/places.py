@@ -30,7 +30,7 @@ def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
 
     Yields:
         The node of a slice, the number of its input that depends on a variable, and a `ConcreteFunction` that
-        returns the same value, which XLA does not take for a constant.
+        returns the same value, which XLA does not treat as a constant.
     """
     if not any(node.op in _SLICES for node in definition.node_def):
         return
