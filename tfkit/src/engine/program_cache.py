@@ -236,7 +236,7 @@ def _write(folder: Path, name: str, entry: bytes) -> None:
         return
     content = zlib.compress(text, 1)
     target = folder / f"{program}-{_state.shapes.get(program, '')}-{name}"
-    # Written under a name of its own and then renamed: other processes see a complete file or none.
+    # Written under a temporary name and then renamed: other processes see a complete file or none.
     # `O_EXCL` refuses a name that somebody has put there.
     temporary = folder / f".{secrets.token_hex(16)}.tmp"
     try:

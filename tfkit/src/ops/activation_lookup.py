@@ -94,7 +94,7 @@ def relu(
     x = as_tensor(x)
     if threshold == 0.0:
         if max_value is None:
-            # The usual cases have kernels of their own, which keep less for the gradient.
+            # The usual cases have their own kernels, which keep less for the gradient.
             return tf.nn.leaky_relu(x, negative_slope) if negative_slope else rectifiers.relu(x)
         if max_value == 6.0 and not negative_slope:
             return rectifiers.relu6(x)

@@ -105,7 +105,7 @@ def _as_float_pair(x1: Any, x2: Any) -> Any:
 def divide(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 / x2`, a float also where both are integers.
 
-    Division by 0 gives infinity, or NaN for `0 / 0`; see `divide_no_nan` for 0 in their place.
+    Division by 0 gives infinity, or NaN for `0 / 0`; `divide_no_nan` gives 0 instead.
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
@@ -537,7 +537,7 @@ _EXPONENTS = {tf.float32: (tf.int32, 127, 23), tf.float64: (tf.int64, 1023, 52)}
 def nextafter(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the float64 number next to `x1` in the direction of `x2`, in the dtype of `x1`.
 
-    The step is that of float64, as in Keras: in a narrower dtype it is mostly rounded away, and
+    The step is a step of float64, as in Keras: in a narrower dtype it is mostly rounded away, and
     the result is `x1`.
 
     Args:
@@ -788,7 +788,7 @@ def isclose(
 def allclose(
     x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Returns whether all elements of `x1` are close to those of `x2`, as `isclose` defines it.
+    """Returns whether all elements of `x1` and `x2` are close, as `isclose` defines it.
 
     Args:
         x1: a tensor of any shape, or a number.
@@ -976,7 +976,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
+        y: number of bits, an integer tensor that broadcasts with `x`; a Python number gets the
             dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
@@ -1000,7 +1000,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
+        y: number of bits, an integer tensor that broadcasts with `x`; a Python number gets the
             dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:

@@ -136,7 +136,7 @@ def ones_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns a tensor in the shape of another one, whose values are not promised (they are zeros).
+    """Returns a tensor of the same shape, whose values are not promised (they are zeros).
 
     Args:
         x: a tensor of any shape.
@@ -154,7 +154,7 @@ def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns a tensor filled with one value, in the shape of another one.
+    """Returns a tensor of the same shape, filled with one value.
 
     Args:
         x: a tensor of any shape.
@@ -179,9 +179,9 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     """Returns evenly spaced values from `start` up to, and without, `stop`.
 
     Args:
-        start: first number. With one argument alone it is `stop`, and the numbers begin at 0.
+        start: first value. A single argument is `stop`, and the values start at 0.
         stop: bound that is not reached any more.
-        step: distance between numbers, not 0; `None` for 1.
+        step: distance between values, not 0; `None` for 1.
         dtype: dtype of the result; `None` for the common dtype of the arguments.
 
     Returns:
@@ -436,7 +436,7 @@ def meshgrid(*x: Any, indexing: str = "xy") -> list[tf.Tensor]:
     Args:
         *x: one vector for each axis of the grid.
         indexing: `"xy"` (the first vector runs along the second axis, as in pictures) or `"ij"`
-            (each vector runs along the axis of its own number). Default: `"xy"`.
+            (vector `i` runs along axis `i`). Default: `"xy"`.
 
     Returns:
         A list with one tensor for each vector; all have the shape of the grid.

@@ -147,7 +147,7 @@ def _height_and_width(images: Any, data_format: str | None) -> tuple[Any, Any]:
 
 
 def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names: str) -> Any:
-    """Returns three numbers of an axis from two: `target = size + sign * (before + after)`."""
+    """Completes two of three values of an axis: `target = size + sign * (before + after)`."""
     if [before, after, target].count(None) != 1:
         raise ValueError(
             f"Must specify exactly two of {names}. Received: {before}, {after}, {target}"
@@ -190,7 +190,7 @@ def pad_images(
 ) -> tf.Tensor:
     """Returns images with a border of zeros.
 
-    For each direction two of three numbers are given: the two borders and the new size.
+    For each direction, two of three values are given: the two borders and the new size.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -208,7 +208,7 @@ def pad_images(
         A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: when not two of three numbers are given, or a border would be negative.
+        ValueError: unless two of the three values are given, or if a border would be negative.
 
     Example:
         >>> padded = ops.image.pad_images(tf.ones((2, 2, 1)), 1, 0, target_height=4, target_width=3)
@@ -253,7 +253,7 @@ def crop_images(
 ) -> tf.Tensor:
     """Returns images without their borders.
 
-    For each direction two of three numbers are given: the two borders and the new size.
+    For each direction, two of three values are given: the two borders and the new size.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -271,7 +271,7 @@ def crop_images(
         A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: when not two of three numbers are given, or a border would be negative.
+        ValueError: unless two of the three values are given, or if a border would be negative.
 
     Example:
         >>> image = tf.reshape(tf.range(16), (4, 4, 1))

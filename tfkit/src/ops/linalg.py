@@ -97,7 +97,7 @@ def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
 
 
 def _power(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """Returns powers whose gradient at 0 is 0, as that of `root_of_sum`."""
+    """Returns powers whose gradient at 0 is 0, as for `root_of_sum`."""
     is_zero = tf.equal(x, 0)
     powers = tf.where(is_zero, tf.ones_like(x), x) ** exponent
     return tf.where(is_zero, tf.zeros_like(x), powers)
@@ -311,7 +311,7 @@ def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         x: matrices of shape `(..., n, n)`, of a float or complex dtype.
 
     Returns:
-        A pair of a tensor of the shape and dtype of `x`, and int32 numbers of shape `(..., n)`:
+        A pair of a tensor of the shape and dtype of `x`, and int32 indices `p` of shape `(..., n)`:
         row `i` of `x` is row `p[i]` of the product `L U`.
 
     Raises:

@@ -37,7 +37,7 @@ def pool_windows(
         wide = function(tf.cast(x, tf.float32), sizes, strides, padding, layout(x))
         return tf.cast(wide, tf.float16)
     # As images: two axes, with the third among the channels, then this one. The mean of means is the mean,
-    # for all windows in a row have equally many places inside.
+    # because all windows in a row have equally many positions inside.
     batch, depth, height, width, channels = static_or_dynamic_shape(x)
     planes = tf.reshape(x, [batch, depth, height, width * channels])
     planes = function(planes, sizes[:2], strides[:2], padding, "NHWC")
@@ -182,7 +182,7 @@ def _over_unknown_windows(x: tf.Tensor, axis: int, size: int, is_mean: bool) -> 
     edges = tf.range(size + 1, dtype=tf.int64) * length
     starts, stops = edges[:-1] // size, -(-edges[1:] // size)
     places = starts[:, None] + tf.range(tf.reduce_max(stops - starts))
-    # A window that is shorter than the longest one repeats its last place.
+    # A window that is shorter than the longest one repeats its last position.
     windows = tf.gather(x, tf.minimum(places, stops[:, None] - 1), axis=axis)
     if not is_mean:
         return tf.reduce_max(windows, axis + 1)

@@ -32,14 +32,14 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, sparse ones included.
-        newshape: sizes of the result, with the same product as those of `x`. One of them may be
-            -1 (or `None`) and is worked out.
+        newshape: sizes of the result, with the same product as the sizes of `x`. One of them may be
+            -1 (or `None`), and is inferred.
 
     Returns:
         A tensor of shape `newshape` and of the dtype of `x`.
 
     Raises:
-        ValueError: for two sizes to be inferred, or another negative one.
+        ValueError: for two sizes to be inferred, or any other negative size.
 
     Example:
         >>> ops.reshape([1, 2, 3, 4, 5, 6], (2, -1)).numpy().tolist()
@@ -345,7 +345,7 @@ def append(x1: Any, x2: Any, axis: int | None = None) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape.
-        x2: a tensor whose sizes are those of `x1` save along `axis`.
+        x2: a tensor with the sizes of `x1`, except along `axis`.
         axis: axis to join along; `None` to flatten both first.
 
     Returns:
@@ -466,7 +466,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
     starts, stops = [None, *indices], [*indices, None]
     parts = [x[(*leading, slice(*cut))] for cut in zip(starts, stops, strict=True)]
     if x.shape[axis] is None and indices == sorted(indices) and isinstance(indices[0], int):
-        # All parts but the last are between two numbers, however long the axis is.
+        # All parts but the last are between two indices, however long the axis is.
         for i, (start, stop) in enumerate(zip([0, *indices[:-1]], indices, strict=True)):
             known = [*x.shape[:axis], stop - start, *x.shape[axis + 1 :]]
             parts[i] = tf.ensure_shape(parts[i], known if start >= 0 else x.shape)
@@ -602,11 +602,11 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        repeats: number of copies along each axis, numbers or a tensor. Where they are fewer or more
+        repeats: number of copies along each axis: integers or a tensor. If they are fewer or more
             than the axes of `x`, ones are prepended to the shorter of the two.
 
     Returns:
-        A tensor of the dtype of `x`; its sizes are those of `x` times `repeats`.
+        A tensor of the dtype of `x`; its sizes are the sizes of `x` times `repeats`.
 
     Example:
         >>> ops.tile([1, 2], 2).numpy().tolist()
@@ -662,14 +662,14 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
     Args:
         x: a tensor of any shape.
-        pad_width: for each axis a pair of the number of elements before and after. One pair, or
-            one number, serves all axes. Numbers may be tensors.
+        pad_width: for each axis, a pair of the numbers of elements before and after. One pair, or
+            one number, applies to all axes. The numbers may be tensors.
         mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
             (mirrored with it). Default: `"constant"`.
         constant_values: value of a constant border; `None` for 0.
 
     Returns:
-        A tensor of the dtype of `x`; each size grows by the two numbers of its axis.
+        A tensor of the dtype of `x`; each size grows by the sum of the pair of its axis.
 
     Raises:
         ValueError: for `constant_values` with a different mode.
@@ -711,7 +711,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        shift: number of places, towards the end where positive; a tuple for several axes.
+        shift: number of positions, towards the end where positive; a tuple for several axes.
         axis: axis or axes to shift along; `None` to shift the flattened tensor.
 
     Returns:
@@ -839,7 +839,7 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
 
 @symbolic_op
 def view(x: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns the bytes of a tensor read as another dtype, without a conversion of values.
+    """Returns the bytes of a tensor read as a different dtype, without a conversion of values.
 
     Args:
         x: a tensor of any shape.

@@ -228,7 +228,7 @@ def stft(
     window: Any = "hann",
     center: bool = True,
 ) -> Pair:
-    """Returns the short-time Fourier transform: those of overlapping stretches of a signal.
+    """Returns the short-time Fourier transform: the transforms of overlapping stretches of a signal.
 
     Args:
         x: signals of shape `(..., time)`, of float32 or float64.

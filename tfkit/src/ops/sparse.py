@@ -48,7 +48,7 @@ def with_values(x: tf.SparseTensor, values: Any) -> tf.SparseTensor:
 
 
 def shape_of(x: Any) -> tf.TensorShape:
-    """Returns the static shape; that of `tf.IndexedSlices` may be a tuple, or `None`."""
+    """Returns the static shape; the shape of `tf.IndexedSlices` may be a tuple, or `None`."""
     if not isinstance(x, tf.IndexedSlices) or isinstance(x.dense_shape, tf.Tensor):
         return x.shape
     rows = None if x.dense_shape is None else x.dense_shape[0]
@@ -259,7 +259,7 @@ def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTenso
     if not folded:
         return x
     kept = np.array([a for a in range(ndim) if a not in folded], dtype="int32")
-    # A last axis of size 1 gives a place to values that are reduced to one number.
+    # A last axis of size 1 has room for values that are reduced to a scalar.
     column = tf.zeros_like(x.indices[:, :1])
     places = tf.concat([tf.gather(x.indices, kept, axis=1), column], 1)
     shape = tf.concat([tf.gather(x.dense_shape, kept), [1]], 0)

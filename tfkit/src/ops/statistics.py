@@ -16,7 +16,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 def _folded_axes_last(x: Any, axis: Axis) -> tuple[tf.Tensor, list[int]]:
-    """Returns `x` with the axes to reduce as one last axis, and their numbers."""
+    """Returns `x` with the axes to reduce as one last axis, and the indices of these axes."""
     rank = x.shape.rank
     axes = list(range(rank)) if axis is None else as_axes(axis)
     axes = sorted(positive_axes(axes, rank))

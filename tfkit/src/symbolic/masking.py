@@ -18,7 +18,7 @@ from tfkit.src.base.protocols import HasPath, Tracked
 
 def get_mask(tensor: Any) -> Any:
     """Returns the mask of `tensor`, or `None`."""
-    # Where there is none, TensorFlow's `__getattr__` would take most of a microsecond to raise its error.
+    # Without a mask, TensorFlow's `__getattr__` would need most of a microsecond to raise its error.
     if isinstance(tensor, tf.Tensor):
         return vars(tensor).get("_keras_mask")
     return getattr(tensor, "_keras_mask", None)
