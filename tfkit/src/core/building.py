@@ -90,8 +90,8 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
             before, builds = state.build_state(), state.builds
             if not builds:
                 state.called_by(current_frame())
-            # A `build` may call that of its base class, which is part of the same build. If a user calls the
-            # `build` of a complete layer again, no weights are added.
+            # A `build` may call the `build` of its base class, which is part of the same build. If a user
+            # calls the `build` of a complete layer again, no weights are added.
             unfinished = builds > 0 or not state.locked
             state.builds += unfinished
             try:
@@ -135,7 +135,9 @@ def shape_arguments(
     known = inspect.signature(method).parameters
     parameters = [name for name, it in known.items() if not it.kind.name.startswith("VAR_")]
     takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
-    if not parameters and takes_any and len(shapes) > 1:  # As in Keras: those of all arguments.
+    if (
+        not parameters and takes_any and len(shapes) > 1
+    ):  # As in Keras: the shapes of all arguments.
         return (), {f"{name}_shape": shape for name, shape in shapes.items()}
     # A single parameter gets the shape of the first argument, whatever it is called.
     if len(parameters) == 1 or (not parameters and known):

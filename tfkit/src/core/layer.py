@@ -254,8 +254,8 @@ class Layer(Copied, Stateful):
 
         Args:
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
-                several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
-                `None` only marks the layer as built.
+                several arguments names them after the arguments of `call`: `query_shape`,
+                `value_shape`. Here `None` only marks the layer as built.
         """
         if not self._tfkit_overrides("build") and not self._tfkit.built:
             output_specs.build_by_trace(self, input_shape)

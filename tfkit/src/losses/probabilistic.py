@@ -62,8 +62,8 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
 
     Args:
         y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.
-        y_pred: logits, `(batch, steps, classes)`. Steps that the mask they carry leaves out do not
-            count: the loss is that of the sequence without them.
+        y_pred: logits, `(batch, steps, classes)`. Masked steps do not count: the loss is computed as
+            if the sequence did not contain them.
 
     Returns:
         Losses of shape `(batch,)`.

@@ -21,9 +21,9 @@ from tfkit.src.symbolic import masking
 
 
 def entry_weights(sample_weight: Any, mask: Any, values: Any, dtype: Any) -> Any:
-    """Returns the weights of the entries of `values`, 0 where they are masked; `None` if there are neither.
+    """Returns the weights of the entries of `values`, 0 where masked; `None` without weights and mask.
 
-    All metrics take their weights from here, so that weights of each shape mean the same in all of them.
+    All metrics use this function, so that weights of each shape mean the same in all of them.
 
     Args:
         sample_weight: weights of samples, or of entries, or one for all; `None` for 1.

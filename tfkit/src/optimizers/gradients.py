@@ -81,7 +81,8 @@ def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]
     """Returns the gradients, dense, scaled so that their global norm is at most `clip_norm`."""
     values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
-    # The norm of rows is that of the values, in which an index may occur twice, as in TensorFlow.
+    # The norm of `IndexedSlices` is the norm of their values, although an index may occur twice, as in
+    # TensorFlow.
     scale = clip_norm / tf.maximum(norm, clip_norm)
     # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.
     scale += norm - norm

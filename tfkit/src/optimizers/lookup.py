@@ -88,5 +88,5 @@ def get(identifier: Any) -> Optimizer | None:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a name, in upper or lower case, is that of a built-in optimizer."""
+    """Whether a name, in upper or lower case, belongs to a built-in optimizer."""
     return name.lower() in builtins_of("optimizers")

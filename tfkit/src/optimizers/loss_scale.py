@@ -89,7 +89,7 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.belongs_to(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Unregisters a model that is trained with another optimizer from now on."""
+        """Unregisters a model that is trained with a different optimizer from now on."""
         super().leaves(settings)
         self.inner_optimizer.leaves(settings)
 
@@ -133,7 +133,7 @@ class LossScaleOptimizer(Optimizer):
 
         Args:
             grads: one gradient for each variable.
-            trainable_variables: the variables; those of `build` if `None`.
+            trainable_variables: the variables; `None` for the variables of `build`.
         """
         if len(grads) == 0:
             return
@@ -166,7 +166,7 @@ class LossScaleOptimizer(Optimizer):
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
-        """Returns whether all numbers in all gradients are finite, a scalar; `None`s are ignored."""
+        """Returns whether all values in all gradients are finite, a scalar; `None`s are ignored."""
         values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
         finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
         return tf.reduce_all(tf.stack(finite))

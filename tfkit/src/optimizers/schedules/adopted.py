@@ -40,7 +40,7 @@ class FunctionOfStep(LearningRateSchedule):
 def as_schedule(learning_rate: Any) -> Any:
     """Returns a callable that needs the step as a schedule, and anything else unchanged.
 
-    One of another Keras becomes tfkit's of the same name, so that it can be saved.
+    A schedule of another Keras becomes tfkit's of the same name, so that it can be saved.
     """
     if isinstance(learning_rate, LearningRateSchedule) or not _needs_step(learning_rate):
         return learning_rate

@@ -1,6 +1,6 @@
 """Initializers with random numbers: plain distributions, variance scaling, orthogonal matrices.
 
-An initializer without a seed takes one when it is constructed, and returns equal values each time it
+An initializer without a seed draws one when it is constructed, and returns equal values each time it
 is called. With a `SeedGenerator` as seed each call returns new values.
 """
 

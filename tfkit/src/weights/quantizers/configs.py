@@ -107,8 +107,8 @@ class Int4QuantizationConfig(QuantizationConfig):
         block_size: number of rows of a group; -1 or `None` for one scale for each column. Default: `128`.
 
     Raises:
-        ValueError: for a size of groups that is neither positive nor -1, for quantizers with groups, which
-            have their own, and for a quantizer of weights with another range.
+        ValueError: for a group size that is neither positive nor -1, for quantizers together with groups,
+            which have their own, and for a quantizer of weights with a different range.
 
     Example:
         >>> Int4QuantizationConfig(block_size=64).get_config()["block_size"]
@@ -132,7 +132,7 @@ class Int4QuantizationConfig(QuantizationConfig):
         given = (self.weight_quantizer, self.activation_quantizer)
         if self.has_groups and given != (None, None):
             raise ValueError(
-                "Groups of rows have quantizers of their own. Pass `block_size=-1` for one scale for each "
+                "Groups of rows have their own quantizers. Pass `block_size=-1` for one scale for each "
                 f"column, or no quantizers. Received: block_size={block_size}, "
                 f"weight_quantizer={given[0]!r}, activation_quantizer={given[1]!r}"
             )
@@ -147,7 +147,7 @@ class Int4QuantizationConfig(QuantizationConfig):
 
     @property
     def has_groups(self) -> bool:
-        """Whether groups of rows have scales of their own."""
+        """Whether groups of rows have their own scales."""
         return self.block_size not in (None, -1)
 
     @property

@@ -30,7 +30,7 @@ def fake_quant_with_min_max_vars(
         max_vals: the upper end.
         num_bits: number of bits, from 2 to 16. Default: `8`.
         narrow_range: whether to have one step less, as many below 0 as above it. Default: `False`.
-        axis: the axis along which each entry has a range of its own; `None` for one range.
+        axis: the axis along which each entry has its own range; `None` for one range.
 
     Returns:
         A tensor of the inputs' shape and dtype.

@@ -1,8 +1,8 @@
 """Assignments to variables by the replicas of a step: one value for all of them, which one device would have.
 
-A value that each replica has computed from its rows is assigned as that of the whole batch, where it is known
-how to get it: sums are added up, means are weighed by the rows. Otherwise the variable's `aggregation` says
-what is meant, and without one the assignment is refused.
+Each replica has computed a value from its own rows. The variable gets the value for the whole batch, if it is
+known how to compute it: sums are added up, means are weighted by the rows. Otherwise the variable's
+`aggregation` says what is meant, and without one the assignment is refused.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class StatelessScope:
             calls.scopes = calls.scopes[:-1]
 
     def about_to_change(self, variable: Any) -> None:
-        """Keeps the value that a variable had when the block began."""
+        """Keeps the value of a variable at the start of the block."""
         if id(variable) in self._before:
             return
         with tf.init_scope() if self._graph is None else self._graph.as_default():

@@ -55,7 +55,7 @@ class Variable(Operators, VariableHooks):
         initializer: the initial value; or, with `shape`, the name of an initializer, an `Initializer`, or a
             function of shape and dtype.
         shape: its sizes, for an initializer.
-        dtype: its dtype, unless given that of the value, and the default float type for an initializer.
+        dtype: its dtype; unless given, the dtype of the value, or the default float type for an initializer.
         trainable: whether training updates it.
         autocast: must be a boolean; see above.
         aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`,
@@ -211,7 +211,7 @@ class Variable(Operators, VariableHooks):
 
         Raises:
             ValueError: for a value of a different shape.
-            TypeError: for text in place of numbers, and vice versa.
+            TypeError: for strings in place of numbers, and vice versa.
         """
         value = _assignable(self, value)
         stateless.about_to_change(self)
@@ -412,7 +412,7 @@ def make_variable(
             **options,
         )
     while isinstance(variable, AggregatingVariable | CachingVariable):
-        # What a strategy with parameter servers puts around a variable: neither sums nor caches are needed.
+        # A strategy with parameter servers wraps variables; sums and caches are not needed here.
         variable = variable.get()
     if not isinstance(variable, tf.Variable):
         raise ValueError(
