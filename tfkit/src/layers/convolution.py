@@ -80,7 +80,7 @@ class BiasedConvolution(Layer):
         return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
 
     def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Returns the convolution alone, of inputs and to outputs whose last axis is that of the channels."""
+        """Returns the convolution alone; the channels are the last axis of inputs and outputs."""
         raise NotImplementedError
 
 
@@ -181,8 +181,8 @@ class _Convolution(Adaptable):
         """Returns the convolution without bias and activation; subclasses may call or override it.
 
         Args:
-            inputs: as those of `call`.
-            kernel: of the shape of `self.kernel`.
+            inputs: inputs as in `call`.
+            kernel: kernel of the shape of `self.kernel`.
         """
         return self._convolved(inputs, kernel, None)
 

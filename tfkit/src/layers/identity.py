@@ -1,4 +1,4 @@
-"""Layers that return their inputs, or call another layer."""
+"""Layers that return their inputs, or wrap another layer."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Adaptable(Layer):
     ) -> None:
         """Freezes the main weight, `kernel` or `embeddings`, and adds `lora_alpha / rank * a @ b` to it.
 
-        `a` has the axes of the weight but the last, and `rank` in place of that; `b` has shape
+        `a` has the axes of the weight, with `rank` in place of the last one; `b` has shape
         `(rank, last)`. They are the weights `lora_kernel_a` and `lora_kernel_b` (`lora_embeddings_a`,
         `lora_embeddings_b`), and are trained in place of the large one. `kernel` then reads as the sum. An
         optimizer that was built before does not know them: compile the model again.

@@ -34,7 +34,7 @@ def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
         raise _refusal(layer, expected, inputs)
     if not all(hasattr(x, "shape") for x in inputs):
-        raise _refusal(layer, f"{expected}, not in lists of their own", inputs)
+        raise _refusal(layer, f"{expected}, not nested in further lists", inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
         raise _refusal(layer, f"{expected} with the same batch size", inputs)
 
@@ -329,7 +329,7 @@ class Concatenate(Layer):
 
     Input shape: A list of tensors with equal sizes along all other axes.
 
-    Output shape: The input shape with the sum of their sizes along `axis`.
+    Output shape: The shape of the inputs, with the sum of their sizes along `axis`.
 
     Raises:
         ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
@@ -409,8 +409,8 @@ class Dot(Layer):
 
     Input shape: A list of two tensors with equal sizes along the summed axes.
 
-    Output shape: The batch, the remaining axes of the first input, then those of the second;
-    `(batch, 1)` where none remain.
+    Output shape: The batch, the remaining axes of the first input, then the remaining axes of the
+    second; `(batch, 1)` where none remain.
 
     Raises:
         TypeError: if `axes` is neither an integer nor a tuple.
@@ -631,7 +631,7 @@ def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
         **kwargs: arguments of the layer `Dot`: `normalize` and `name`, for example.
 
     Returns:
-        A tensor of the batch, the remaining axes of the first tensor, then those of the second.
+        A tensor whose axes are the batch, the remaining axes of the first tensor, then of the second.
 
     Raises:
         ValueError: if the inputs are not two tensors of equal sizes along the axes.

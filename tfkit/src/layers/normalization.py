@@ -129,7 +129,7 @@ class LayerNormalization(Layer):
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
         self.supports_masking = True
-        self.autocast = False  # The mean and the variance are those of the original inputs.
+        self.autocast = False  # The mean and the variance are computed from the original inputs.
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
@@ -220,7 +220,7 @@ class GroupNormalization(Layer):
     """Scales groups of channels of each sample to mean 0 and variance 1, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
-    over all places and the channels of one group, and one `gamma` and `beta` for each channel.
+    over all positions and the channels of one group, and one `gamma` and `beta` for each channel.
 
     Args:
         groups: number of groups, a divisor of the number of channels; -1 for one group for each

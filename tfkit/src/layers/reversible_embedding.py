@@ -152,7 +152,7 @@ class ReversibleEmbedding(Embedding):
         return scale * multiply(multiply(inputs, b), a)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, those of `Embedding` for LoRA and quantization among them."""
+        """Returns the constructor's arguments, including those of `Embedding` for LoRA and quantization."""
         lora = {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
         quantization = serialize_keras_object(self.quantization_config)
         config = {**super().get_config(), "quantization_config": quantization}

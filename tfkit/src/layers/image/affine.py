@@ -81,7 +81,7 @@ class RandomRotation(WarpingLayer):
 
     def maps(self, drawn: Any) -> tf.Tensor:
         """Returns the rotations."""
-        # Eight numbers describe a projective map, whose ninth is 1.
+        # Eight coefficients describe a projective map, whose ninth is 1.
         return tf.reshape(drawn["rotation_matrix"], [-1, 8])
 
 

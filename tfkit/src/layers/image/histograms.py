@@ -13,7 +13,7 @@ from tfkit.src.ops.image_sampling import index_inside
 
 
 def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) -> tf.Tensor:
-    """Returns the counts of the numbers 0 to `num_bins - 1` in each group, of shape `(groups, bins)`."""
+    """Returns the counts of the values 0 to `num_bins - 1` in each group, of shape `(groups, bins)`."""
     index = tf.reshape(groups * num_bins + bins, [-1])
     ones = tf.ones_like(index, tf.float32)
     return tf.reshape(
@@ -76,7 +76,7 @@ class Equalization(ImageLayer):
         batch, height, width, channels = shape_of(values)
         last = self.bins - 1
         bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * last, tf.int32)
-        # Each channel of each image has a histogram of its own: a row.
+        # Each channel of each image has its own histogram: a row.
         bins = tf.reshape(tf.transpose(bins, [0, 3, 1, 2]), [batch * channels, height * width])
         groups = tf.range(batch * channels)[:, tf.newaxis]
         counts = _counts(groups, batch * channels, bins, self.bins)  # (batch * channels, bins)

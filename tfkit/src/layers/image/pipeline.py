@@ -23,7 +23,7 @@ class Pipeline(Layer):
     Call arguments:
         inputs: the inputs of the first layer.
         training: whether layers behave as in training. Default: `True`.
-        mask: a mask for the layers that take one.
+        mask: a mask for the layers that accept one.
 
     Input shape: The input shape of the first layer.
 

@@ -24,11 +24,11 @@ class _Choosing(RandomImageLayer):
     Args:
         factor: range of the strength of all of them, from 0 to 1.
         value_range: the least and the greatest value that images have.
-        interpolation: that of those that move pixels.
+        interpolation: interpolation of the layers that move pixels.
         **kwargs: arguments of every random layer of images.
     """
 
-    # The names of the layers, in the order of their numbers.
+    # The names of the layers, in the order of their indices.
     _choices: tuple[str, ...] = (
         *("random_shear", "random_translation", "random_rotation", "random_brightness"),
         *(
@@ -160,7 +160,7 @@ class RandAugment(_Choosing):
         self.num_ops = num_ops
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the numbers of the layers, and the draws of each of the layers."""
+        """Returns the indices of the layers, and the draws of each of the layers."""
         chosen = random.randint((self.num_ops,), 0, len(self._choices), seed=seed)
         return {
             "layer_idxes": chosen,
@@ -196,8 +196,8 @@ class RandAugment(_Choosing):
 class AugMix(_Choosing):
     """While training, mixes each image with the mean of several changed copies.
 
-    The changes are chosen among those of `RandAugment`, the same for all images of a batch, each with draws
-    of its own.
+    The changes are chosen from the changes of `RandAugment`, the same ones for all images of a batch. Each
+    change has its own draws.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
@@ -270,7 +270,7 @@ class AugMix(_Choosing):
         self._names = tuple(name for name in self._choices if all_ops or name not in robust)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the weights, the numbers of the layers, and the draws of each layer at each position."""
+        """Returns the weights, the indices of the layers, and the draws of each layer at each position."""
         weights = random.gamma((self.num_chains,), self.alpha, "float32", seed)
         own = random.beta((), self.alpha, self.alpha, "float32", seed)
         chosen = random.randint((self.num_chains, self.chain_depth), 0, len(self._names), seed=seed)

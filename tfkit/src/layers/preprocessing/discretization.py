@@ -24,7 +24,7 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 class Discretization(Preprocessing):
     """The index of the bin of each number: the number of boundaries that are not above it.
 
-    The boundaries are given, or `adapt(data)` finds those between bins that hold about as many numbers each.
+    The boundaries are given, or `adapt(data)` finds them, so that all bins contain about as many numbers.
 
     Args:
         bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` if
@@ -106,9 +106,9 @@ class Discretization(Preprocessing):
 
     @property
     def input_dtype(self) -> str:
-        """The dtype of the inputs: bins of integers too are those of numbers with fractions.
+        """The dtype of the inputs: a float type for integers too, because boundaries may have fractions.
 
-        Never of 16 bits, which would move numbers near a boundary to another bin.
+        It never has 16 bits, which would move numbers near a boundary to a different bin.
         """
         dtype = self.compute_dtype
         return at_least_32_bits(dtype) if tf.as_dtype(dtype).is_floating else settings.floatx()
@@ -194,7 +194,7 @@ class Discretization(Preprocessing):
         # "right": a value that equals a boundary belongs to the bin above it.
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
         bins = tf.reshape(flat, tf.shape(values))
-        # NaN is after all numbers, as in NumPy; XLA's search finds it before them.
+        # NaN comes after all numbers, as in NumPy; XLA's search finds it before them.
         return tf.where(tf.math.is_nan(values), len(self.bin_boundaries), bins)
 
     @property

@@ -17,7 +17,7 @@ def encode(
     sparse: bool = False,
     weights: Any = None,
 ) -> Any:
-    """Returns vectors of `depth` numbers for indices; indices outside of `[0, depth)` are left out.
+    """Returns vectors of `depth` entries for indices; indices outside of `[0, depth)` are left out.
 
     Args:
         inputs: integer tensor, dense, ragged or sparse.

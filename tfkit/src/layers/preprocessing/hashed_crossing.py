@@ -18,7 +18,7 @@ _MODES = ("int", "one_hot")
 class HashedCrossing(Preprocessing):
     """An index for each combination of the values of features: `hash((a, b, ...)) % num_bins`.
 
-    The hash is that of `tf.sparse.cross_hashed`, FarmHash-64.
+    The hash is FarmHash-64, as in `tf.sparse.cross_hashed`.
 
     Args:
         num_bins: positive integer, the number of indices.

@@ -24,7 +24,7 @@ class Hashing(Preprocessing):
     inputs have equal indices on every machine; different ones may have equal ones, too.
 
     Args:
-        num_bins: positive integer, the number of indices, that of masked inputs included.
+        num_bins: positive integer, the number of indices, including the index of masked inputs.
         mask_value: input whose index is 0, which no other then has; `None` for none.
         salt: integer, or two, the key of SipHash; `None` for FarmHash.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
@@ -32,8 +32,8 @@ class Hashing(Preprocessing):
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, that of the outputs (`None`: `int64` for
-            `"int"`, else the global policy); `autocast`, which has no effect here;
+            whether training changes the weights (`True`); `dtype`, the dtype of the outputs (`None`:
+            `int64` for `"int"`, else the global policy); `autocast`, which has no effect here;
             `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, of strings, of integers, or of floats, which are cast; dense, ragged or sparse.
@@ -126,10 +126,10 @@ class Hashing(Preprocessing):
 
 
 def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
-    """Returns the dtype of a layer's outputs: `int64` for indices unless another is given.
+    """Returns the dtype of a layer's outputs: `int64` for indices unless another dtype is given.
 
     Raises:
-        ValueError: for indices in a dtype that is none of integers.
+        ValueError: for indices in a dtype that is not an integer type.
     """
     if mode != "int":
         return dtype or settings.floatx()

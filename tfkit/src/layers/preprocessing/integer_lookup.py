@@ -18,7 +18,7 @@ class IntegerLookup(IndexLookup):
             `None` for all.
         num_oov_indices: number of indices of integers out of vocabulary, over which these are spread. With 0,
             such integers are an error. Default: `1`.
-        mask_token: integer whose index is 0, and which vectors have no place for; `None` for none.
+        mask_token: integer whose index is 0, and which vectors leave out; `None` for none.
         oov_token: the replacement of integers out of vocabulary with `invert`. Default: `-1`.
         vocabulary: list, array or tensor of integers, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
@@ -34,7 +34,8 @@ class IntegerLookup(IndexLookup):
             Default: `False`.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` for their
             remainders, `"farmhash"` for a hash of their decimal digits. Default: `"floormod"`.
-        salt: with `"farmhash"`, integer, or two, the key of SipHash-64 in its place; `None` for none.
+        salt: with `"farmhash"`, integer, or two, the key of SipHash-64, which replaces FarmHash; `None` for
+            none.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         **kwargs: `trainable`, whether training changes the weights, of which there are none (`True`);
             `vocabulary_size`, the size of vectors before there is a vocabulary, as configurations have it

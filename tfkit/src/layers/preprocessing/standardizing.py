@@ -15,7 +15,7 @@ _PUNCTUATION = f"[{re.escape(string.punctuation)}]"
 
 
 def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns texts in lower case (ASCII) or without ASCII punctuation, or the result of a function.
+    """Returns strings in lower case (ASCII) or without ASCII punctuation, or the result of a function.
 
     Args:
         texts: tensor of strings.
@@ -32,7 +32,7 @@ def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
 
 
 def split(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns the tokens of texts, ragged; for `None` the texts.
+    """Returns the tokens of strings, ragged; for `None` the strings.
 
     Args:
         texts: tensor of strings.

@@ -18,7 +18,7 @@ class StringLookup(IndexLookup):
             `None` for all.
         num_oov_indices: number of indices of strings out of vocabulary, over which a hash spreads them. With
             0, such strings are an error. Default: `1`.
-        mask_token: string whose index is 0, and which vectors have no place for; `None` for none.
+        mask_token: string whose index is 0, and which vectors leave out; `None` for none.
         oov_token: the replacement of strings out of vocabulary with `invert`. Default: `"[UNK]"`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.

@@ -318,7 +318,7 @@ class ConvLSTM1D(_ConvLSTM):
     `data_format="channels_first"`.
 
     Output shape: `(batch, new_length, filters)`; with `return_sequences`,
-    `(batch, steps, new_length, filters)`; the channels' axis is that of `data_format`. With
+    `(batch, steps, new_length, filters)`; `data_format` determines the channels' axis. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -416,7 +416,7 @@ class ConvLSTM2D(_ConvLSTM):
     `(batch, steps, channels, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_height, new_width, filters)`; the channels' axis is that of `data_format`. With
+    `(batch, steps, new_height, new_width, filters)`; `data_format` determines the channels' axis. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -514,8 +514,8 @@ class ConvLSTM3D(_ConvLSTM):
     `(batch, steps, channels, depth, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_depth, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_depth, new_height, new_width, filters)`; the channels' axis is that of
-    `data_format`. With `return_state`, a tuple of this, the last output and the last memory.
+    `(batch, steps, new_depth, new_height, new_width, filters)`; `data_format` determines the channels'
+    axis. With `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if
