@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """The place where a listed name is defined: a module and the name there, or the module alone."""
+    """The place where a listed name is defined: a module and the name in it, or only the module."""
 
     module: str
     name: str
@@ -93,7 +93,7 @@ def load(place: Place) -> Any:
 def _before_forks() -> Iterator[None]:
     """Context manager for whose end the forks of other threads wait.
 
-    The forked process lacks this thread, but has the locks that it holds: whoever imports the same module
+    The forked process lacks this thread, but has the locks that it holds: code that imports the same module
     there would wait forever.
     """
     thread = threading.get_ident()

@@ -55,7 +55,7 @@ class Form(NamedTuple):
 
 
 class _Prototype:
-    """A nest with attributes of its own, which cannot be made from its items alone."""
+    """A nest with its own attributes, which cannot be made from its items alone."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure

@@ -20,7 +20,7 @@ def shown(text: Any, most: int = SHOWN.most) -> str:
     """Returns a text for a message: at most 200 characters of it, control characters escaped.
 
     Args:
-        text: the text, or anything that `str()` takes.
+        text: the text, or anything that `str()` accepts.
         most: how many characters are shown.
     """
     text = text if isinstance(text, str) else _plain(text)

@@ -41,13 +41,13 @@ def arguments_of(cls: type) -> dict[str, Argument]:
 def shows(
     shared: Mapping[str, Argument], behind: Mapping[str, str] | None = None
 ) -> Callable[[Class], Class]:
-    """Returns a decorator that completes a class whose constructor takes `**options`.
+    """Returns a decorator that completes a class whose constructor accepts `**options`.
 
     Callers see the parameters in front of a `*` first, then the shared ones that are not among the class's
     own, then those after the `*`. All can be passed by position.
 
     Args:
-        shared: the arguments that it takes as `**options`.
+        shared: the arguments that it accepts as `**options`.
         behind: for arguments at other positions, the name of the one in front of each.
     """
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -6,7 +6,7 @@ import sys
 
 from tfkit.src.base.quoting import printable
 
-# What the bars of a progress bar become where there are no such characters.
+# The bars of a progress bar on terminals that lack such characters.
 _SIMILAR = str.maketrans("━─", "=-")
 
 

@@ -55,7 +55,7 @@ def flatten(structure: Any) -> list[Any]:
         structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
 
     Returns:
-        A list. A single leaf gives a list of it alone.
+        A list. A single leaf gives a list that contains only this leaf.
 
     Example:
         >>> flatten({"b": 3, "a": [1, (2, None)]})

@@ -26,7 +26,7 @@ def tensors_of(dataset: Any) -> list[Any]:
 
 
 def batch_size_of(dataset: Any) -> Any:
-    """Returns the number of elements that a batch is made of, as a tensor; `None` if there are no batches."""
+    """Returns the number of elements in a batch, as a tensor; `None` if there are no batches."""
     return getattr(dataset, "_batch_size", None)
 
 
@@ -52,11 +52,11 @@ def seeds_of(dataset: Any) -> tuple[int, int] | None:
 
 
 def has_order_for_each_pass(dataset: Any) -> bool:
-    """Whether a shuffle takes a new order in each pass."""
+    """Whether a shuffle uses a new order in each pass."""
     return bool(dataset._reshuffle_each_iteration)
 
 
 def shard_of(dataset: Any) -> int | None:
-    """Returns the index of the part that `shard` selects; `None` if there is none."""
+    """Returns the index of the part that `shard` selects; `None` if nothing is sharded."""
     index = getattr(dataset, "_index", None)
     return None if index is None else int(index)

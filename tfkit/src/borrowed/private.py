@@ -1,6 +1,6 @@
 """All private names of TensorFlow that tfkit uses, except for datasets; other files use none.
 
-A name is private if its module is, or if it is an attribute or a method that begins with an underscore.
+A name is private if its module is, or if it is an attribute or a method whose name starts with an underscore.
 `tests/test_borrowed.py` has a contract for each: the call, and the required result. A new TensorFlow that
 keeps the contracts runs tfkit. All were seen in TensorFlow 2.21, which has no public counterparts.
 """
@@ -154,7 +154,7 @@ class ObservedGraph(FuncGraph):
 
 
 def has_begun() -> bool:
-    """Whether TensorFlow has begun to run, with threads of its own."""
+    """Whether TensorFlow has started its runtime, with its own threads."""
     running = context.context_safe()  # Each public question begins it.
     return running is not None and bool(running._initialized)
 
@@ -239,7 +239,7 @@ def handle_from(variable: Any, value: tf.Tensor) -> tf.Tensor:
 
 
 def set_handle(variable: Any, handle: tf.Tensor) -> None:
-    """Sets the handle by which a variable is read and assigned."""
+    """Sets the handle through which a variable is read and assigned."""
     variable._handle = handle
 
 

@@ -3,7 +3,7 @@
 TensorFlow loads Keras when it is imported, only so that SavedModels of Keras find its classes: 1,500 modules,
 100 MB and a third of the time that the import takes. Its profiler and the models of an older Keras are
 another 30 MB. Where tfkit is the first to import TensorFlow, they are loaded when a program first uses them:
-`tf.keras`, `import keras` and `tf.profiler` work as ever.
+`tf.keras`, `import keras` and `tf.profiler` work as usual.
 """
 
 from __future__ import annotations

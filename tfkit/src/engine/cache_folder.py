@@ -56,8 +56,8 @@ def checked_folder() -> Path | None:
         return folder
     warn(
         f"Compiled programs are not kept in {str(folder)!r}: what is found there is run, and others may "
-        f"write to {str(culprit)!r}. Make it yours alone (`chmod go-w`), or let the environment variable "
-        "TFKIT_CACHE name another folder, or say `off`.",
+        f"write to {str(culprit)!r}. Remove that permission (`chmod go-w`), or let the environment variable "
+        "TFKIT_CACHE name a different folder, or set it to `off`.",
         UserWarning,
     )
     return None
@@ -108,7 +108,7 @@ def _root() -> Path | None:
 
 
 def _make(folder: Path) -> None:
-    """Makes a folder, and those above it, for the user alone."""
+    """Makes a folder, and the folders above it, for the user only."""
     if folder.is_dir():
         return
     if folder.parent != folder:

@@ -43,7 +43,7 @@ class Rows(NamedTuple):
         return tf.cast(ratio, dtype)
 
 
-# The strategy on whose parameter servers variables are, while a step is traced that workers run alone.
+# The strategy whose parameter servers hold the variables, while a step is traced that workers run alone.
 
 
 def rows() -> Rows | None:

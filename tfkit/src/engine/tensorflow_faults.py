@@ -162,7 +162,7 @@ def onednn_is_on() -> bool:
 def assume_onednn(on: bool) -> Iterator[None]:
     """Context manager that traces for oneDNN's kernels, or for other ones; the outermost one decides.
 
-    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
+    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have their own kernels.
     """
     outermost = context.current().onednn
     with context.within(onednn=on if outermost is None else outermost):

@@ -63,7 +63,7 @@ class ReLU(Layer):
     Args:
         max_value: greatest output, at least 0; `None` for no limit.
         negative_slope: slope below the threshold, at least 0. Default: `0.0`.
-        threshold: value, at least 0, from which inputs are returned unchanged. Default: `0.0`.
+        threshold: smallest value, at least 0, that is returned unchanged. Default: `0.0`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 

@@ -83,7 +83,7 @@ class BatchNormalization(Layer):
 
     moving_mean: Any
     moving_variance: Any
-    # With `renorm=True` alone:
+    # Only with `renorm=True`:
     moving_stddev: Any
     renorm_mean: Any
     renorm_stddev: Any

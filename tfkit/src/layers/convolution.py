@@ -80,7 +80,7 @@ class BiasedConvolution(Layer):
         return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
 
     def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Returns the convolution alone; the channels are the last axis of inputs and outputs."""
+        """Returns only the convolution; the channels are the last axis of inputs and outputs."""
         raise NotImplementedError
 
 
@@ -189,7 +189,7 @@ class _Convolution(Adaptable):
     def _convolved(self, inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:
         padding = self.padding
         if padding == "causal":
-            # Zeros before the sequence alone: an output depends on no later step.
+            # Zeros only before the sequence: an output depends on no later step.
             before = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             inputs = tf.pad(inputs, [[0, 0], [before, 0], [0, 0]])
             padding = "valid"

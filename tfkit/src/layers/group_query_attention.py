@@ -74,7 +74,7 @@ class GroupQueryAttention(AttentionWithHeads):
 
     Raises:
         ValueError: if a number is not a positive integer, if the query heads do not divide into
-            groups, if `dropout` is not between 0 and 1, or if the inputs have other than three axes.
+            groups, if `dropout` is not between 0 and 1, or if the inputs do not have three axes.
 
     Reference:
         Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head

@@ -75,7 +75,7 @@ class Lambda(Layer):
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         """Returns the result of the function."""
         given = {"mask": mask, "training": training}
-        # Only what the function names: most accept the inputs alone.
+        # Only what the function names: most accept only the inputs.
         wanted = {name: value for name, value in given.items() if name in self._takes}
         # By AutoGraph, so that an `if` on a tensor works in a trace.
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})

@@ -113,7 +113,7 @@ class Adaptable(Layer):
             self._tfkit_add_lora(rank, lora_alpha, a_initializer, b_initializer)
 
     def _tfkit_take_lora(self, rank: int | None, alpha: float | None) -> None:
-        """Keeps the arguments of the constructor, for `build`; a rank of 0 is none."""
+        """Keeps the arguments of the constructor, for `build`; a rank of 0 means no LoRA."""
         if rank:
             check_positive_integer(self, lora_rank=rank)
             _check_no_constraint(self)
@@ -141,7 +141,7 @@ class Adaptable(Layer):
         *sizes, last = self._tfkit_main_shape()
         for letter, shape, initializer in (("a", (*sizes, rank), a), ("b", (rank, last), b)):
             name = f"lora_{main}_{letter}"
-            with budget.not_stored():  # Files of Keras hold the sum alone.
+            with budget.not_stored():  # Files of Keras hold only the sum.
                 weight = self.add_weight(
                     name=name,
                     shape=shape,

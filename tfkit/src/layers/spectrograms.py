@@ -170,7 +170,7 @@ class STFTSpectrogram(Layer):
         as many for `mode="stft"`.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: for any other value of an argument.
         TypeError: for signals that are not floats.
 
     Example:

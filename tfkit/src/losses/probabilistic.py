@@ -99,7 +99,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         num_steps = tf.reduce_sum(tf.cast(mask, "int32"), -1)
     losses = tf.nn.ctc_loss(
         labels=y_true,
-        # TensorFlow's kernel computes in float32 alone.
+        # TensorFlow's kernel computes only in float32.
         logits=tf.cast(y_pred, "float32"),
         # Class 0 is the blank, and so labels are filled up with it.
         label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),

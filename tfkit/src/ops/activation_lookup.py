@@ -79,7 +79,7 @@ def relu(
         x: a tensor of any shape.
         negative_slope: slope below the threshold. Default: `0.0`.
         max_value: greatest value of the result; `None` for no limit.
-        threshold: value from which `x` is returned unchanged. Default: `0.0`.
+        threshold: smallest value of `x` that is returned unchanged. Default: `0.0`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -189,7 +189,7 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Callable[..., Any]) -> Any:
-    """Returns the name of one of tfkit's activations, or a configuration of another callable.
+    """Returns the name of one of tfkit's activations, or a configuration of any other callable.
 
     Args:
         activation: a function, or a layer that is used as an activation.

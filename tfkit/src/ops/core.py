@@ -289,7 +289,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             arguments.
 
     Returns:
-        A function of the same arguments that returns the result alone.
+        A function of the same arguments that returns only the result.
 
     Example:
         >>> @ops.custom_gradient

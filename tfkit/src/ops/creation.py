@@ -201,7 +201,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     step = 1 if step is None else step
     if dtype in (tf.int32, tf.int64, tf.float32, tf.float64):
         return tf.range(start, stop, delta=step, dtype=dtype)
-    # TensorFlow has ranges of these four dtypes alone.
+    # TensorFlow has ranges of only these four dtypes.
     return tf.cast(tf.range(start, stop, delta=step, dtype=tf.float32), dtype)
 
 
@@ -319,7 +319,7 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> tf.Tensor:
-    """Returns values from `start` to `stop`, each of which is the one before it times one factor.
+    """Returns values from `start` to `stop`, where each value is the previous one times a constant factor.
 
     Args:
         start: first value, a number or a tensor, not 0.

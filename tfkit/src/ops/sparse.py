@@ -223,7 +223,7 @@ def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
 
 
 def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.SparseTensor:
-    """Returns the elements in order in a different shape, of which `static_shape` is known."""
+    """Returns the elements in order in a different shape, whose known sizes are `static_shape`."""
     if static_shape is None and isinstance(shape, (tuple, list)):
         known = [size if isinstance(size, int) and size >= 0 else None for size in shape]
         others = [size for size in known if size is not None]

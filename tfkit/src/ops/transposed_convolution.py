@@ -67,7 +67,7 @@ def spans(
         sizes: sizes of the kernel.
         strides: strides of the convolution that is transposed.
         dilations: distances between the kernel's points.
-        extras: what is added to the least size that this convolution maps to the inputs'; `None` for the
+        extras: what is added to the smallest size that the convolution maps to the inputs'; `None` for the
             usual size.
         padding: `"VALID"` or `"SAME"`.
     """

@@ -131,7 +131,7 @@ def local_value(value: Any) -> Any:
 
 
 def whole_variable(variable: Any) -> Any:
-    """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
+    """Returns the variable that `variable` is one replica's copy of; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
     whole = whole_of_copy(variable)

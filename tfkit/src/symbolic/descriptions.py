@@ -22,7 +22,7 @@ class NotDescribed(Exception):
 
 def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
     """Returns a hashable description of a nest, and appends its tensors and their masks to `tensors`."""
-    # Of a tensor the rank alone: a trace fits many sizes, and `specs_of` adds those that it is made for. A
+    # Only the rank of a tensor: a trace fits many sizes, and `specs_of` adds those that it is made for. A
     # mask comes right after its tensor, here and in `rebuild`.
     if isinstance(value, tf.Tensor):
         tensors.append(value)

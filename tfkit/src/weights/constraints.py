@@ -58,7 +58,7 @@ class MaxNorm(Constraint):
     Args:
         max_value: greatest norm. Default: `2`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.
@@ -111,7 +111,7 @@ class UnitNorm(Constraint):
 
     Args:
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.
@@ -146,7 +146,7 @@ class MinMaxNorm(Constraint):
         rate: fraction of the distance to the nearest bound by which each update moves a norm, from 0 to 1.
             Default: `1.0`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.

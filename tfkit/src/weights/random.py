@@ -201,7 +201,7 @@ def set_random_seed(seed: int) -> None:
     others draw meanwhile does not matter.
 
     Args:
-        seed: an integer that NumPy takes, from 0 to 2**32 - 1.
+        seed: an integer that NumPy accepts, from 0 to 2**32 - 1.
 
     Raises:
         ValueError: when `seed` is not an integer.
@@ -426,7 +426,7 @@ def randint(
             "`randint` draws integers; use `uniform` for floats. Expected an integer `dtype`. "
             f"Received: dtype={dtype!r}"
         )
-    # TensorFlow draws integers of these two dtypes alone.
+    # TensorFlow draws integers of only these two dtypes.
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
     draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
     return tf.cast(not_constant(draws), dtype)

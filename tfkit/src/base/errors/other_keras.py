@@ -49,7 +49,7 @@ def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
 
 
 def defines(cls: type) -> bool:
-    """Whether another Keras itself defines a class, and not a subclass of the user's."""
+    """Whether a class is defined by another Keras itself, and is not a user's subclass."""
     return cls.__module__.partition(".")[0] in _OTHERS
 
 

@@ -88,7 +88,7 @@ def named_after_class(init: Function) -> Function:
     """Returns a constructor that classes inherit, whose errors about arguments name the class called.
 
     Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`. The
-    tracebacks of all errors show the user's lines alone.
+    tracebacks of all errors show only the user's lines.
     """
 
     @functools.wraps(init)

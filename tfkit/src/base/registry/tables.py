@@ -58,7 +58,7 @@ def register_builtins(
 ) -> None:
     """Enters tfkit's own objects under their names.
 
-    Errors of the constructors of classes among them show the user's lines alone.
+    Errors of the constructors of classes among them show only the user's lines.
 
     Args:
         kind: the public module, without its root: `"layers"`, `"optimizers.schedules"`.

@@ -33,7 +33,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 # Python's stack limits the depth of the search, and chains of arithmetic on sizes are shorter.
 _DEPTH = 20  # How many operations are followed back from a value.
-# Operations whose results depend on shapes alone.
+# Operations whose results depend only on shapes.
 SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
 
 

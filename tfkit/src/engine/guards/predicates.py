@@ -90,7 +90,7 @@ def predicate_of(
     known = tuple(
         (place, value.dtype.str, value.shape, value.tobytes())
         for place, value in sorted((constants or {}).items())
-        # Sizes, indices and flags alone: values of floats differ from one step to the next.
+        # Only sizes, indices and flags: values of floats differ from one step to the next.
         if value.size <= _MAX_CONSTANT and value.dtype.kind in "biu"
     )
     return _made(node.op, attr, tuple(inputs), tuple(outputs), known)

@@ -1,4 +1,4 @@
-"""Finds sizes of axes in a trace: integers, or unknown sizes of which it is known that they are equal.
+"""Finds sizes of axes in a trace: integers, or unknown sizes that are known to be equal.
 
 A step is traced for any number of rows, so TensorFlow does not know that the two factors of an attention's
 products have equally many. Here an unknown size is a name, and equal names mean equal sizes.

@@ -168,7 +168,7 @@ SLICES = {
     "StatelessMultinomial": _CLASSES,
     "Unique": Check("anything but a vector", lambda op: tf.equal(tf.rank(op.inputs[0]), 1)),
     "UniqueV2": Check(
-        "anything but a vector where there is no axis",
+        "anything but a vector where an axis is missing",
         lambda op: tf.equal(tf.rank(op.inputs[0]), 1) | (tf.size(op.inputs[1]) > 0),
     ),
 }

@@ -95,7 +95,7 @@ class _Graph:
         positions: the position of each node in the order of the trace.
         first_uses: the position of the first node that uses a node.
         reading: by the reference to a variable, the names of the products that have it as a factor.
-        bits: the set of each product alone.
+        bits: the set that contains only this product, for each product.
         dtypes: the dtype of each product.
     """
 

@@ -21,7 +21,7 @@ class MaxNumBoundingBoxes(ImageLayer):
 
     Call arguments:
         data: a dictionary of `"images"`, `"bounding_boxes"` (a dictionary of `"boxes"` and `"labels"`) and
-            whatever else; images alone are not changed.
+            anything else; images without boxes are not changed.
 
     Input shape: Boxes of shape `(boxes, 4)` or `(batch, boxes, 4)`, ragged ones included.
 

@@ -24,7 +24,7 @@ class SizedLayer(ImageLayer):
         return self.height_and_width(drawn["input_shape"]), (self.height, self.width)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the shape alone, since nothing is random."""
+        """Returns only the shape, since nothing is random."""
         return {"input_shape": shape_of(images)}
 
 

@@ -17,10 +17,10 @@ _ARRAYS = (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, np.ndarray)
 
 
 def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
-    """Yields `all_batches`, of which one at least must have a row.
+    """Yields `all_batches`, at least one of which must have a row.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if no batch has a row.
     """
     has_rows = False
     for batch in all_batches(layer, data, steps):

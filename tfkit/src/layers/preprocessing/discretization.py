@@ -33,7 +33,7 @@ class Discretization(Preprocessing):
         epsilon: how much of the data a bin may have too many or too few, from 0 to 1: `adapt` keeps
             about `1 / epsilon` numbers. Default: `0.01`.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each number; `"multi_hot"` for a
-            vector for each sample, with a 1 for each bin that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each bin that occurs; `"count"` for one with the number
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         dtype: dtype of vectors, and to which float inputs are cast unless it has 16 bits; `None` for the

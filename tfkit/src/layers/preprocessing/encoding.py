@@ -22,7 +22,7 @@ def encode(
     Args:
         inputs: integer tensor, dense, ragged or sparse.
         mode: `"one_hot"`: a vector for each index. `"count"`: how often each index is in a sample, that is
-            along axis 1 (or in all of a vector). `"multi_hot"`: whether it is there.
+            along axis 1 (or in all of a vector). `"multi_hot"`: whether it occurs.
         depth: size of a vector.
         dtype: dtype of the outputs.
         sparse: whether to return a `tf.SparseTensor`.

@@ -36,7 +36,7 @@ class HashedCrossing(Preprocessing):
     Output shape: The shape of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
 
     Raises:
-        ValueError: if `output_mode` is none of these, or if the inputs are.
+        ValueError: if `output_mode` or the inputs are anything else.
 
     Example:
         >>> layer = HashedCrossing(5)
@@ -67,7 +67,7 @@ class HashedCrossing(Preprocessing):
 
     @property
     def input_dtype(self) -> str:
-        """The dtype that inputs have when the layer is built from shapes alone."""
+        """The dtype of inputs when the layer is built only from shapes."""
         return "int64"
 
     def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

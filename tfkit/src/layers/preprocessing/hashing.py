@@ -28,7 +28,7 @@ class Hashing(Preprocessing):
         mask_value: input whose index is 0, which no other then has; `None` for none.
         salt: integer, or two, the key of SipHash; `None` for FarmHash.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
-            vector for each sample, with a 1 for each index that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each index that occurs; `"count"` for one with the number
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
@@ -42,7 +42,7 @@ class Hashing(Preprocessing):
         the batch, and with `num_bins` at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these.
+        ValueError: if an argument has any other value.
 
     Reference: Appleby and Pike (2014), FarmHash; Aumasson and Bernstein (2012), "SipHash: a fast
         short-input PRF".
@@ -102,7 +102,7 @@ class Hashing(Preprocessing):
     def _indices(self, values: tf.Tensor) -> tf.Tensor:
         if self.mask_value is None:
             return hashed(values, self.num_bins, self.salt)
-        # Bin 0 is for masked values alone, and so one bin less is left for the others.
+        # Bin 0 is only for masked values, so one bin less is left for the others.
         masked = tf.equal(values, tf.cast(tf.constant(self.mask_value), values.dtype))
         if self.num_bins == 1:
             return tf.zeros_like(values, tf.int64)

@@ -26,7 +26,7 @@ class IntegerLookup(IndexLookup):
         idf_weights: with `"tf_idf"`, a float for each integer of `vocabulary`; `None` otherwise.
         invert: whether indices become integers of the vocabulary. Default: `False`.
         output_mode: `"int"` for indices; `"one_hot"` for a vector for each integer; `"multi_hot"` for a
-            vector for each sample, with a 1 for each integer that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each integer that occurs; `"count"` for one with the number
             of times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the integer))`.
             Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
@@ -48,7 +48,7 @@ class IntegerLookup(IndexLookup):
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these, or if tokens repeat.
+        ValueError: if an argument has any other value, or if tokens repeat.
         RuntimeError: if the layer is called without a vocabulary.
         InvalidArgumentError: for integers out of vocabulary, where `num_oov_indices` is 0.
 

@@ -24,7 +24,7 @@ def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
     if callable(how):
         return how(texts)
     if how in ("lower", "lower_and_strip_punctuation"):
-        # Without an encoding, `lower` changes ASCII letters alone, as in Keras.
+        # Without an encoding, `lower` changes only ASCII letters, as in Keras.
         texts = tf.strings.lower(texts)
     if how in ("strip_punctuation", "lower_and_strip_punctuation"):
         texts = tf.strings.regex_replace(texts, _PUNCTUATION, "")

@@ -25,7 +25,7 @@ class StringLookup(IndexLookup):
         idf_weights: with `"tf_idf"`, a float for each string of `vocabulary`; `None` otherwise.
         invert: whether indices become strings. Default: `False`.
         output_mode: `"int"` for indices; `"one_hot"` for a vector for each string; `"multi_hot"` for a vector
-            for each sample, with a 1 for each string that is there; `"count"` for one with the number of
+            for each sample, with a 1 for each string that occurs; `"count"` for one with the number of
             times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the string))`.
             Default: `"int"`.
         pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
@@ -46,7 +46,7 @@ class StringLookup(IndexLookup):
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these, or if tokens repeat.
+        ValueError: if an argument has any other value, or if tokens repeat.
         RuntimeError: if the layer is called without a vocabulary.
         InvalidArgumentError: for strings out of vocabulary, where `num_oov_indices` is 0.
 

@@ -36,7 +36,7 @@ class TextVectorization(Preprocessing):
         split: `"whitespace"`, `"character"`, a function of a tensor of strings that returns a ragged one, or
             `None`. Default: `"whitespace"`.
         ngrams: integer n for groups of 1 to n tokens, joined by spaces, or a tuple of sizes; `None` for
-            tokens alone.
+            single tokens.
         output_mode: `"int"` for an index for each token; `"multi_hot"` for a vector for each string, with a
             1 for each token that occurs; `"count"` for a vector of the numbers of times; `"tf_idf"` for these
             times `log(1 + strings / (1 + strings with the token))`; `"one_hot"` for a vector for each token.
@@ -63,7 +63,7 @@ class TextVectorization(Preprocessing):
         size)`, ragged, for `"one_hot"`.
 
     Raises:
-        ValueError: if an argument is none of these, or if inputs to be split have more than one column.
+        ValueError: if an argument has any other value, or if inputs to be split have more than one column.
         RuntimeError: if the layer is called without a vocabulary.
 
     Example:
@@ -300,7 +300,7 @@ class TextVectorization(Preprocessing):
             return tokens
         sizes = _sizes(self.ngrams)
         if is_integer(self.ngrams):
-            # An integer means all lengths up to it, a tuple these lengths alone.
+            # An integer means all lengths up to it, a tuple only these lengths.
             sizes = list(range(1, sizes[0] + 1))
         return tf.strings.ngrams(tokens, ngram_width=sizes, separator=" ")
 

@@ -315,7 +315,7 @@ class WithVocabulary(Preprocessing):
         self._replace(self._with_weights(tokens, idf))
 
     def _with_weights(self, tokens: list[Any], idf: Any) -> Vocabulary:
-        """Returns a vocabulary with the weights of a file, of which there must be one for each index."""
+        """Returns a vocabulary with the weights of a file, which must have one for each index."""
         size = len(self._special_tokens()) + len(tokens)
         if self.pad_to_max_tokens:
             size = self.max_tokens or size

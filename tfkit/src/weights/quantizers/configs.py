@@ -47,13 +47,13 @@ class QuantizationConfig:
 
     @staticmethod
     def weight_quantizer_or_default(config: Any, default: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the quantizer of weights of a configuration, or the default if there is none."""
+        """Returns a configuration's quantizer of weights, or the default if there is no configuration."""
         found = None if config is None else config.weight_quantizer
         return default if found is None else found
 
     @staticmethod
     def activation_quantizer_or_default(config: Any, default: Any) -> Any:
-        """Returns the quantizer of inputs of a configuration; the default if there is no configuration."""
+        """Returns a configuration's quantizer of inputs; the default if there is no configuration."""
         return default if config is None else config.activation_quantizer
 
 
@@ -177,7 +177,7 @@ class Float8QuantizationConfig(QuantizationConfig):
         return "float8"
 
     def get_config(self) -> dict[str, Any]:
-        """Returns an empty dict, for there are no arguments."""
+        """Returns an empty dict, because there are no arguments."""
         return {}
 
 
@@ -189,7 +189,7 @@ _CONFIGS = {
 
 
 def resolved(mode: Any, config: Any) -> QuantizationConfig:
-    """Returns the configuration of a quantization, of which mode or configuration are given.
+    """Returns the configuration of a quantization, given its mode or a configuration.
 
     Raises:
         ValueError: if both are missing or contradict each other, and for any other mode.

@@ -51,7 +51,7 @@ def fake_quant_with_min_max_vars(
     if not 2 <= num_bits <= 16:
         raise ValueError(f"`num_bits` must be from 2 to 16. Received: num_bits={num_bits}")
     inputs = tf.convert_to_tensor(inputs)
-    # TensorFlow's kernels exist for float32 alone.
+    # TensorFlow's kernels exist only for float32.
     x, low, high = (tf.cast(value, tf.float32) for value in (inputs, min_vals, max_vals))
     options = {"num_bits": num_bits, "narrow_range": narrow_range}
     if axis is None:
