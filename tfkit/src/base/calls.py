@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 
 class Frame(Protocol):
-    """A layer call in progress, for rooms below `core`, whose `CallFrame` it is."""
+    """A layer call in progress, as rooms below `core` see it; the object is a `CallFrame` of `core`."""
 
     layer: Any
     training: Any
@@ -86,7 +86,7 @@ def next_call() -> int:
 
 @contextlib.contextmanager
 def outside_calls() -> Iterator[None]:
-    """Context manager in which this thread is in no layer call, as for objects that no call uses."""
+    """Context manager in which this thread is in no layer call, for objects that no call uses."""
     frame, calls.frame = calls.frame, None
     try:
         yield

@@ -91,7 +91,7 @@ def load(place: Place) -> Any:
 
 @contextlib.contextmanager
 def _before_forks() -> Iterator[None]:
-    """Context manager for whose end the forks of other threads wait.
+    """Context manager that delays forks of other threads until it ends.
 
     The forked process lacks this thread, but has the locks that it holds: code that imports the same module
     there would wait forever.

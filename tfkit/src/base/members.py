@@ -1,6 +1,6 @@
 """Finds the members in an attribute by walking through its containers.
 
-That is nests as `nests.py` has them, sets and queues, dataclasses, and plain `tf.Module`s. Nothing is
+Containers are the nests of `nests.py`, sets, queues, dataclasses, and plain `tf.Module`s. Nothing is
 wrapped, so what a user stores is not changed, and what is appended to a list later is found like the rest.
 """
 

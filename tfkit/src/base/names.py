@@ -104,7 +104,7 @@ def reset_names() -> None:
 
 
 def escaped(key: Any) -> str:
-    """Returns a dict's key as one step of a path: it must not look like several, or like "." or ".."."""
+    """Returns a dict's key as one step of a path, which must not look like several, or like "." or ".."."""
     text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
     return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
 

@@ -99,7 +99,7 @@ def opened(structure: Any) -> tuple[Form, list[Any]]:
     """Returns the form of a nest, and its items in their own order.
 
     `is_nested` defines the nests for all of tfkit: lists, tuples, named tuples, mappings of any type,
-    classes of `attrs`, and classes that take themselves apart by TensorFlow's `__tf_flatten__`. A
+    classes of `attrs`, and classes with TensorFlow's method `__tf_flatten__`. A
     dataclass without that is a leaf.
 
     Example:

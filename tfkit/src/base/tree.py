@@ -214,9 +214,9 @@ def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
 
 @bounded
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises `ValueError` unless two nests have one form.
+    """Raises `ValueError` unless two nests have the same form.
 
-    Kinds of containers, keys and numbers of items must be equal; leaves do not matter.
+    Types of containers, keys and numbers of items must be equal; leaves do not matter.
 
     Args:
         a: a nest of lists, tuples, named tuples and dicts, or a single leaf.

@@ -101,7 +101,7 @@ class _OwnChanges(Changes):
 class Watched:
     """A class whose objects count their changes, for objects other than layers that compiled programs call.
 
-    Setting an attribute to the plain value that it has is no change.
+    Setting an attribute to the plain value that it already has does not count.
     """
 
     @property

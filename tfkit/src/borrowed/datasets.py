@@ -1,4 +1,4 @@
-"""The parts that a `tf.data.Dataset` was made of: private attributes, seen in TensorFlow 2.21.
+"""The parts of a `tf.data.Dataset`: private attributes, seen in TensorFlow 2.21.
 
 A public dataset only has an element's specification and a number of elements. `tests/test_borrowed.py` has a
 contract for each function. A dataset without the attribute gives `None` where it says so, and raises
@@ -31,7 +31,7 @@ def batch_size_of(dataset: Any) -> Any:
 
 
 def drops_remainder(dataset: Any) -> bool:
-    """Whether a dataset of batches leaves a last one out that is smaller."""
+    """Whether a dataset of batches leaves out a last one that is smaller."""
     return bool(dataset._drop_remainder)
 
 

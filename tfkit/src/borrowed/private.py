@@ -93,7 +93,7 @@ from tensorflow.python.util.dispatch import GlobalOpDispatcher as GlobalOpDispat
 
 
 def set_attribute(operation: tf.Operation, name: str, value: attr_value_pb2.AttrValue) -> None:
-    """Sets an attribute of an operation of a graph, known to TensorFlow or not."""
+    """Sets an attribute of an operation of a graph, whether or not TensorFlow knows it."""
     operation._set_attr(name, value)  # `get_attr` is public, and nothing that writes.
 
 
@@ -317,7 +317,7 @@ def strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
 
 
 def whole_of_copy(variable: Any) -> Any:
-    """Returns the variable of which a strategy has made the given copy; `None` for other variables."""
+    """Returns the variable that a strategy has made this copy of; `None` for other variables."""
     # TensorFlow notes it in one object or the other, depending on the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)
     container = container or getattr(variable, "_distributed_container", None)

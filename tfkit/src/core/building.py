@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def undone_on_error(layers: list[Layer]) -> Iterator[None]:
-    """Context manager that restores layers to their state before it if an error occurs while they are built.
+    """Context manager that restores layers to their earlier state if an error occurs while they are built.
 
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
     """
@@ -76,7 +76,7 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     """Marks a layer as built when its `build` method has run, whoever called it.
 
     This is the only user method that tfkit wraps: after a direct `layer.build(shape)` the next
-    `layer(x)` would otherwise build again, and the weights of the first time would be lost.
+    `layer(x)` would otherwise build again, and the first weights would be lost.
     A `build` that fails leaves no weights behind.
     """
 

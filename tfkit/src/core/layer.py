@@ -340,7 +340,7 @@ class Layer(Copied, Stateful):
         return weight
 
     def add_loss(self, loss: Any) -> None:
-        """Adds losses to those that training minimizes, a tensor by its sum; to be used inside `call`."""
+        """Adds losses to the ones that training minimizes, a tensor by its sum; to be used inside `call`."""
         for value in tf.nest.flatten(loss):
             recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
 

@@ -15,7 +15,7 @@ _BLOCK_BYTES = 2**18  # Of a block of rows, which is sent whole even if it has f
 def collected_rows(strategy: Any, mine: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """Returns the rows of all processes, in the order of the processes; each process gets them all.
 
-    A collective operation of TensorFlow keeps the shape of its first run (2.21). So the rows go round in
+    A collective operation of TensorFlow keeps the shape of its first run (2.21). So the rows are exchanged in
     blocks of one size: each process puts its own rows into a block of zeros, and these are added up.
 
     Args:

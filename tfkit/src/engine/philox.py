@@ -29,7 +29,7 @@ _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
     """Returns `count` integers of 32 random bits, for a seed of two int32 that are not negative.
 
-    From negative ones XLA makes a different key than the kernels.
+    From negative seeds XLA makes a different key than the kernels.
     """
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
@@ -116,7 +116,7 @@ def _of_kernel(kernel: Any, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tenso
 def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
     """Returns the key and the counter that the kernels accept instead of a seed.
 
-    In one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
+    It is one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
     """
     return tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
 

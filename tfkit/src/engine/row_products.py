@@ -1,4 +1,4 @@
-"""The rules for products of matrices among the rules of `row_rules.py`."""
+"""The rules for products of matrices, among the rules of `row_rules.py`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tfkit.src.core.layer import Layer
 
 
 def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
-    """Returns what is noted of a layer, or of a part of it that it is about to make; empty for nothing.
+    """Returns the notes on a layer, or on a part that it is about to make; empty if there are none.
 
     Args:
         layer: a layer.

@@ -96,6 +96,6 @@ def visible_steps(
 
 
 def _fits(shape: tf.TensorShape, wanted: tf.TensorShape) -> bool:
-    """Whether sizes are those that are wanted, or 1, or unknown."""
+    """Whether sizes are the expected ones, or 1, or unknown."""
     sizes = zip(reversed(shape), reversed(wanted), strict=False) if shape.rank is not None else ()
     return all(size in (1, None) or other is None or size == other for size, other in sizes)

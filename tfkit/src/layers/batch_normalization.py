@@ -157,7 +157,7 @@ class BatchNormalization(Layer):
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         def broadcast(value: Any) -> Any:
-            """Returns `value`, which broadcasts as it is if channels are last: an operation less."""
+            """Returns `value`, which broadcasts unchanged if channels are last: one operation less."""
             is_last = self.axis % inputs.shape.rank == inputs.shape.rank - 1
             return tf.cast(value, inputs.dtype) if is_last and value is not None else along(value)
 

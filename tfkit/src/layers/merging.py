@@ -261,7 +261,7 @@ class _Extremum(Merge):
 
 
 class Maximum(_Extremum):
-    """The greatest of the inputs, entry by entry.
+    """The maximum of the inputs, entry by entry.
 
     Where some inputs are masked, the others decide.
 
@@ -289,7 +289,7 @@ class Maximum(_Extremum):
 
 
 class Minimum(_Extremum):
-    """The least of the inputs, entry by entry.
+    """The minimum of the inputs, entry by entry.
 
     Where some inputs are masked, the others decide.
 
@@ -556,7 +556,7 @@ def average(inputs: Any, **kwargs: Any) -> Any:
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the greatest of tensors, entry by entry, as `Maximum` does.
+    """Returns the maximum of tensors, entry by entry, as `Maximum` does.
 
     Args:
         inputs: list of tensors whose samples' shapes broadcast.
@@ -576,7 +576,7 @@ def maximum(inputs: Any, **kwargs: Any) -> Any:
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the least of tensors, entry by entry, as `Minimum` does.
+    """Returns the minimum of tensors, entry by entry, as `Minimum` does.
 
     Args:
         inputs: list of tensors whose samples' shapes broadcast.

@@ -25,7 +25,7 @@ class MultiHeadAttention(AttentionWithHeads):
     """Attention in several learned subspaces ("heads") at once.
 
     Each head computes `softmax(q @ transpose(k) / sqrt(key_dim)) @ v`, where `q`, `k` and `v` are
-    linear projections of query, key and value. The heads' results side by side are projected to the
+    linear projections of query, key and value. The concatenated results of the heads are projected to the
     outputs.
 
     Args:

@@ -18,7 +18,7 @@ class ReversibleEmbedding(Embedding):
     """An `Embedding` that can be reversed: from vectors to a logit for each id.
 
     Forward it computes `embeddings[inputs]`; with `reverse=True`,
-    `inputs @ transpose(embeddings)`. A language model so reads and writes tokens with one weight.
+    `inputs @ transpose(embeddings)`. A language model can thus read and write tokens with one weight.
 
     Args:
         input_dim: positive integer, the number of vectors: the largest id plus one.

@@ -1,4 +1,4 @@
-"""The base class of losses: targets, predictions and weights give one number (or one per sample)."""
+"""The base class of losses: they turn targets, predictions and weights into a number (or one per sample)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Losses made of a pure function of targets and predictions."""
+"""Losses made from a pure function of targets and predictions."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class LossFunctionWrapper(Loss):
 class FunctionLoss(LossFunctionWrapper):
     """A loss with a fixed function, whose options are its attributes and its configuration.
 
-    An option that is set later holds from the next call on.
+    An option that is set later applies from the next call on.
     """
 
     # Options that Keras's configuration of the loss lacks: in ours only if they are not defaults.

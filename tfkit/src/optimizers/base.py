@@ -451,7 +451,7 @@ class Optimizer(SlotOwner):
     def _tfkit_accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Adds to the accumulators; when they are full, updates by their mean and empties them.
 
-        Of what overwrites its variable the largest values are kept instead.
+        For gradients that overwrite their variable, the largest values are kept instead.
         """
         num_steps = self.gradient_accumulation_steps
         accumulators = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
@@ -488,7 +488,7 @@ class Optimizer(SlotOwner):
     def _tfkit_once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
         """Returns `compute(dtype)`, computed once in an update, for all variables of that dtype.
 
-        A third of the operations of Adam's update would be the same for each variable.
+        Otherwise a third of the operations of Adam's update would be repeated for each variable.
         """
         return once.computed((id(self), name, dtype), lambda: compute(dtype))
 
@@ -501,8 +501,8 @@ class Optimizer(SlotOwner):
     ) -> None:
         """Excludes variables from weight decay; it must be called before `build`.
 
-        A second call replaces what the first one said. After `build` it may only repeat it, as code does
-        that runs on each replica of a strategy.
+        A second call replaces the first one. After `build` it may only repeat it, as code does that runs on
+        each replica of a strategy.
 
         Args:
             var_list: variables.

@@ -36,7 +36,7 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sums over the replicas of gradients, each times its replica's share of the batch.
 
-    That is the gradient of a mean over the rows. Of a loss that is a sum over them, the replicas' shares do
+    That is the gradient of a mean over the rows. For a loss that is a sum over them, the replicas' shares do
     not count.
     """
     sums = [_together(_as_of_mean(gradient)) for gradient in gradients]
@@ -82,7 +82,7 @@ def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
 def _together(gradient: Any) -> Any:
     """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
-    Optimizers that square single rows need them as they are, and not their sums.
+    Optimizers that square single rows need the rows themselves, and not their sums.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient

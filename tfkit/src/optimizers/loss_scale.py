@@ -19,9 +19,9 @@ from tfkit.src.optimizers.slots import constant
 class LossScaleOptimizer(Optimizer):
     """A wrapper that scales losses up, so that gradients in 16 bits do not vanish.
 
-    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
-    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
-    updates without that it is doubled.
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose gradients
+    are not all finite is left out, and the factor is halved; after `dynamic_growth_steps` updates without
+    that, it is doubled.
 
     Args:
         inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.

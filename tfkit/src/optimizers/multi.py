@@ -193,7 +193,7 @@ class MultiOptimizer(Optimizer):
 
     @property
     def learning_rate(self) -> Any:
-        """Not there: each of `optimizers` has its own."""
+        """Raises an error: each of `optimizers` has its own."""
         raise AttributeError(
             "A MultiOptimizer has no learning rate of its own. Read the rates of its `optimizers`."
         )

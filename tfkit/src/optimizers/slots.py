@@ -62,7 +62,7 @@ class Values:
         return self._values.pop(0)
 
     def rest(self) -> list[np.ndarray]:
-        """Returns the values that were not taken yet."""
+        """Returns the values that have not been used yet."""
         return list(self._values)
 
 

@@ -25,7 +25,7 @@ def get_mask(tensor: Any) -> Any:
 
 
 def carried_mask(tensor: Any) -> Any:
-    """Returns the mask of `tensor`. A functional model records a call of this as the origin of a mask.
+    """Returns the mask of `tensor`. A functional model records a call of this function as a mask's origin.
 
     Raises:
         ValueError: for a tensor without a mask, as when an input of the model replaces the masked one.

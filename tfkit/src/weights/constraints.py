@@ -138,7 +138,7 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Moves Euclidean norms of weight vectors that are outside of two bounds towards these.
+    """Moves Euclidean norms of weight vectors that are outside of two bounds towards these bounds.
 
     Args:
         min_value: least norm. Default: `0.0`.

@@ -1,6 +1,6 @@
 """Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
-Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
+Every draw names its algorithm, Philox: inside XLA on CPU, TensorFlow's own choice is tens of times
 slower. Equal seeds give Keras's values, inside XLA too (`tfkit/src/engine/philox.py`), except that there
 `truncated_normal` and `categorical` give different values of the same distribution.
 """
@@ -545,7 +545,7 @@ def _gamma(shape: Any, alpha: Any, dtype: str, int32_seed: tf.Tensor) -> tf.Tens
 def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a gamma distribution of scale 1.
 
-    TensorFlow has no kernel of it for XLA.
+    TensorFlow has no kernel for it in XLA.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -572,7 +572,7 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
 def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a beta distribution.
 
-    TensorFlow has no kernel of it for XLA.
+    TensorFlow has no kernel for it in XLA.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.

@@ -1,7 +1,7 @@
 """Adds the layer and the step to errors of TensorFlow's kernels.
 
-TensorFlow names a node of a compiled program, which means nothing to a user. On the way from the program up
-to `fit`, each of them adds its information to the error.
+TensorFlow names a node of a compiled program, which means nothing to a user. On the way up to `fit`, each
+caller adds its information to the error.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def accepted(
 ) -> dict[str, Any]:
     """Returns the part of a configuration that `from_config` accepts.
 
-    That a layer is frozen is accepted in any case, unless a user's `from_config` calls the constructor.
+    It always accepts that a layer is frozen, unless a user's `from_config` calls the constructor.
     """
     freezes = not layer.trainable and is_ours(owner_of(type(layer), "from_config"))
     return {

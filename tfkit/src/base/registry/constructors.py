@@ -15,7 +15,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def attributes(holder: Any, *names: str) -> dict[str, Any]:
-    """Returns attributes of an object by name, for a configuration of constructor arguments kept in them."""
+    """Returns the attributes of an object that hold its constructor's arguments, for a configuration."""
     return {name: getattr(holder, name) for name in names}
 
 

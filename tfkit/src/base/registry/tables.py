@@ -75,7 +75,7 @@ def register_builtins(
 def register_listed(
     kind: str, places: Iterable[Place], aliases: dict[str, Place] | None = None
 ) -> None:
-    """Enters objects of tfkit's that a public module lists, which are imported when they are first named.
+    """Enters tfkit's own objects that a public module lists, which are imported when they are first named.
 
     The arguments are the same as for `register_builtins`, with the objects' places.
     """

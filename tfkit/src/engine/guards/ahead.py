@@ -1,4 +1,4 @@
-"""Finds predicates that can be computed before the step, from the batch alone.
+"""Finds predicates that can be computed before the step, only from the batch.
 
 If all predicates of a step depend on its batch by few and cheap operations, as predicates of indices and
 labels do, a program computes them first and runs the step unchanged. Otherwise they are results of the step,

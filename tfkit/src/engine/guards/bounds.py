@@ -95,7 +95,7 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
 
 
 def _refuses_nan(select: Any) -> bool:
-    """Whether an operation puts a negative integer for NaN: outside, as NaN is outside of all bounds."""
+    """Whether an operation replaces NaN by a negative integer, which is out of bounds, as NaN is."""
     instead = tf.get_static_value(select.inputs[1])
     return select.inputs[0].op.type == "IsNan" and instead is not None and bool((instead < 0).all())
 

@@ -91,7 +91,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def can_ask_ahead(self) -> bool:
-        """Whether `ahead` can decide before the function runs what `run_guarded` returns afterwards."""
+        """Whether `ahead` can decide before the function runs, instead of `run_guarded` afterwards."""
         if self._has_predicates:
             return self._rewriter.ahead is not None
         return self.is_needed

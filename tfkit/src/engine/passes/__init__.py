@@ -39,7 +39,7 @@ def is_on(name: str) -> bool:
 
 
 def mark_products(graph: tf.Graph) -> None:
-    """Marks the products of a traced step that passes replace; the shapes are known in the trace alone."""
+    """Marks the products of a traced step that passes replace; the shapes are known only in the trace."""
     marks = [each.mark for each in (halves, transposes) if is_on(each.__name__.rpartition(".")[2])]
     if not marks or xla.device() != "CPU":
         return

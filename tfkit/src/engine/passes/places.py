@@ -1,4 +1,4 @@
-"""Keeps XLA from taking the begin of a slice for a constant where it is the value of a variable.
+"""Keeps XLA from treating the start of a slice as a constant where it is the value of a variable.
 
 A step that reads `self.table[self.n]` and changes `n` would be compiled again for each value of `n`: tenths
 of a second each. Slices are changed if their result has the same size wherever they begin: rows and elements,

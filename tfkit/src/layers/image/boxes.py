@@ -11,7 +11,7 @@ from tfkit.src.layers.image.base import ImageLayer, ImageOptions
 
 
 class MaxNumBoundingBoxes(ImageLayer):
-    """Makes the number of bounding boxes of each image the same: drops the last ones, or pads.
+    """Makes the number of bounding boxes the same for all images: drops the last ones, or pads.
 
     Args:
         max_number: the number of boxes.

@@ -22,13 +22,13 @@ def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) 
 
 
 def _even(counts: tf.Tensor, least: tf.Tensor) -> tf.Tensor:
-    """Returns for each number the fraction of its group that is below it."""
+    """Returns, for each value, the fraction of its group that is below it."""
     sums = tf.cumsum(counts, axis=-1)
     return tf.math.divide_no_nan(sums - least, sums[:, -1:] - least)
 
 
 class Equalization(ImageLayer):
-    """While training, maps the values of each channel so that all are about as frequent.
+    """While training, maps the values of each channel so that all are about equally frequent.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.

@@ -1,4 +1,4 @@
-"""Layers that apply changes of images chosen at random among many."""
+"""Layers that apply changes chosen at random to images."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ class _Choosing(RandomImageLayer):
 class RandAugment(_Choosing):
     """While training, applies several changes to images, each chosen at random among eleven.
 
-    The ways are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
+    The changes are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
     `RandomColorDegeneration`, `RandomContrast`, `RandomSharpness`, `RandomPosterization`, `Solarization`,
-    `AutoContrast` and `Equalization`. The images of a batch are changed the same ways, each with draws of
+    `AutoContrast` and `Equalization`. The images of a batch are changed in the same ways, each with draws of
     its own.
 
     Args:

@@ -24,7 +24,8 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 class Discretization(Preprocessing):
     """The index of the bin of each number: the number of boundaries that are not above it.
 
-    The boundaries are given, or `adapt(data)` finds them, so that all bins contain about as many numbers.
+    The boundaries are given, or `adapt(data)` finds them, so that all bins contain about equally many
+    numbers.
 
     Args:
         bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` if

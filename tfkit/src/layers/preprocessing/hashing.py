@@ -18,10 +18,10 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
 class Hashing(Preprocessing):
-    """Computes `hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
+    """Computes `hash(inputs) % num_bins`: an index for each string or integer, without a vocabulary.
 
     The hash is FarmHash-64, and with a salt SipHash-64, of strings, and of integers as decimal strings. Equal
-    inputs have equal indices on every machine; different ones may have equal ones, too.
+    inputs have equal indices on every machine; different inputs may have equal indices, too.
 
     Args:
         num_bins: positive integer, the number of indices, including the index of masked inputs.

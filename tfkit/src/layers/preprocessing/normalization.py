@@ -19,7 +19,7 @@ from tfkit.src.layers.sparse import dense
 class Normalization(Preprocessing):
     """Computes `(inputs - mean) / sqrt(variance)`, with mean and variance of data seen by `adapt`.
 
-    `adapt(data)` computes them; or they are given. Where the variance is 0, `inputs - mean` is divided by
+    `adapt(data)` computes them, or they are given. Where the variance is 0, `inputs - mean` is divided by
     a tiny number.
 
     Args:

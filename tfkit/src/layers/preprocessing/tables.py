@@ -17,7 +17,7 @@ _tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 class Table(tf.saved_model.experimental.TrackableResource):
     """A table that never changes: a different vocabulary gets a new table.
 
-    So threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
+    Thus threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
     could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under
     its name; this one is gone with the last program that reads it. It has a name only in a SavedModel, where
     sessions of TensorFlow's C library need it.

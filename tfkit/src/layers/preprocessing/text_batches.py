@@ -23,7 +23,7 @@ def counted(
 ) -> Iterator[Any]:
     """Yields `count(piece)` for pieces of `size` strings; small batches are joined to one piece.
 
-    Kernels of TensorFlow leave Python's lock, so two threads count at once. No more than three pieces wait.
+    Kernels of TensorFlow release Python's lock, so two threads count at once. No more than three pieces wait.
 
     Args:
         batches: tensors of strings.

@@ -91,7 +91,7 @@ class CosineDecay(LearningRateSchedule):
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """Decays along half cosines, each `t_mul` times as long and `m_mul` times as high as the last.
+    """Decays along half cosines, each `t_mul` times as long and `m_mul` times as high as the one before.
 
     Args:
         initial_learning_rate: learning rate at step 0.

@@ -90,7 +90,7 @@ class RandomNormal(RandomInitializer):
 class TruncatedNormal(RandomNormal):
     """Draws from a normal distribution, within two standard deviations of the mean.
 
-    Such values are drawn again.
+    Values outside are drawn again.
 
     Args:
         mean: mean of the distribution before it is truncated. Default: `0.0`.

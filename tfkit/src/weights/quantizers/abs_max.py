@@ -60,7 +60,7 @@ def abs_max_quantize_grouped_with_zero_point(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns the integers `round(inputs / scale) + zero`, `scale` and `zero`, for groups of rows.
 
-    `(quantized - zero) * scale` is close to the inputs. `scale` and `zero` are those for which the range of
+    `(quantized - zero) * scale` is close to the inputs. `scale` and `zero` are chosen so that the range of
     the integers covers the group's values in a column, and 0.
 
     Args:

@@ -10,7 +10,7 @@ from tfkit.src.weights.quantizers.abs_max import abs_max_quantize, check_range
 
 
 class Quantizer:
-    """The base of quantizers, which a subclass makes by `__call__` and `get_config`.
+    """The base of quantizers; a subclass defines `__call__` and `get_config`.
 
     Args:
         output_dtype: dtype of the quantized values. Default: `"int8"`.

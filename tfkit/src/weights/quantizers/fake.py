@@ -1,4 +1,4 @@
-"""Floats rounded to the steps of an integer, for training that knows of the rounding."""
+"""Floats rounded to the steps of an integer, for training that takes the rounding into account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fake_quant_with_min_max_vars(
     """Returns `inputs` rounded to the nearest of `2 ** num_bits` steps from `min_vals` to `max_vals`.
 
     The range is shifted a little, so that 0 is a step. Gradients pass where the inputs are in the range; at
-    its ends they go to `min_vals` and `max_vals`, which can so be trained.
+    its ends they go to `min_vals` and `max_vals`, which can therefore be trained.
 
     Args:
         inputs: floats.

@@ -94,7 +94,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
 
     @property
     def dtype(self) -> tf.DType:
-        """The dtype of the call in progress, in which it is read; else that in which it is stored."""
+        """The dtype of the call in progress, in which the variable is read; otherwise the stored dtype."""
         frame = current_frame()
         if frame is None or frame.autocast_dtype is None or calls.assignments:
             return self._owner.dtype

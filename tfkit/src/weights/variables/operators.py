@@ -81,7 +81,7 @@ def _is_of_another_kind(variable: Any, other: Any) -> bool:
 
 
 def _is_vector(variable: Any, other: Any, name: str) -> bool:
-    """Whether a vector is multiplied as a matrix is, which TensorFlow refuses."""
+    """Whether a vector is multiplied like a matrix, which TensorFlow refuses."""
     return name in ("__matmul__", "__rmatmul__") and 1 in (variable.shape.rank, _rank(other))
 
 

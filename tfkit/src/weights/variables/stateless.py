@@ -18,8 +18,8 @@ class StatelessScope:
     """A context in which variables have given values; new values are stored, and the changes undone.
 
     This applies to tfkit's variables: weights, `tfkit.Variable`, the states of metrics, optimizers and seeds.
-    Their methods `assign`, `assign_add` and `assign_sub` are seen, and so are layers that are called, which
-    run eagerly. What a `tf.function` of your own assigns in a call after its first is not seen.
+    Their methods `assign`, `assign_add` and `assign_sub` are noticed, and so are called layers, which run
+    eagerly. What a `tf.function` of your own assigns in a call after its first is not noticed.
 
     Gradients are those with respect to the variables. For gradients with respect to the given values use
     `layer.stateless_call(...)`.

@@ -1,7 +1,7 @@
 """Makes all variables.
 
 A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires,
-with the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
+with Keras's interface on top: its class is a subclass of that class and of `Variable`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "train
 
 
 class Variable(Operators, VariableHooks):
-    """A `tf.Variable` with the interface of Keras's: the class of weights and of tfkit's other variables.
+    """A `tf.Variable` with Keras's interface: the class of weights and of tfkit's other variables.
 
     An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
     read in its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
