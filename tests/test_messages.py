@@ -48,9 +48,9 @@ MISTAKES = [
     (
         lambda: layers.Concatenate()([[F((2, 3)), F((2, 3))]]),
         ValueError,
-        "not in lists of their own",
+        "not nested in further lists",
     ),
-    (lambda: layers.Add()([[F((2, 3)), F((2, 3))]]), ValueError, "not in lists of their own"),
+    (lambda: layers.Add()([[F((2, 3)), F((2, 3))]]), ValueError, "not nested in further lists"),
     (lambda: layers.MaxPooling2D(0), ValueError, "`pool_size`.*MaxPooling2D.*pool_size=0"),
     (lambda: layers.Conv2D(2, 3, strides=2, dilation_rate=2), ValueError, "`strides`.*Conv2D"),
     (lambda: layers.Rescaling("1/255"), ValueError, "`scale`.*a number.*'1/255'"),

@@ -296,7 +296,7 @@ def test_copies_go_on_where_the_original_was(name, copied):
         other.apply(step, others)
     for mine, yours in zip(optimizer.variables, other.variables, strict=True):
         np.testing.assert_array_equal(mine, yours)
-    with pytest.raises(ValueError, match="copy of one whose variable in its place has shape"):
+    with pytest.raises(ValueError, match="copy whose original has a variable of shape"):
         copied(optimizer).apply([tf.ones(7)], [tf.Variable(tf.ones(7))])
 
 

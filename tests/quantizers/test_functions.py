@@ -163,7 +163,7 @@ def test_configurations_are_keras(name, arguments):
         (lambda: quantizers.Int4QuantizationConfig(block_size=0), "block_size=0"),
         (
             lambda: quantizers.Int4QuantizationConfig(weight_quantizer="abs_max_quantizer"),
-            "quantizers of their own.*block_size=128",
+            "their own quantizers.*block_size=128",
         ),
         (
             lambda: quantizers.Int8QuantizationConfig(

@@ -1,7 +1,7 @@
 """Parts of a layer that are no longer what its configuration makes of them: quantized, or with LoRA.
 
-A layer that is made of others describes itself, not its parts. Its build config therefore has an entry for
-each part that was changed later, by path, and the part looks it up when it is built again.
+A layer that consists of other layers describes itself, not its parts. Its build config therefore has an entry
+for each part that was changed later, by path, and the part looks it up when it is built again.
 """
 
 from __future__ import annotations

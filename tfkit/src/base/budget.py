@@ -1,7 +1,7 @@
 """Limits the memory of variables, and the work of a trace, while a model is made from a file.
 
-A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. Whoever reads a
-file gives the number of bytes of its weights and of its objects; every place that makes a variable or an
+A configuration of 200 bytes can demand a terabyte of weights, or a loop of a billion steps. A reader of a
+file gives the number of bytes of its weights and of its objects; all code that makes a variable or an
 operation spends from that before it does so.
 """
 

@@ -17,7 +17,7 @@ from typing import Any
 class Context:
     """The values in progress. An object is never changed: the next one replaces it.
 
-    Those of other rooms are `Any`, because this is the lowest room.
+    Values whose types belong to other rooms are `Any`, because this is the lowest room.
 
     Attributes:
         execution: the settings of the model whose step runs.
@@ -27,7 +27,7 @@ class Context:
         replica_rows: the rows of the replica whose step is traced.
         servers: the strategy on whose parameter servers a traced step has its variables.
         known_rows: the tensors of a trace that are known to have rows.
-        onednn: whether a trace is made for oneDNN's kernels; `None` for those of this machine.
+        onednn: whether a trace is made for oneDNN's kernels; `None` if this machine's kernels decide.
         for_litert: whether a trace is made for LiteRT.
         update_values: what the variables of one update compute once.
         name_scopes: the scopes of names, the innermost last.
@@ -96,7 +96,7 @@ def within(**fields: Any) -> Iterator[None]:
     try:
         yield
     finally:
-        # A field that had no value gets none: a setting of a thread is then that of the process again.
+        # A field without a value stays without one: the process's setting applies to the thread again.
         kept = {name: value for name, value in vars(current()).items() if name not in fields}
         _replace({**kept, **{name: before[name] for name in fields if name in before}})
 

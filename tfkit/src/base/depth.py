@@ -1,4 +1,4 @@
-"""States what can be done where layers, models or data are too deep inside each other for Python's stack."""
+"""Explains what can be done where layers, models or data are nested too deeply for Python's stack."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _REMEDY = "sys.setrecursionlimit"
 
 
 def explain(error: RecursionError) -> None:
-    """Adds the remedy to the message of Python, once."""
+    """Adds the remedy to Python's message, once."""
     message = str(error)
     if _REMEDY not in message:
         error.args = (
@@ -24,7 +24,7 @@ def explain(error: RecursionError) -> None:
 
 
 def bounded(function: Function) -> Function:
-    """Makes a recursive function explain an argument that is too deep for Python's stack."""
+    """Makes a recursive function explain an argument that is nested too deeply for Python's stack."""
 
     @functools.wraps(function)
     def entry(*args: Any, **kwargs: Any) -> Any:

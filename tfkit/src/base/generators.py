@@ -1,4 +1,4 @@
-"""The generators of random numbers for draws without a seed."""
+"""The random number generators for draws without a seed."""
 
 from __future__ import annotations
 

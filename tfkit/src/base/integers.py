@@ -1,4 +1,4 @@
-"""Checks of numbers that users pass."""
+"""Checks of integers that users pass."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 
 class Place(NamedTuple):
-    """The place where a listed name is defined: a module and the name there, or the module alone."""
+    """The place where a listed name is defined: a module and the name in it, or only the module."""
 
     module: str
     name: str
@@ -79,7 +79,7 @@ def listed(module_name: str) -> dict[str, Place]:
 
 
 def load(place: Place) -> Any:
-    """Returns the object of a place, whose module is imported if it has not been."""
+    """Returns the object at a place, and imports its module if it has not been imported."""
     with _before_forks():
         module = _imported(place.module)
         found = getattr(module, place.name) if place.name else module
@@ -91,9 +91,9 @@ def load(place: Place) -> Any:
 
 @contextlib.contextmanager
 def _before_forks() -> Iterator[None]:
-    """Context manager for whose end the forks of other threads wait.
+    """Context manager that delays forks of other threads until it ends.
 
-    The forked process lacks this thread, but has the locks that it holds: whoever imports the same module
+    The forked process lacks this thread, but has the locks that it holds: code that imports the same module
     there would wait forever.
     """
     thread = threading.get_ident()
@@ -155,7 +155,7 @@ def _source(module: ModuleType) -> str:
     source = get_source(module.__name__) if get_source else None
     if source is None:
         raise ImportError(
-            f"The source of {module.__name__} is missing, from which tfkit reads its public names. Install "
+            f"The source of {module.__name__}, in which tfkit reads its public names, is missing. Install "
             "tfkit with its .py files, in a folder or a zip archive.",
             name=module.__name__,
         )

@@ -27,7 +27,7 @@ class NamedOptions(_CommonOptions, total=False):
 
 
 class LayerOptions(NamedOptions, total=False):
-    """The keyword arguments that every layer takes, as `Layer` documents them."""
+    """The keyword arguments that every layer accepts, as `Layer` documents them."""
 
     name: str | None
 

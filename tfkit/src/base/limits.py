@@ -1,4 +1,4 @@
-"""The limits for files: the table of everything that is refused for its size alone.
+"""The limits for files: the table of everything that is refused only for its size.
 
 The maker of a file can write anything and seal it, so each number in it that determines an amount of work or
 memory is compared with a limit first. A file that is refused costs at most 2 seconds and four
@@ -47,7 +47,7 @@ LISTS = Limit(
     "A list of empty lists takes twenty times its text; 5,000 layers have 50,000.",
 )
 VALUES = Limit(
-    4_000_000, "values", "A number takes eight times its text; larger arrays belong into weights."
+    4_000_000, "values", "A number takes eight times its text; larger arrays belong in weights."
 )
 DIGITS = Limit(100, "digits", "Arithmetic is quadratic in them; a seed has 40 at most.")
 DEPTH = Limit(

@@ -1,6 +1,6 @@
 """Finds the members in an attribute by walking through its containers.
 
-That is nests as `nests.py` has them, sets and queues, dataclasses, and plain `tf.Module`s. Nothing is
+Containers are the nests of `nests.py`, sets, queues, dataclasses, and plain `tf.Module`s. Nothing is
 wrapped, so what a user stores is not changed, and what is appended to a list later is found like the rest.
 """
 
@@ -71,7 +71,7 @@ class Helper:
 
 
 class Owner(Helper):
-    """The base of optimizers: a member, whose own members are not those of the layer that holds it."""
+    """The base of optimizers: a member whose own members do not belong to the layer that holds it."""
 
 
 class Alias(property):

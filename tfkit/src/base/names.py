@@ -29,8 +29,8 @@ def to_snake_case(name: str) -> str:
 def auto_name(class_name: str) -> str:
     """Returns the next free default name of a class: `dense`, `dense_1`, `dense_2`, ...
 
-    Names are for readers. Files, checkpoints and error messages go by attribute path, so the
-    count never determines which value is loaded where.
+    Names are for readers. Files, checkpoints and error messages use attribute paths, so the count
+    never determines which value is loaded where.
     """
     prefix = to_snake_case(class_name)
     counts = _counts.get()
@@ -104,13 +104,13 @@ def reset_names() -> None:
 
 
 def escaped(key: Any) -> str:
-    """Returns a dict's key as one step of a path: it must not look like several, or like "." or ".."."""
+    """Returns a dict's key as one step of a path, which must not look like several, or like "." or ".."."""
     text = str(key).replace("%", "%25").replace("/", "%2F").replace("\0", "%00")
     return {"": "%", ".": "%2E", "..": "%2E%2E"}.get(text, text)
 
 
 def unescaped(step: str) -> str:
-    """Returns the key from which `escaped` made one step of a path."""
+    """Returns the key that `escaped` made into one step of a path."""
     return "" if step == "%" else urllib.parse.unquote(step)
 
 

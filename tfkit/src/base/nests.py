@@ -1,7 +1,7 @@
 """The table of the types that are nests, which all functions on nests share.
 
-Items keep their own order here; `tf.nest` sorts the keys of mappings, and `tfkit.tree` those of all
-mappings but `OrderedDict`s.
+Items keep their own order here; `tf.nest` sorts the keys of all mappings, and `tfkit.tree` sorts them except
+in an `OrderedDict`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Form(NamedTuple):
 
 
 class _Prototype:
-    """A nest with attributes of its own, which cannot be made from its items alone."""
+    """A nest with its own attributes, which cannot be made from its items alone."""
 
     def __init__(self, structure: Any) -> None:
         self._structure = structure
@@ -99,7 +99,7 @@ def opened(structure: Any) -> tuple[Form, list[Any]]:
     """Returns the form of a nest, and its items in their own order.
 
     `is_nested` defines the nests for all of tfkit: lists, tuples, named tuples, mappings of any type,
-    classes of `attrs`, and classes that take themselves apart by TensorFlow's `__tf_flatten__`. A
+    classes of `attrs`, and classes with TensorFlow's method `__tf_flatten__`. A
     dataclass without that is a leaf.
 
     Example:

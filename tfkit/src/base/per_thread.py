@@ -18,7 +18,7 @@ def is_main() -> bool:
 
 
 class Lock:
-    """A reentrant lock. In a copy of its owner it is a new one."""
+    """A reentrant lock. A copy of its owner gets a new one."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

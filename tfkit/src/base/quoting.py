@@ -17,10 +17,10 @@ def printable(text: str) -> str:
 
 
 def shown(text: Any, most: int = SHOWN.most) -> str:
-    """Returns a text for a message: at most 200 characters of it, control characters escaped.
+    """Returns at most 200 characters of a string for a message, with control characters escaped.
 
     Args:
-        text: the text, or anything that `str()` takes.
+        text: the text, or anything that `str()` accepts.
         most: how many characters are shown.
     """
     text = text if isinstance(text, str) else _plain(text)
@@ -29,9 +29,9 @@ def shown(text: Any, most: int = SHOWN.most) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Returns a value for a message as Python writes it, at most 200 characters of it.
+    """Returns at most 200 characters of a value, as Python writes it, for a message.
 
-    Only as much of a nest or a text is turned into characters as is shown.
+    Only the part of a nest or a string that is shown is turned into characters.
     """
     return shown(_written(value, [SHOWN.most]))
 
@@ -39,7 +39,7 @@ def quoted(value: Any) -> str:
 def cut_lines(text: str) -> str:
     """Returns a message with values of a file, each line cut at 1,000 characters, at most 100 lines.
 
-    For messages of others, such as TensorFlow's, which quote their arguments.
+    It is for messages of other libraries, such as TensorFlow's, which quote their arguments.
     """
     if len(text) <= SHOWN.most and text.isprintable():
         return text

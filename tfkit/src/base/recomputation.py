@@ -1,4 +1,4 @@
-"""Recomputes functions, as `remat` does for gradients: with the same numbers, and no effect twice.
+"""Recomputes functions, as `remat` does for gradients, with the same random numbers and no effect twice.
 
 Functions that draw, update or add losses read here whether it is the second time.
 """
@@ -62,7 +62,7 @@ class Recomputation:
 
 
 def is_under_way() -> bool:
-    """Whether something is computed that may be computed twice."""
+    """Whether a computation is in progress that may be repeated."""
     return context.current().recomputation is not None
 
 

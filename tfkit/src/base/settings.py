@@ -45,7 +45,7 @@ def backend() -> str:
 
 
 def set_backend(backend: str) -> None:
-    """Accepts the name of the one engine that there is.
+    """Accepts only the name of the one backend.
 
     Args:
         backend: `"tensorflow"`.
@@ -343,7 +343,7 @@ def is_traceback_filtering_enabled() -> bool:
 def enable_flash_attention() -> None:
     """Leaves it to the engine whether attention is computed in blocks, which is the default.
 
-    TensorFlow has no such kernel: attention layers give the same numbers in the same time whichever way this
+    TensorFlow has no such kernel: attention layers give the same values in the same time whichever way this
     is set, and a layer with `flash_attention=True` is refused.
 
     Example:
@@ -393,7 +393,7 @@ def max_epochs() -> int | None:
 def set_max_epochs(max_epochs: int | None) -> None:
     """Limits the epochs of every `fit`, to try a program without changing it.
 
-    A `fit` with more epochs warns and makes as many as the limit says. The environment variable
+    A `fit` with more epochs warns, and runs only as many as the limit allows. The environment variable
     `KERAS_MAX_EPOCHS` sets the limit when a program begins.
 
     Args:

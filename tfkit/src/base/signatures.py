@@ -1,7 +1,7 @@
 """Shared arguments of constructors, which are written and documented once.
 
-A class that takes the arguments of another one as `**options` would show no more than that in its signature
-and its help text. `@shows` puts each argument at its position in Keras.
+A class that accepts the arguments of another class as `**options` would show only that in its signature and
+its help text. `@shows` puts each argument at its position in Keras.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def arguments_of(cls: type) -> dict[str, Argument]:
 def shows(
     shared: Mapping[str, Argument], behind: Mapping[str, str] | None = None
 ) -> Callable[[Class], Class]:
-    """Returns a decorator that completes a class whose constructor takes `**options`.
+    """Returns a decorator that completes a class whose constructor accepts `**options`.
 
     Callers see the parameters in front of a `*` first, then the shared ones that are not among the class's
     own, then those after the `*`. All can be passed by position.
 
     Args:
-        shared: the arguments that it takes as `**options`.
+        shared: the arguments that it accepts as `**options`.
         behind: for arguments at other positions, the name of the one in front of each.
     """
     positional = inspect.Parameter.POSITIONAL_OR_KEYWORD

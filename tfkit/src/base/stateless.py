@@ -11,7 +11,7 @@ class Scope(Protocol):
     """A stateless scope that is notified of the changes inside of it."""
 
     def about_to_change(self, variable: Any) -> None:
-        """Keeps the value that a variable had."""
+        """Keeps the value of a variable before it changes."""
 
     def loss_added(self, loss: Any) -> None:
         """Adds a loss of a layer."""

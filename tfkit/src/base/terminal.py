@@ -1,4 +1,4 @@
-"""Text for standard output, whatever that can show."""
+"""Writes text to standard output, whatever characters it supports."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 
 from tfkit.src.base.quoting import printable
 
-# What the bars of a progress bar become where there are no such characters.
+# The bars of a progress bar on terminals that lack such characters.
 _SIMILAR = str.maketrans("━─", "=-")
 
 
 def write(text: str) -> None:
-    """Writes a text to standard output, if there is one; characters that it lacks are escaped.
+    """Writes a string to standard output, if there is one; characters that it lacks are escaped.
 
     A process without a console, such as one of `pythonw` or a service, has no standard output.
     """

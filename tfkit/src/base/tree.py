@@ -1,6 +1,6 @@
 """Nests of lists, tuples and dicts: visiting, flattening, rebuilding.
 
-Dicts go by sorted key, an `OrderedDict` goes in its own order.
+Dicts are visited in the order of their sorted keys, an `OrderedDict` in its own order.
 """
 
 from __future__ import annotations
@@ -49,14 +49,13 @@ def is_nested(structure: Any) -> bool:
 def flatten(structure: Any) -> list[Any]:
     """Returns the leaves of a nest, in order.
 
-    Items of dicts are in the order of their sorted keys, those of an `OrderedDict` in their own
-    order.
+    Items of dicts are in the order of their sorted keys, items of an `OrderedDict` in their own order.
 
     Args:
         structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
 
     Returns:
-        A list. A single leaf gives a list of it alone.
+        A list. A single leaf gives a list that contains only this leaf.
 
     Example:
         >>> flatten({"b": 3, "a": [1, (2, None)]})
@@ -83,7 +82,7 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
         structure: a nest of lists, tuples, named tuples and dicts, or a single leaf.
 
     Returns:
-        A list of pairs `(path, leaf)`, in the order of `flatten`. A path is a tuple; that of a
+        A list of pairs `(path, leaf)`, in the order of `flatten`. A path is a tuple; the path of a
         single leaf is empty.
 
     Example:
@@ -103,7 +102,7 @@ def flatten_with_path(structure: Any) -> list[tuple[tuple[Any, ...], Any]]:
 def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool = True) -> Any:
     """Returns a nest of the same form with a function applied to its leaves.
 
-    Of several nests, the function gets the leaves at the same place together.
+    With several nests, the function gets the leaves at the same position together.
 
     Args:
         func: a function of one leaf of each nest.
@@ -215,16 +214,16 @@ def pack_sequence_as(structure: Any, flat_sequence: list[Any]) -> Any:
 
 @bounded
 def assert_same_structure(a: Any, b: Any) -> None:
-    """Raises `ValueError` unless two nests have one form.
+    """Raises `ValueError` unless two nests have the same form.
 
-    Kinds of containers, keys and numbers of items must be equal; leaves do not matter.
+    Types of containers, keys and numbers of items must be equal; leaves do not matter.
 
     Args:
         a: a nest of lists, tuples, named tuples and dicts, or a single leaf.
         b: a nest of lists, tuples, named tuples and dicts, or a single leaf.
 
     Raises:
-        ValueError: when the forms differ, as those of a list and a tuple do.
+        ValueError: when the forms differ, such as a list and a tuple.
 
     Example:
         >>> assert_same_structure({"a": [1, 2]}, {"a": ["x", "y"]})

@@ -19,8 +19,8 @@ _change_lock = threading.Lock()
 
 
 def _in_child() -> None:
-    # The thread that could hold the lock is missing. To take it before forks could keep them waiting for a
-    # module that another thread is importing, and that changes objects.
+    # The thread that could hold the lock is missing. Acquiring it before forks could keep them waiting for
+    # a module that another thread is importing, and that changes objects.
     global _change_lock
     _change_lock = threading.Lock()
 
@@ -101,7 +101,7 @@ class _OwnChanges(Changes):
 class Watched:
     """A class whose objects count their changes, for objects other than layers that compiled programs call.
 
-    Setting an attribute to the plain value that it has is no change.
+    Setting an attribute to the plain value that it already has does not count.
     """
 
     @property
@@ -208,12 +208,12 @@ class StateWatch:
         """Returns the path of the layer whose call made an operation; `None` if there is none.
 
         Args:
-            operations: names in traces: that of the operation, then those of calls that it is in.
+            operations: names in traces: the operation's, then the names of the calls that it is in.
         """
         for operation in operations:
             scope = operation.removeprefix("gradient_tape/")
-            # The innermost scope that belongs to a layer: names of operations contain those of all
-            # scopes around.
+            # The innermost scope that belongs to a layer: the name of an operation contains the names
+            # of all scopes around it.
             while "/" in scope:
                 scope = scope.rpartition("/")[0]
                 called = self._scopes.get(scope + "/", lambda: None)()

@@ -1,4 +1,4 @@
-"""The parts that a `tf.data.Dataset` was made of: private attributes, seen in TensorFlow 2.21.
+"""The parts of a `tf.data.Dataset`: private attributes, seen in TensorFlow 2.21.
 
 A public dataset only has an element's specification and a number of elements. `tests/test_borrowed.py` has a
 contract for each function. A dataset without the attribute gives `None` where it says so, and raises
@@ -26,12 +26,12 @@ def tensors_of(dataset: Any) -> list[Any]:
 
 
 def batch_size_of(dataset: Any) -> Any:
-    """Returns the number of elements that a batch is made of, as a tensor; `None` if there are no batches."""
+    """Returns the number of elements in a batch, as a tensor; `None` if there are no batches."""
     return getattr(dataset, "_batch_size", None)
 
 
 def drops_remainder(dataset: Any) -> bool:
-    """Whether a dataset of batches leaves a last one out that is smaller."""
+    """Whether a dataset of batches leaves out a last one that is smaller."""
     return bool(dataset._drop_remainder)
 
 
@@ -52,11 +52,11 @@ def seeds_of(dataset: Any) -> tuple[int, int] | None:
 
 
 def has_order_for_each_pass(dataset: Any) -> bool:
-    """Whether a shuffle takes a new order in each pass."""
+    """Whether a shuffle uses a new order in each pass."""
     return bool(dataset._reshuffle_each_iteration)
 
 
 def shard_of(dataset: Any) -> int | None:
-    """Returns the index of the part that `shard` selects; `None` if there is none."""
+    """Returns the index of the part that `shard` selects; `None` if nothing is sharded."""
     index = getattr(dataset, "_index", None)
     return None if index is None else int(index)

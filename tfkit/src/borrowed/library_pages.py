@@ -1,4 +1,4 @@
-"""Gives back the memory that only the loading of TensorFlow's libraries has used.
+"""Returns to the system the memory that only the loading of TensorFlow's libraries has used.
 
 Loading relocates a million addresses and registers all operations and kernels. For that the system maps
 310 MB of the libraries' files into the process, most of which no program touches again. They count as the
@@ -27,7 +27,7 @@ _PRESENT, _SWAPPED, _OF_FILE = np.uint64(1 << 63), np.uint64(1 << 62), np.uint64
 def give_back_library_pages(folder: str) -> None:
     """Undoes the mapping of pages of the libraries in a folder, on Linux; elsewhere nothing is done.
 
-    Only what is as in the file is given back: not what the process has changed, such as relocated
+    Only pages that equal the file are given back, not pages that the process has changed, such as relocated
     addresses or a debugger's breakpoints.
     """
     with (
@@ -44,7 +44,7 @@ def give_back_library_pages(folder: str) -> None:
 
 
 def read_only_mappings(maps: BinaryIO, folder: str) -> Iterator[tuple[int, int]]:
-    """Yields address and size of the large read-only mappings of files whose paths begin with a text."""
+    """Yields the address and the size of each large read-only mapping of a file inside `folder`."""
     for line in maps:
         match = _MAPPING.match(line)
         if match and match[3].startswith(os.fsencode(folder)):
@@ -54,7 +54,7 @@ def read_only_mappings(maps: BinaryIO, folder: str) -> Iterator[tuple[int, int]]
 
 
 def is_as_in_file(pages: BinaryIO, start: int, size: int) -> bool:
-    """Whether pages of a mapping of a file are present, and the process has changed none.
+    """Whether pages of a file's mapping are present, and the process has changed none of them.
 
     A system that does not know of the pages, as an emulator may not, says that none is present.
 

@@ -1,6 +1,6 @@
-"""All private names of TensorFlow that tfkit uses, except those of datasets; other files use none.
+"""All private names of TensorFlow that tfkit uses, except for datasets; other files use none.
 
-A name is private if its module is, or if it is an attribute or a method that begins with an underscore.
+A name is private if its module is, or if it is an attribute or a method whose name starts with an underscore.
 `tests/test_borrowed.py` has a contract for each: the call, and the required result. A new TensorFlow that
 keeps the contracts runs tfkit. All were seen in TensorFlow 2.21, which has no public counterparts.
 """
@@ -93,7 +93,7 @@ from tensorflow.python.util.dispatch import GlobalOpDispatcher as GlobalOpDispat
 
 
 def set_attribute(operation: tf.Operation, name: str, value: attr_value_pb2.AttrValue) -> None:
-    """Sets an attribute of an operation of a graph, known to TensorFlow or not."""
+    """Sets an attribute of an operation of a graph, whether or not TensorFlow knows it."""
     operation._set_attr(name, value)  # `get_attr` is public, and nothing that writes.
 
 
@@ -154,7 +154,7 @@ class ObservedGraph(FuncGraph):
 
 
 def has_begun() -> bool:
-    """Whether TensorFlow has begun to run, with threads of its own."""
+    """Whether TensorFlow has started its runtime, with its own threads."""
     running = context.context_safe()  # Each public question begins it.
     return running is not None and bool(running._initialized)
 
@@ -174,8 +174,8 @@ def set_message(error: tf.errors.OpError, message: str) -> None:
 
 
 def convert_by_autograph(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function with its control flow on tensors, and that of what it calls, converted."""
-    # The public `to_graph` takes no bound methods of callable objects, and ignores who called it.
+    """Returns a function whose control flow on tensors, also in what it calls, is converted."""
+    # The public `to_graph` accepts no bound methods of callable objects, and ignores who called it.
     enabled = ag_ctx.ControlStatusCtx(status=ag_ctx.Status.ENABLED)
     converted: Callable[..., Any] = api.tf_convert(function, enabled)
     return converted
@@ -193,9 +193,9 @@ def autograph_source_maps() -> Iterator[dict[Any, Any]]:
 
 
 def last_variable_creator(creator: Callable[..., tf.Variable]) -> AbstractContextManager[None]:
-    """Returns a `tf.variable_creator_scope` whose creator is called after those of strategies and of users.
+    """Returns a `tf.variable_creator_scope` whose creator is called after strategies' and users' creators.
 
-    Only that of `tf.function`, in whose trace it must be entered, is called later.
+    Only the creator of `tf.function` is called later. The scope must be entered in the function's trace.
     """
     graph = tf.compat.v1.get_default_graph()
     scope: AbstractContextManager[None] = graph._variable_creator_scope(creator, priority=75)
@@ -223,7 +223,7 @@ def data_of_handle(handle: tf.Tensor) -> Any:
 
 
 def handle_from(variable: Any, value: tf.Tensor) -> tf.Tensor:
-    """Returns a new handle of a variable whose gradients are those of `value`, which the variable holds.
+    """Returns a new handle of a variable that holds `value`; the handle's gradients flow to `value`.
 
     Gradients belong to handles, whichever operation reads them. The value must have been assigned before.
     """
@@ -239,7 +239,7 @@ def handle_from(variable: Any, value: tf.Tensor) -> tf.Tensor:
 
 
 def set_handle(variable: Any, handle: tf.Tensor) -> None:
-    """Sets the handle by which a variable is read and assigned."""
+    """Sets the handle through which a variable is read and assigned."""
     variable._handle = handle
 
 
@@ -250,7 +250,7 @@ def is_copied(variable: Any) -> bool:
 
 def copies_of(variable: Any) -> tuple[Any, ...]:
     """Returns the copies that a strategy has made of a variable; otherwise the variable itself."""
-    # The public `experimental_local_results` returns those of a strategy, which must be known.
+    # The public `experimental_local_results` belongs to a strategy, which would have to be known.
     return tuple(getattr(variable, "_values", (variable,)))
 
 
@@ -312,12 +312,12 @@ class ConversionHook:
 
 
 def strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
-    """Returns the strategy in whose scope a variable was made; `None` outside of all."""
+    """Returns the strategy in whose scope a variable was made; `None` if it was in none."""
     return getattr(variable, "_distribute_strategy", None)
 
 
 def whole_of_copy(variable: Any) -> Any:
-    """Returns the variable of which a strategy has made the given copy; `None` for other variables."""
+    """Returns the variable that a strategy has made this copy of; `None` for other variables."""
     # TensorFlow notes it in one object or the other, depending on the class of the variable.
     container = getattr(variable.handle, "_distributed_container", None)
     container = container or getattr(variable, "_distributed_container", None)

@@ -3,7 +3,7 @@
 TensorFlow loads Keras when it is imported, only so that SavedModels of Keras find its classes: 1,500 modules,
 100 MB and a third of the time that the import takes. Its profiler and the models of an older Keras are
 another 30 MB. Where tfkit is the first to import TensorFlow, they are loaded when a program first uses them:
-`tf.keras`, `import keras` and `tf.profiler` work as ever.
+`tf.keras`, `import keras` and `tf.profiler` work as usual.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def _without_collections() -> Iterator[None]:
 def _forget_sources() -> None:
     """Drops the lines of installed packages' files that `linecache` holds.
 
-    TensorFlow reads the source of its functions while it is imported: 3 MB of text, and a process takes
-    8 MB less without. They are read again when something needs them. Lines of other files stay: some
-    are in no file, such as those of a notebook's cells.
+    TensorFlow reads the source of its functions while it is imported: 3 MB of text; without it, a process
+    needs 8 MB less. Lines are read again when something needs them. Lines of other files stay, because
+    some are in no file, such as the lines of a notebook's cells.
     """
     packages = os.path.join(os.path.dirname(os.path.dirname(tensorflow.__file__)), "")
     for file in [file for file in linecache.cache if file.startswith(packages)]:

@@ -1,4 +1,4 @@
-"""Setting an attribute of a layer: refused assignments, and settings passed on to existing weights."""
+"""Assignments to a layer's attributes: some are refused, some settings are passed on to existing weights."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def undone_on_error(layers: list[Layer]) -> Iterator[None]:
-    """Context manager that restores layers to their state before it if an error occurs while they are built.
+    """Context manager that restores layers to their earlier state if an error occurs while they are built.
 
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
     """
@@ -76,7 +76,7 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     """Marks a layer as built when its `build` method has run, whoever called it.
 
     This is the only user method that tfkit wraps: after a direct `layer.build(shape)` the next
-    `layer(x)` would otherwise build again, and the weights of the first time would be lost.
+    `layer(x)` would otherwise build again, and the first weights would be lost.
     A `build` that fails leaves no weights behind.
     """
 
@@ -90,8 +90,8 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
             before, builds = state.build_state(), state.builds
             if not builds:
                 state.called_by(current_frame())
-            # A `build` may call that of its base class, which is part of the same build. If a user calls the
-            # `build` of a complete layer again, no weights are added.
+            # A `build` may call the `build` of its base class, which is part of the same build. If a user
+            # calls the `build` of a complete layer again, no weights are added.
             unfinished = builds > 0 or not state.locked
             state.builds += unfinished
             try:
@@ -135,7 +135,9 @@ def shape_arguments(
     known = inspect.signature(method).parameters
     parameters = [name for name, it in known.items() if not it.kind.name.startswith("VAR_")]
     takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
-    if not parameters and takes_any and len(shapes) > 1:  # As in Keras: those of all arguments.
+    if (
+        not parameters and takes_any and len(shapes) > 1
+    ):  # As in Keras: the shapes of all arguments.
         return (), {f"{name}_shape": shape for name, shape in shapes.items()}
     # A single parameter gets the shape of the first argument, whatever it is called.
     if len(parameters) == 1 or (not parameters and known):

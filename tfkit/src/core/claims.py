@@ -1,6 +1,6 @@
 """Building a layer in one thread at a time: others wait until the call that builds it is over.
 
-A call that fails undoes its build, so nothing that it has built may be used until it is over.
+A call that fails undoes its build, so nothing that it has built may be used before it ends.
 """
 
 from __future__ import annotations

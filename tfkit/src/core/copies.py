@@ -34,7 +34,7 @@ class Copied:
         return from_state, (state_of(self._tfkit.layer),)
 
     def __copy__(self) -> Any:
-        """Returns a copy with weights and settings of its own, like a deep copy."""
+        """Returns a copy with its own weights and settings, like a deep copy."""
         return copy.deepcopy(self)
 
 

@@ -38,7 +38,7 @@ def begin_call(frame: CallFrame) -> None:
 
 
 def called_with_values(layer: Layer, *args: Any, **kwargs: Any) -> Any:
-    """Calls `layer`, all of whose variables have values that the caller gives, and returns the outputs.
+    """Calls `layer` with values from the caller for all its variables, and returns the outputs.
 
     No `weights` need contain these variables, since their own values are not used. The layers called in the
     call must be members of `layer`, like those called in an outermost call.
@@ -85,7 +85,7 @@ def check_layers(root: Layer, called: dict[int, LayerState], caller: Any = None)
 
 
 def listed_in(root: Layer) -> set[int]:
-    """Returns the ids of all variables that a training of `root`, or of what contains it, can find."""
+    """Returns the ids of all variables that a training of `root`, or of a model around it, can find."""
     # The `train_step` of the model that is trained may call its parts one by one.
     trained = execution.governing_model()
     holders = [*root._tfkit.callers(), *([] if trained is None else [trained])]

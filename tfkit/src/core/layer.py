@@ -52,9 +52,9 @@ class Layer(Copied, Stateful):
         **kwargs: `input_shape`, the inputs' shape without the batch, or `input_dim`, its only size;
             a `Sequential` model that starts with the layer is then built at once.
 
-    Input shape: That of the argument of `call`, a tensor or a nest of tensors.
+    Input shape: The shape of the argument of `call`, a tensor or a nest of tensors.
 
-    Output shape: That of the result of `call`.
+    Output shape: The shape of the result of `call`.
 
     Raises:
         ValueError: if an argument is unknown, or if `name` is not a string without `/`.
@@ -254,8 +254,8 @@ class Layer(Copied, Stateful):
 
         Args:
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
-                several arguments names them after those of `call`: `query_shape`, `value_shape`. Here
-                `None` only marks the layer as built.
+                several arguments names them after the arguments of `call`: `query_shape`,
+                `value_shape`. Here `None` only marks the layer as built.
         """
         if not self._tfkit_overrides("build") and not self._tfkit.built:
             output_specs.build_by_trace(self, input_shape)
@@ -340,7 +340,7 @@ class Layer(Copied, Stateful):
         return weight
 
     def add_loss(self, loss: Any) -> None:
-        """Adds losses to those that training minimizes, a tensor by its sum; to be used inside `call`."""
+        """Adds losses to the ones that training minimizes, a tensor by its sum; to be used inside `call`."""
         for value in tf.nest.flatten(loss):
             recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
 

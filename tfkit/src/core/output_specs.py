@@ -65,7 +65,7 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
 
 
 def build_by_trace(layer: Layer, input_shape: Any) -> None:
-    """Builds the sublayers of a layer without a `build` of its own; for `None` it only warns."""
+    """Builds the sublayers of a layer that does not define `build`; for `None` it only warns."""
     unbuilt = [below.name for below in tracking.all_layers(layer)[1:] if not below.built]
     if unbuilt and input_shape is not None:
         building.traced(layer, (specs.symbolic_from_shapes(input_shape, layer.input_dtype),), {})

@@ -187,7 +187,7 @@ class LayerState(watching.Called):
     def all_losses(self) -> list[tf.Tensor]:
         """Returns the losses of the latest call, sublayers included, and the penalties of trainable weights.
 
-        The latest call is that of this thread, if it has called the layer, or else of any thread.
+        It is the latest call of this thread, if this thread has called the layer, or else of any thread.
         """
         states = [below._tfkit for below in tracking.all_layers(self.layer)]
         if self in calls.parts:

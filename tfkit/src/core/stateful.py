@@ -35,10 +35,10 @@ else:
 
 
 class Stateful(_Module):
-    """A module whose weights are its own and those of the layers in its attributes.
+    """A module whose weights are its own and the weights of the layers in its attributes.
 
-    Layers are found in attributes and in lists, tuples and dicts in them, those added later too. The
-    order is that of creation, trainable weights first.
+    Layers are found in attributes and in lists, tuples and dicts in them, even if they are added later.
+    Weights are in order of creation, trainable ones first.
     """
 
     _tfkit: LayerState
@@ -138,7 +138,7 @@ class Stateful(_Module):
 
     @property
     def weights(self) -> list[tf.Variable]:
-        """Weights of this layer, trainable first, then those of the layers inside, each once."""
+        """Weights of this layer, trainable ones first, then of the layers inside, each once."""
         return self._tfkit_listed(seeds=False)
 
     @property
@@ -213,7 +213,7 @@ class Stateful(_Module):
         assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
     def save_own_variables(self, store: Any) -> None:
-        """Stores the layer's own weights in `store`, a dict of arrays; those of sublayers are not stored.
+        """Stores the layer's own weights in `store`, a dict of arrays; weights of sublayers are not stored.
 
         A layer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
         """

@@ -42,7 +42,7 @@ def as_tensor(value: Any) -> Any:
     dtype = array.dtype
     if dtype == np.float64:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
-    # DLPack, by which the memory is shared, knows no byte order but the machine's.
+    # DLPack, which shares the memory, knows no byte order but the machine's.
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
         return _copied(array, dtype)
     return tf.convert_to_tensor(
@@ -110,7 +110,7 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
 
 
 def _is_missing(item: Any, among_strings: bool) -> bool:
-    """Whether a Python object says that there is no value: `None`, pandas's `NA`, among strings NaN, too."""
+    """Whether a Python object means a missing value: `None`, pandas's `NA`, and among strings NaN."""
     is_nan = among_strings and isinstance(item, float) and math.isnan(item)
     return item is None or is_nan or type(item).__name__ == "NAType"
 

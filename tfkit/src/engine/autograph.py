@@ -39,12 +39,12 @@ def convert(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _original(error: Exception) -> BaseException:
-    """Returns the error of the user's code: AutoGraph raises one of its own that quotes the lines."""
+    """Returns the error of the user's code: AutoGraph raises its own, which quotes the lines."""
     original = error.__context__
     if original is None or not hasattr(original, "ag_error_metadata"):
         return error
-    # From the metadata, TensorFlow's trace would make an error of its own after all; the second attribute
-    # keeps AutoGraph's wrappers of the callers from attaching metadata again.
+    # With the metadata, TensorFlow's trace would still make its own error; the second attribute keeps
+    # AutoGraph's wrappers of the callers from attaching metadata again.
     del original.ag_error_metadata
     original.ag_pass_through = True  # type: ignore[attr-defined]
     return original

@@ -1,8 +1,7 @@
 """The folder of compiled programs on disk, and the check that its contents are safe to run.
 
-A compiled program is machine code. Its folder must be such that only the user (and the administrator) can
-have written to it: the folder, what is in it, and each folder above, in which another user could otherwise
-put a different folder in its place.
+A compiled program is machine code. Only the user (and the administrator) may be able to write to its folder,
+to the contents, and to each folder above, where another user could otherwise put a different folder.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ def checked_folder() -> Path | None:
         return folder
     warn(
         f"Compiled programs are not kept in {str(folder)!r}: what is found there is run, and others may "
-        f"write to {str(culprit)!r}. Make it yours alone (`chmod go-w`), or let the environment variable "
-        "TFKIT_CACHE name another folder, or say `off`.",
+        f"write to {str(culprit)!r}. Remove that permission (`chmod go-w`), or let the environment variable "
+        "TFKIT_CACHE name a different folder, or set it to `off`.",
         UserWarning,
     )
     return None
@@ -67,7 +66,7 @@ def checked_folder() -> Path | None:
 def read_own(path: Path) -> bytes | None:
     """Returns a file's contents; `None` unless it is a plain file that only the user can write to."""
     # `O_NONBLOCK`: opening a pipe would wait until somebody writes to it. `O_NOFOLLOW`: a link could lead to
-    # a file of another owner. The open file is asked for its status, as its name may mean another file now.
+    # a file of another owner. The status is the open file's, as the name may refer to a different file now.
     with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
         status = os.fstat(file.fileno())
         is_own = status.st_uid == os.geteuid() and not _is_writable_to_others(status)
@@ -109,7 +108,7 @@ def _root() -> Path | None:
 
 
 def _make(folder: Path) -> None:
-    """Makes a folder, and those above it, for the user alone."""
+    """Makes a folder, and the folders above it, for the user only."""
     if folder.is_dir():
         return
     if folder.parent != folder:

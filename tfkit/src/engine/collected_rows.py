@@ -15,7 +15,7 @@ _BLOCK_BYTES = 2**18  # Of a block of rows, which is sent whole even if it has f
 def collected_rows(strategy: Any, mine: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """Returns the rows of all processes, in the order of the processes; each process gets them all.
 
-    A collective operation of TensorFlow keeps the shape of its first run (2.21). So the rows go round in
+    A collective operation of TensorFlow keeps the shape of its first run (2.21). So the rows are exchanged in
     blocks of one size: each process puts its own rows into a block of zeros, and these are added up.
 
     Args:
@@ -44,8 +44,8 @@ def _collected(strategy: Any, rows: tf.Tensor, first: tf.Tensor, total: tf.Tenso
         block = tf.ensure_shape(own[index * size : (index + 1) * size], [size, *inner])
         return index + 1, blocks.write(index, _sum(strategy, block))
 
-    # One iteration at a time: the processes must call the collective operations in the same order, or each
-    # would wait for another one for ever.
+    # One iteration at a time: the processes must call the collective operations in the same order, or they
+    # would wait for each other forever.
     _, blocks = tf.while_loop(
         lambda index, blocks: index < num_blocks, collect, (0, blocks), parallel_iterations=1
     )

@@ -39,7 +39,7 @@ def read_then_change(variable: Any, change: Callable[[tf.Tensor], tf.Tensor]) ->
         change: a function from the value to the new one, defined in a module: each is compiled once.
     """
     value = _program(change)(variable.handle)
-    # The program gets the handle alone, whose shape is not known to it.
+    # The program gets only the handle, whose shape is not known to it.
     value.set_shape(variable.shape)
     return value
 

@@ -15,7 +15,7 @@ def derivative(gradient: Callable[..., Any]) -> Callable[..., Any]:
     """Marks the gradient of a `tf.custom_gradient` as the derivative of what the function computes.
 
     A conversion leaves such a gradient out, and differentiates what is computed. A gradient without the mark
-    may be any other function, such as that of a rounding, and is converted itself or refused.
+    may be any other function, such as a straight-through gradient, and is converted itself or refused.
     """
     setattr(gradient, _MARK, True)
     return gradient

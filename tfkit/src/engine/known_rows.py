@@ -134,7 +134,7 @@ def _inputs_have_rows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int
     # The other results are statistics, without rows.
     if kind == "FusedBatchNormV3":
         return tensor.value_index == 0 and first_has_rows()
-    # The axes before those of matrices are repeated, too.
+    # The axes before the matrices' axes are repeated, too.
     if kind in _BROADCASTING or (kind == "BatchMatMulV2" and tensor.shape.rank > 2):
         return None not in ranks and all(
             rank < tensor.shape.rank or it.shape[0] or _search(it, answers, farthest)

@@ -1,8 +1,8 @@
 """Makes floats of Philox's integers: the same ones in a graph, inside XLA and in TensorFlow's kernels.
 
-TensorFlow draws other floats inside XLA than outside, while its 32-bit integers are equal everywhere. The
-formulas below are those of the CPU kernels (uniform: equal bit for bit; normal: to rounding), so that a
-program draws the same floats however it is compiled, and as fast.
+TensorFlow draws different floats inside XLA than outside, while its 32-bit integers are equal everywhere. The
+formulas below are the CPU kernels' (uniform: equal bit for bit; normal: to rounding), so that a program draws
+the same floats however it is compiled, and as fast.
 
 Outside of functions the kernels themselves are used: one call instead of ten.
 
@@ -29,7 +29,7 @@ _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 def bits(count: Any, seed: tf.Tensor) -> tf.Tensor:
     """Returns `count` integers of 32 random bits, for a seed of two int32 that are not negative.
 
-    From negative ones XLA makes a different key than the kernels.
+    From negative seeds XLA makes a different key than the kernels.
     """
     return _bits_function()(tf.convert_to_tensor(count, "int32"), seed)
 
@@ -116,7 +116,7 @@ def _of_kernel(kernel: Any, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tenso
 def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
     """Returns the key and the counter that the kernels accept instead of a seed.
 
-    In one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
+    It is one operation: `alg="philox"` of TensorFlow's own functions computes the same in forty.
     """
     return tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
 
@@ -160,7 +160,7 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
 def _key_and_counter(seed: tf.Tensor) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """Returns the key and the counter's high words for a seed, as TensorFlow computes them: by Philox too."""
     wide = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
-    # The constants are those of TensorFlow's `GenerateKey`: another key would be another stream.
+    # The constants of TensorFlow's `GenerateKey`: a different key would give a different stream.
     key = (_word(0x3EC8F720), _word(0x02461E29))
     words = tf.unstack(_ten_rounds(key, tf.stack([*_halves(wide[0]), *_halves(wide[1])])))
     return tuple(words[:2]), tuple(words[2:])
@@ -170,8 +170,8 @@ def _ten_rounds(key: tuple[Any, Any], words: tf.Tensor) -> tf.Tensor:
     """Returns the result of Philox's ten rounds, on a key of two words and counters of four, `[4, ...]`.
 
     XLA computes each of the four words separately, with all of the rounds before it in the body of the loop.
-    Two rounds are the best between that and going through memory after each round; ten in a row take twice
-    as long to compile. Four words in one tensor start one kernel instead of eight.
+    Two rounds are the best compromise between that and writing to memory after each round; ten in a row take
+    twice as long to compile. Four words in one tensor start one kernel instead of eight.
     """
 
     def body(index: tf.Tensor, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

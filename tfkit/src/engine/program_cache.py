@@ -102,8 +102,8 @@ def _take_flags_back() -> None:
 def enable_program_cache() -> None:
     """Keeps the programs that XLA compiles on disk for later processes, which is the default.
 
-    A later process that trains a model of the same form begins without compiling, and computes the same
-    numbers. The environment variable `TFKIT_CACHE` names the folder; otherwise it is `tfkit` in the user's
+    A later process that trains a model of the same form starts without compiling, and computes the same
+    values. The environment variable `TFKIT_CACHE` names the folder; otherwise it is `tfkit` in the user's
     cache (`$XDG_CACHE_HOME`, or `~/.cache`). It grows to 256 MiB at most. Programs in it are run, so a folder
     that other users may write to is refused, with a warning.
 
@@ -203,7 +203,7 @@ def _give(path: Path) -> None:
 def keep() -> None:
     """Writes new entries to the disk, and removes all from memory after TensorFlow has read them.
 
-    It is called after each `provide`, and once more at the end of the process.
+    It is called after each `provide`, and again at the end of the process.
     """
     with _state.lock, contextlib.suppress(OSError, tf.errors.OpError):
         _state.running = max(_state.running - 1, 0)
@@ -236,7 +236,7 @@ def _write(folder: Path, name: str, entry: bytes) -> None:
         return
     content = zlib.compress(text, 1)
     target = folder / f"{program}-{_state.shapes.get(program, '')}-{name}"
-    # Written under a name of its own and then renamed: other processes see a complete file or none.
+    # Written under a temporary name and then renamed: other processes see a complete file or none.
     # `O_EXCL` refuses a name that somebody has put there.
     temporary = folder / f".{secrets.token_hex(16)}.tmp"
     try:

@@ -70,7 +70,7 @@ def set_apart(definition: Any) -> bool:
     them as well, and costs as little.
     """
     num_before = len(definition.node_def)
-    # A `Squeeze` may be one that an earlier call has added. Another one separates as well.
+    # A `Squeeze` may be one that an earlier call has added. Any other `Squeeze` separates as well.
     between = {it.name for it in definition.node_def if it.op in (_BETWEEN, "Squeeze")}
     for node in list(definition.node_def):  # A copy, as nodes are added meanwhile.
         is_fused = node.op in _RECTIFIERS and tf.as_dtype(node.attr["T"].type) in ONEDNN_DTYPES

@@ -3,7 +3,7 @@
 Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
 times its share of the rows; a sum over the batch is the sum of the replicas' sums. Which of them a value is
 follows from the operations that made it, see `row_kinds.py`. Random values for the rows of a batch are drawn
-for the whole batch, and each replica takes those of its rows: they are the ones that one device would use.
+for the whole batch, and each replica uses the values for its rows, as one device would.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Rows(NamedTuple):
         return tf.cast(ratio, dtype)
 
 
-# The strategy on whose parameter servers variables are, while a step is traced that workers run alone.
+# The strategy whose parameter servers hold the variables, while a step is traced that workers run alone.
 
 
 def rows() -> Rows | None:
@@ -186,7 +186,7 @@ def check_rows(value: tf.Tensor) -> Kind:
         raise ValueError(
             f"Rows of the batch are combined with each other at {kind.origin()}. Under "
             f"{type(own.strategy).__name__} each of the {own.strategy.num_replicas_in_sync} replicas has its "
-            "own rows only, so that the result would not be that of one device. Run it without the strategy, "
+            "own rows only, so that the result would differ from one device's. Run it without the strategy, "
             "or compute it from each row by itself."
         )
     return kind

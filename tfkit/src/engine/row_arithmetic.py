@@ -1,4 +1,4 @@
-"""The rules for operations on single values among the rules of `row_rules.py`."""
+"""The rules for operations on single values, among the rules of `row_rules.py`."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def mixed(op: Any) -> Kind:
 
 
 def axis_of_none(shape: tf.TensorShape) -> int | None:
-    """Returns the only axis whose size is not known; `None` if there are others, or none."""
+    """Returns the only axis whose size is not known; `None` unless there is exactly one."""
     if shape.rank is None:
         return None
     axes = [axis for axis, size in enumerate(shape.as_list()) if size is None]

@@ -27,7 +27,7 @@ def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
     if rule is None or kinds[0].form != "rows":
         return None
     if kinds[0].axis is None or op.inputs[0].shape.rank is None:
-        # Unknown axes have unknown sizes: the only one in the result must be that of the rows.
+        # Unknown axes have unknown sizes: the only one in the result must be the axis of the rows.
         return Kind("rows", kinds[0].degree, axis_of_none(tensor.shape), kinds[0].copies)
     return rule(op, tensor, kinds)
 
@@ -48,7 +48,7 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     sizes = op.inputs[0].shape
     if shape.rank is None:
         return _at(kind, None)
-    # Axes before that of the rows, such as steps of time, become a part of it.
+    # Axes before the axis of the rows, such as time steps, become a part of it.
     if kind.axis:
         times = sizes[: kind.axis].num_elements()
         if shape.rank and shape[0] is None and times and kind.copies > 0:

@@ -1,4 +1,4 @@
-"""The rules for products of matrices among the rules of `row_rules.py`."""
+"""The rules for products of matrices, among the rules of `row_rules.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CONTRACTING = frozenset(("BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "Einsu
 
 def contracted(op: Any, kinds: list[Kind]) -> Kind | None:
     """Returns the kind of a product of matrices, by labels of axes as in `einsum`; `None` if not known."""
-    # A label that the rows have is kept (each row has a product of its own) or summed over (a sum over rows).
+    # A label that the rows have is kept (each row has its own product) or summed over (a sum over rows).
     aggregated = [it for it in kinds if it.form in ("sum", "max", "min")]
     rows = [it for it in kinds if it.form == "rows"]
     if aggregated:

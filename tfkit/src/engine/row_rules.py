@@ -1,4 +1,4 @@
-"""The rules by which an operation's result depends on the rows of a batch, see `row_kinds.py`.
+"""The rules for how an operation's result depends on the rows of a batch, see `row_kinds.py`.
 
 The rules of a forward pass find rows that meet. The rules of a gradient only follow how often it is divided
 by the number of rows, as gradients of weights are sums over rows.
@@ -140,7 +140,7 @@ def _forward(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         if kind == "DenseBincount" and op.inputs[0].shape.rank == 2:
             return Kind("rows", axis=0)
         if tensor.shape.rank and tensor.shape[0] is None:
-            # As many sums as rows: each row has its own, if their number comes from that of the rows.
+            # As many sums as rows: each row has its own if their number depends on the number of rows.
             has_own = any(it.form == "shape" or it[:2] == ("count", -1) for it in kinds)
             return Kind("rows", axis=0, copies=-1) if has_own else mixed(op)
         return Kind("sum", max(it.degree for it in kinds), op=op)
@@ -226,7 +226,7 @@ def _of_gradient(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     has_rows = any(it.form in ("rows", "shape") for it in kinds)
     has_rows = has_rows and (shape.rank is None or None in shape.as_list())
     has_rows = (has_rows and not contracts_rows(op, kinds)) or tensor.dtype == tf.variant
-    # The power of the number of rows by which a value shrinks. A mean is a sum of degree 1, and has power 0.
+    # The power of the number of rows that divides a value. A mean is a sum of degree 1, and has power 0.
     powers = [it.degree - (it.form == "sum") for it in kinds]
     power: int | None
     if op.type in DIVIDING:

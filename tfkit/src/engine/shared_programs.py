@@ -102,7 +102,7 @@ class SharedProgram:
     def _operation_of(self, function: str, node: str) -> tuple[str, ...] | None:
         """Returns type and name of an operation before renaming, and the names of the calls around it.
 
-        They are computed again for each error, as keeping them would take much memory.
+        They are computed again for each error, because keeping them would need much memory.
         """
         return self._renaming()[1].operations.get((function, node))
 
@@ -135,7 +135,7 @@ _replacements: dict[str, Any] = {}
 
 
 def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any:
-    """Returns a `ConcreteFunction`, in whose place programs that XLA compiles call a second one.
+    """Returns a `ConcreteFunction` that is replaced by a second one in programs that XLA compiles.
 
     Args:
         plain: the function of tensors that is fast in TensorFlow. It must not refuse any value, because
@@ -317,7 +317,7 @@ class _Renaming:
                 node.attr["Tout"].list.type[:] = [equal.outputs[0].dtype.as_datatype_enum]
                 replaced.add(node.name)
 
-        # Results of operations have names (`name:activations:0`), and those of calls are all called `output`.
+        # Results of operations have names (`name:activations:0`); results of calls are all called `output`.
         def pointed(reference: str) -> str:
             name, *_ = reference.split(":")
             return f"{name}:output:0" if name in replaced else reference

@@ -76,7 +76,7 @@ FAULTS = {
     ),
     "fused layer normalization": Fault(
         ("_MklLayerNorm",),
-        "oneDNN, in a session (TF Serving, the C library): takes the place of the formula that ends in "
+        "oneDNN, in a session (TF Serving, the C library): replaces the formula that ends in "
         "`* gamma + beta`, with an epsilon of 0.001 whatever it was, and fails unless gamma has one axis.",
         "2.21.0 (AVX512-VNNI)",
         (_TENSORFLOW + "pull/58863", _TENSORFLOW + "issues/58077"),
@@ -162,7 +162,7 @@ def onednn_is_on() -> bool:
 def assume_onednn(on: bool) -> Iterator[None]:
     """Context manager that traces for oneDNN's kernels, or for other ones; the outermost one decides.
 
-    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have kernels of their own.
+    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have their own kernels.
     """
     outermost = context.current().onednn
     with context.within(onednn=on if outermost is None else outermost):

@@ -1,4 +1,4 @@
-"""Keeps XLA from taking the values of variables for constants."""
+"""Keeps XLA from treating the values of variables as constants."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class _Entry:
 
 
 def _without_preferences(features: re.Match[bytes]) -> bytes:
-    """Returns the list without preferences and AVX-512, from which XLA derives them."""
+    """Returns the list without preferences, and without AVX-512, from which XLA derives preferences."""
     # Signs are changed, and nothing is removed: the code is a message too, with lengths in front of its
     # parts.
     return features[0].replace(b"+avx512", b"-avx512").replace(b"+prefer-no-", b"-prefer-no-")

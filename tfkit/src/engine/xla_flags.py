@@ -2,7 +2,7 @@
 
 XLA for CPUs computes maxima by one comparison unless a flag forbids it: `maximum(0, NaN)` is 0 then, and
 reductions and pooling lose NaN as well. TensorFlow's kernels return NaN. XLA reads its flags when it compiles
-for the first time, and ends a process that passes one that it does not know.
+for the first time, and ends the process if it does not know one of them.
 """
 
 from __future__ import annotations

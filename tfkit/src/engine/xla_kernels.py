@@ -1,11 +1,11 @@
 """Replaces operations that XLA computes unlike TensorFlow's kernels by formulas with the kernels' values.
 
-A program must not give other values because XLA compiles it. In XLA
+A program must not give different values because XLA compiles it. In XLA
 
 * gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 if they receive a
   gradient of 0, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
-* the gradient of `selu` at 0 is wrong, that of `elu` for NaN is NaN.
+* the gradient of `selu` at 0 is wrong, and the gradient of `elu` for NaN is NaN.
 
 A flag keeps NaN in maxima and minima: `xla_flags.py`. `tools/other_values.py` compares all operations.
 """

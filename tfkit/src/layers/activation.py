@@ -28,7 +28,7 @@ class Activation(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if no activation of this name is known.
@@ -63,13 +63,13 @@ class ReLU(Layer):
     Args:
         max_value: greatest output, at least 0; `None` for no limit.
         negative_slope: slope below the threshold, at least 0. Default: `0.0`.
-        threshold: value, at least 0, from which inputs are returned unchanged. Default: `0.0`.
+        threshold: smallest value, at least 0, that is returned unchanged. Default: `0.0`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if an argument is negative.
@@ -117,7 +117,7 @@ class LeakyReLU(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `negative_slope` is negative.
@@ -163,7 +163,7 @@ class PReLU(Layer):
 
     Input shape: Any, with known sizes along the axes that are not shared.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Reference:
         He et al., "Delving deep into rectifiers", 2015.
@@ -221,7 +221,7 @@ class ELU(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Reference:
         Clevert et al., "Fast and accurate deep network learning by exponential linear units", 2015.
@@ -259,7 +259,7 @@ class Softmax(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if the mask does not broadcast to the shape of the inputs.

@@ -11,7 +11,7 @@ from tfkit.src.core.layer import Layer
 
 
 def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
-    """Returns what is noted of a layer, or of a part of it that it is about to make; empty for nothing.
+    """Returns the notes on a layer, or on a part that it is about to make; empty if there are none.
 
     Args:
         layer: a layer.
@@ -32,8 +32,7 @@ def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
     entry = {name: value for name, value in entry.items() if name in adapted_parts.NAMES}
     if "dtype" in entry:
         entry["dtype"] = dtype_policies.get(entry["dtype"])
-        # A file could name any policy; only that of a quantization may differ from the layer's
-        # own.
+        # A file could name any policy; only a quantization's policy may differ from the layer's own.
         if entry["dtype"].quantization_mode is None:
             raise ValueError(
                 f"Expected a quantized dtype policy for a part of {layer._tfkit.title}. Received: "

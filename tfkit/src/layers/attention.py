@@ -162,7 +162,7 @@ class Attention(Layer):
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes a list of 2 or 3 "
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects a list of 2 or 3 "
                 f"masks: [query_mask, value_mask]. Received: mask={mask!r}"
             )
 

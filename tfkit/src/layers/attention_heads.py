@@ -62,7 +62,7 @@ class AttentionWithHeads(Layer):
         training: Any,
         return_attention_scores: bool,
     ) -> tuple[Any, Any]:
-        """Calls `_compute_attention`, whose arguments are those of the layer of Keras."""
+        """Calls `_compute_attention`, with the arguments of Keras's layer."""
         raise NotImplementedError
 
     # Subclasses may override this method: it has the name and the arguments of Keras's.

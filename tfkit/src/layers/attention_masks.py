@@ -36,8 +36,8 @@ def for_heads(mask: Any, scores: tf.Tensor, num_axes: int = 1) -> Any:
 def hidden(scores: tf.Tensor, mask: Any) -> tf.Tensor:
     """Returns scores that are very low where the mask is false.
 
-    Keras's numbers: with these a query that sees no step gets the mean of all values; with a masked softmax
-    it gets 0.
+    The values are Keras's: with them, a query that sees no step gets the mean of all values; with a masked
+    softmax it would get 0.
     """
     if mask is None:
         return scores
@@ -58,7 +58,7 @@ def visible_steps(
     Args:
         query: `(batch, T, ...)`.
         value: `(batch, S, ...)`.
-        masks: those of query, value and key, `(batch, T)` or `(batch, S)`; `None` for no mask.
+        masks: masks of query, value and key, `(batch, T)` or `(batch, S)`; `None` for no mask.
         use_causal_mask: whether a query sees only the steps up to its own.
         sliding_window: a query sees the steps less than this far away; `None` for all.
         attention_mask: further restrictions of the steps that a query may see; `None` for none.
@@ -97,6 +97,6 @@ def visible_steps(
 
 
 def _fits(shape: tf.TensorShape, wanted: tf.TensorShape) -> bool:
-    """Whether sizes are those that are wanted, or 1, or unknown."""
+    """Whether sizes are the expected ones, or 1, or unknown."""
     sizes = zip(reversed(shape), reversed(wanted), strict=False) if shape.rank is not None else ()
     return all(size in (1, None) or other is None or size == other for size, other in sizes)

@@ -25,7 +25,7 @@ class BatchNormalization(Layer):
     """Scales each channel to mean 0 and variance 1 over the batch, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with one `gamma` and
-    `beta` for each channel. In training, `mean` and `variance` are those of the batch, and
+    `beta` for each channel. In training, it uses the batch's `mean` and `variance`, and
     `moving_mean` and `moving_variance` become `moving * momentum + value * (1 - momentum)`.
     Otherwise, and where `trainable` is `False`, the moving averages are used.
 
@@ -50,7 +50,7 @@ class BatchNormalization(Layer):
         renorm_clipping: dict of bounds of the corrections, `rmax`, `rmin` and `dmax`; `None` for no
             bounds.
         renorm_momentum: share of the correcting moments that is kept at each batch. Default: `0.99`.
-        synchronized: whether mean and variance are those of the batches of all replicas of a
+        synchronized: whether mean and variance are computed over the batches of all replicas of a
             `tf.distribute` strategy together. Default: `False`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
@@ -63,7 +63,7 @@ class BatchNormalization(Layer):
 
     Input shape: Any, with a known number of channels.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `axis` is not an axis of the inputs, if the number of channels is unknown, or
@@ -83,7 +83,7 @@ class BatchNormalization(Layer):
 
     moving_mean: Any
     moving_variance: Any
-    # With `renorm=True` alone:
+    # Only with `renorm=True`:
     moving_stddev: Any
     renorm_mean: Any
     renorm_stddev: Any
@@ -158,7 +158,7 @@ class BatchNormalization(Layer):
             return value if value is None else tf.cast(tf.reshape(value, shape), inputs.dtype)
 
         def broadcast(value: Any) -> Any:
-            """Returns `value`, which broadcasts as it is if channels are last: an operation less."""
+            """Returns `value`, which broadcasts unchanged if channels are last: one operation less."""
             is_last = self.axis % inputs.shape.rank == inputs.shape.rank - 1
             return tf.cast(value, inputs.dtype) if is_last and value is not None else along(value)
 
@@ -185,7 +185,7 @@ class BatchNormalization(Layer):
 
     @property
     def _rule(self) -> MovingMoments:
-        """The rule by which moments of batches move the averages, and are corrected by them."""
+        """The rule for how moments of batches move the averages, and are corrected by them."""
         return Renormalization() if self.renorm else MovingMoments()
 
     def _moments(self, inputs: tf.Tensor, mask: Any) -> tuple[tf.Tensor, tf.Tensor]:
@@ -196,7 +196,7 @@ class BatchNormalization(Layer):
         if mask is not None:
             if mask.shape.rank != rank - 1:
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) takes a mask with one axis "
+                    f"Layer '{self.path}' (of type {type(self).__name__}) expects a mask with one axis "
                     f"less than its inputs. Received: mask.shape={tuple(mask.shape)}, "
                     f"inputs.shape={tuple(inputs.shape)}"
                 )
@@ -219,7 +219,7 @@ class BatchNormalization(Layer):
         return 0 if context is None or context.num_replicas_in_sync == 1 else 1
 
     def _total(self, value: tf.Tensor) -> tf.Tensor:
-        """Returns the sum over replicas, or that of one unless they are synchronized."""
+        """Returns the sum over replicas, or over one replica unless they are synchronized."""
         if not self._replicas():
             return replicas.as_own(value)
         if replicas.rows() is not None:
@@ -237,8 +237,8 @@ def _normalized(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns the inputs normalized by the batch's mean and variance; and these, which have no gradient.
 
-    The gradient is written out: it passes over the inputs half as often as that of the single operations.
-    TensorFlow's fused kernel takes as long as this.
+    The gradient is written out: it passes over the inputs half as often as the gradients of the single
+    operations. TensorFlow's fused kernel takes as long as this.
     """
     axes = _other_axes(inputs, axis)
     channels = [1] * inputs.shape.rank

@@ -40,10 +40,10 @@ def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
     about 5 times as fast as over several axes.
     """
     sizes = bias.shape.as_list()
-    # `bias_add` does not broadcast; its gradient is one sum over rows, faster than that of `+`.
+    # `bias_add` does not broadcast; its gradient is one sum over rows, faster than the gradient of `+`.
     if not sizes or sizes != x.shape.as_list()[-len(sizes) :] or 0 in sizes:
         return x + bias
-    # Only the shape counts here, which is that of `x`.
+    # Only the shape counts here, which is the shape of `x`.
     if is_described():
         return x
     row = tf.reshape(bias, [-1])

@@ -38,7 +38,7 @@ def check_rate(layer: Layer, **arguments: Any) -> None:
 
 
 def check_absent(layer: Layer, **arguments: Any) -> None:
-    """Raises an error for any value but `None` of arguments of Keras that tfkit does not have."""
+    """Raises an error unless arguments of Keras that tfkit does not have are `None`."""
     for name, value in arguments.items():
         check(layer, value is None, name, "None: tfkit does not have this option", value)
 

@@ -80,7 +80,7 @@ class BiasedConvolution(Layer):
         return outputs if self.bias is None else tf.nn.bias_add(outputs, self.bias)
 
     def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
-        """Returns the convolution alone, of inputs and to outputs whose last axis is that of the channels."""
+        """Returns only the convolution; the channels are the last axis of inputs and outputs."""
         raise NotImplementedError
 
 
@@ -181,15 +181,15 @@ class _Convolution(Adaptable):
         """Returns the convolution without bias and activation; subclasses may call or override it.
 
         Args:
-            inputs: as those of `call`.
-            kernel: of the shape of `self.kernel`.
+            inputs: inputs as in `call`.
+            kernel: kernel of the shape of `self.kernel`.
         """
         return self._convolved(inputs, kernel, None)
 
     def _convolved(self, inputs: Any, kernel: Any, bias: Any) -> tf.Tensor:
         padding = self.padding
         if padding == "causal":
-            # Zeros before the sequence alone: an output depends on no later step.
+            # Zeros only before the sequence: an output depends on no later step.
             before = (self.kernel_size[0] - 1) * self.dilation_rate[0]
             inputs = tf.pad(inputs, [[0, 0], [before, 0], [0, 0]])
             padding = "valid"

@@ -39,7 +39,7 @@ class Embedding(Quantizable):
             added to it, as `enable_lora` does for a built layer; `None` for no LoRA.
         lora_alpha: number that scales the product, by `lora_alpha / lora_rank`; `None` for `lora_rank`.
         quantization_config: a `tfkit.quantizers.QuantizationConfig` for a layer that is quantized from the
-            beginning, by `dtype="int8_from_float32"`, or is saved; `None` for that of its mode.
+            beginning, by `dtype="int8_from_float32"`, or is saved; `None` for the default of its mode.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 

@@ -22,10 +22,10 @@ from tfkit.src.weights.initializers import lookup as initializers
 class GroupQueryAttention(AttentionWithHeads):
     """Attention in several learned subspaces ("heads"), groups of which share keys and values.
 
-    Each query head computes `softmax(q @ transpose(k) / sqrt(head_dim)) @ v`, where `k` and `v` are
-    those of its group: there are `num_query_heads / num_key_value_heads` heads in a group. With as
+    Each query head computes `softmax(q @ transpose(k) / sqrt(head_dim)) @ v`, where `k` and `v`
+    belong to its group: there are `num_query_heads / num_key_value_heads` heads in a group. With as
     many heads of both kinds it is `MultiHeadAttention`; with one key and value head it is
-    multi-query attention. The heads' results side by side are projected to the outputs.
+    multi-query attention. The concatenated results of the heads are projected to the outputs.
 
     Args:
         head_dim: positive integer, the size of a head's queries, keys and values.
@@ -47,7 +47,7 @@ class GroupQueryAttention(AttentionWithHeads):
             constraint.
         bias_constraint: function that projects the biases after each update; `None` for no
             constraint.
-        use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
+        use_gate: whether the result is multiplied by a sigmoid of a second projection of the query.
             Default: `False`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
@@ -73,7 +73,7 @@ class GroupQueryAttention(AttentionWithHeads):
 
     Raises:
         ValueError: if a number is not a positive integer, if the query heads do not divide into
-            groups, if `dropout` is not between 0 and 1, or if the inputs have other than three axes.
+            groups, if `dropout` is not between 0 and 1, or if the inputs do not have three axes.
 
     Reference:
         Ainslie et al., "GQA: training generalized multi-query transformer models from multi-head
@@ -181,7 +181,7 @@ class GroupQueryAttention(AttentionWithHeads):
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}
         if ranks != {3} or value_shape[1] != key_shape[1]:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes a query `(batch, T, dim)`, a "
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects a query `(batch, T, dim)`, a "
                 "value and a key `(batch, S, ...)`, whose numbers of steps must be equal. Received: "
                 f"query_shape={tuple(query_shape)}, value_shape={tuple(value_shape)}, "
                 f"key_shape={tuple(key_shape)}"

@@ -1,4 +1,4 @@
-"""Layers that return their inputs, or call another layer."""
+"""Layers that return their inputs, or wrap another layer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Identity(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Example:
         >>> Identity()(tf.constant([1.0, 2.0])).numpy().tolist()

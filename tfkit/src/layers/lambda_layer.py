@@ -27,20 +27,20 @@ class Lambda(Layer):
     `@tfkit.saving.register_keras_serializable()`: files hold its name and never its code.
 
     Args:
-        function: function of the inputs; it gets `mask` and `training` if it takes them.
+        function: function of the inputs; it gets `mask` and `training` if it accepts them.
         output_shape: shape of one sample of the outputs, or a function of the inputs' shape that
             returns the outputs' shape with the batch; for functions whose output shape TensorFlow
-            cannot infer. `None` for the inferred shape. One that is known to be wrong is passed
-            over, with a warning.
+            cannot infer. `None` for the inferred shape. A shape that is known to be wrong is
+            ignored, with a warning.
         mask: the mask of the outputs, or a function of inputs and their mask that returns it;
             `None` for no mask.
         arguments: dict of further keyword arguments of the function; `None` for none.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
-    Input shape: Any that `function` takes.
+    Input shape: Any that `function` accepts.
 
-    Output shape: That of `function`'s result.
+    Output shape: The shape of the result of `function`.
 
     Raises:
         ValueError: if `function` is not callable.
@@ -75,7 +75,7 @@ class Lambda(Layer):
     def call(self, inputs: Any, mask: Any = None, training: Any = None) -> Any:
         """Returns the result of the function."""
         given = {"mask": mask, "training": training}
-        # Only what the function names: most accept the inputs alone.
+        # Only what the function names: most accept only the inputs.
         wanted = {name: value for name, value in given.items() if name in self._takes}
         # By AutoGraph, so that an `if` on a tensor works in a trace.
         outputs = convert(self.function)(inputs, **{**self.arguments, **wanted})
@@ -91,7 +91,7 @@ class Lambda(Layer):
         )
 
     def _with_shape(self, output: Any, shape: Any) -> Any:
-        """Returns an output with the shape of `output_shape`, unless it is known to have another."""
+        """Returns an output with the shape of `output_shape`, unless its shape is known to differ."""
         if output.shape.is_compatible_with(shape):
             return tf.ensure_shape(output, shape)
         # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.

@@ -17,7 +17,7 @@ def serialize(layer: Layer) -> dict[str, Any]:
         layer: a layer or a model.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> config = serialize(tfkit.layers.Dense(2, name="out"))

@@ -71,7 +71,7 @@ class Adaptable(Layer):
     ) -> None:
         """Freezes the main weight, `kernel` or `embeddings`, and adds `lora_alpha / rank * a @ b` to it.
 
-        `a` has the axes of the weight but the last, and `rank` in place of that; `b` has shape
+        `a` has the axes of the weight, with `rank` in place of the last one; `b` has shape
         `(rank, last)`. They are the weights `lora_kernel_a` and `lora_kernel_b` (`lora_embeddings_a`,
         `lora_embeddings_b`), and are trained in place of the large one. `kernel` then reads as the sum. An
         optimizer that was built before does not know them: compile the model again.
@@ -113,7 +113,7 @@ class Adaptable(Layer):
             self._tfkit_add_lora(rank, lora_alpha, a_initializer, b_initializer)
 
     def _tfkit_take_lora(self, rank: int | None, alpha: float | None) -> None:
-        """Keeps the arguments of the constructor, for `build`; a rank of 0 is none."""
+        """Keeps the arguments of the constructor, for `build`; a rank of 0 means no LoRA."""
         if rank:
             check_positive_integer(self, lora_rank=rank)
             _check_no_constraint(self)
@@ -141,7 +141,7 @@ class Adaptable(Layer):
         *sizes, last = self._tfkit_main_shape()
         for letter, shape, initializer in (("a", (*sizes, rank), a), ("b", (rank, last), b)):
             name = f"lora_{main}_{letter}"
-            with budget.not_stored():  # Files of Keras hold the sum alone.
+            with budget.not_stored():  # Files of Keras hold only the sum.
                 weight = self.add_weight(
                     name=name,
                     shape=shape,

@@ -14,7 +14,7 @@ from tfkit.src.ops import arithmetic, reductions
 class Masking(Layer):
     """Masks the time steps whose features all equal a value; their features become 0.
 
-    Later layers, losses and metrics that take masks leave these steps out.
+    Later layers, losses and metrics that support masks leave these steps out.
 
     Args:
         mask_value: the value of missing features. Default: `0.0`.
@@ -23,7 +23,7 @@ class Masking(Layer):
 
     Input shape: `(batch, steps, features)`.
 
-    Output shape: That of the inputs; the mask has shape `(batch, steps)`.
+    Output shape: The input shape; the mask has shape `(batch, steps)`.
 
     Example:
         >>> layer = Masking(mask_value=-1.0)

@@ -34,7 +34,7 @@ def _check_list(layer: Layer, inputs: Any, count: int | None = None) -> None:
     if not isinstance(inputs, (list, tuple)) or not inputs or len(inputs) != (count or len(inputs)):
         raise _refusal(layer, expected, inputs)
     if not all(hasattr(x, "shape") for x in inputs):
-        raise _refusal(layer, f"{expected}, not in lists of their own", inputs)
+        raise _refusal(layer, f"{expected}, not nested in further lists", inputs)
     if len({x.shape[0] for x in inputs if x.shape.rank} - {None}) > 1:
         raise _refusal(layer, f"{expected} with the same batch size", inputs)
 
@@ -261,7 +261,7 @@ class _Extremum(Merge):
 
 
 class Maximum(_Extremum):
-    """The greatest of the inputs, entry by entry.
+    """The maximum of the inputs, entry by entry.
 
     Where some inputs are masked, the others decide.
 
@@ -289,7 +289,7 @@ class Maximum(_Extremum):
 
 
 class Minimum(_Extremum):
-    """The least of the inputs, entry by entry.
+    """The minimum of the inputs, entry by entry.
 
     Where some inputs are masked, the others decide.
 
@@ -329,7 +329,7 @@ class Concatenate(Layer):
 
     Input shape: A list of tensors with equal sizes along all other axes.
 
-    Output shape: That of the inputs with the sum of their sizes along `axis`.
+    Output shape: The shape of the inputs, with the sum of their sizes along `axis`.
 
     Raises:
         ValueError: if the inputs are not a list of tensors, or if they differ along another axis.
@@ -409,8 +409,8 @@ class Dot(Layer):
 
     Input shape: A list of two tensors with equal sizes along the summed axes.
 
-    Output shape: The batch, the remaining axes of the first input, then those of the second;
-    `(batch, 1)` where none remain.
+    Output shape: The batch, the remaining axes of the first input, then the remaining axes of the
+    second; `(batch, 1)` where none remain.
 
     Raises:
         TypeError: if `axes` is neither an integer nor a tuple.
@@ -556,7 +556,7 @@ def average(inputs: Any, **kwargs: Any) -> Any:
 
 
 def maximum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the greatest of tensors, entry by entry, as `Maximum` does.
+    """Returns the maximum of tensors, entry by entry, as `Maximum` does.
 
     Args:
         inputs: list of tensors whose samples' shapes broadcast.
@@ -576,7 +576,7 @@ def maximum(inputs: Any, **kwargs: Any) -> Any:
 
 
 def minimum(inputs: Any, **kwargs: Any) -> Any:
-    """Returns the least of tensors, entry by entry, as `Minimum` does.
+    """Returns the minimum of tensors, entry by entry, as `Minimum` does.
 
     Args:
         inputs: list of tensors whose samples' shapes broadcast.
@@ -631,7 +631,7 @@ def dot(inputs: Any, axes: Any = -1, **kwargs: Any) -> Any:
         **kwargs: arguments of the layer `Dot`: `normalize` and `name`, for example.
 
     Returns:
-        A tensor of the batch, the remaining axes of the first tensor, then those of the second.
+        A tensor whose axes are the batch, the remaining axes of the first tensor, then of the second.
 
     Raises:
         ValueError: if the inputs are not two tensors of equal sizes along the axes.

@@ -20,7 +20,7 @@ class NormalizesBatches(AddsWeights, Protocol):
     beta: Any
     moving_mean: Any
     moving_variance: Any
-    # With renormalization alone:
+    # Only with renormalization:
     moving_stddev: Any
     renorm_clipping: Any
     renorm_momentum: float

@@ -24,7 +24,7 @@ class MultiHeadAttention(AttentionWithHeads):
     """Attention in several learned subspaces ("heads") at once.
 
     Each head computes `softmax(q @ transpose(k) / sqrt(key_dim)) @ v`, where `q`, `k` and `v` are
-    linear projections of query, key and value. The heads' results side by side are projected to the
+    linear projections of query, key and value. The concatenated results of the heads are projected to the
     outputs.
 
     Args:
@@ -34,7 +34,7 @@ class MultiHeadAttention(AttentionWithHeads):
         dropout: share of the attention weights that is dropped while training, from 0 to 1.
             Default: `0.0`.
         use_bias: whether the projections add a trained bias. Default: `True`.
-        output_shape: size of the output's last axis, or a tuple of sizes; `None` for that of the
+        output_shape: size of the output's last axis, or a tuple of sizes; `None` for the size of the
             query.
         attention_axes: axis or axes over which to attend; `None` for all between batch and
             features.
@@ -50,7 +50,7 @@ class MultiHeadAttention(AttentionWithHeads):
             constraint.
         bias_constraint: function that projects the biases after each update; `None` for no
             constraint.
-        use_gate: whether the result is multiplied by a sigmoid of another projection of the query.
+        use_gate: whether the result is multiplied by a sigmoid of a second projection of the query.
             Default: `False`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
@@ -166,7 +166,7 @@ class MultiHeadAttention(AttentionWithHeads):
         key_shape = value_shape if key_shape is None else key_shape
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) takes keys and values whose "
+                f"Layer '{self.path}' (of type {type(self).__name__}) expects keys and values whose "
                 "shapes must be equal apart from the features. Received: "
                 f"value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
             )

@@ -80,7 +80,7 @@ class LayerNormalization(Layer):
 
     Input shape: Any, with known sizes along `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.
@@ -129,7 +129,7 @@ class LayerNormalization(Layer):
         self.beta_constraint = constraints.get(beta_constraint)
         self.gamma_constraint = constraints.get(gamma_constraint)
         self.supports_masking = True
-        self.autocast = False  # The mean and the variance are those of the original inputs.
+        self.autocast = False  # The mean and the variance are computed from the original inputs.
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
@@ -180,7 +180,7 @@ class RMSNormalization(Layer):
 
     Input shape: Any, with known sizes along `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.
@@ -221,7 +221,7 @@ class GroupNormalization(Layer):
     """Scales groups of channels of each sample to mean 0 and variance 1, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
-    over all places and the channels of one group, and one `gamma` and `beta` for each channel.
+    over all positions and the channels of one group, and one `gamma` and `beta` for each channel.
 
     Args:
         groups: number of groups, a divisor of the number of channels; -1 for one group for each
@@ -242,7 +242,7 @@ class GroupNormalization(Layer):
 
     Input shape: `(batch, ..., channels)`, or with the channels at `axis`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `groups` is neither positive nor -1, if the number of channels is unknown or
@@ -342,7 +342,7 @@ class UnitNormalization(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         TypeError: if `axis` is neither an integer nor a list of integers.

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 
 class AddsWeights(Protocol):
-    """A layer, of which only this is needed."""
+    """The part of a layer that is needed here."""
 
     @property
     def add_weight(self) -> Callable[..., Any]:

@@ -81,7 +81,7 @@ class MaxPooling1D(_MaxPooling):
         pool_size: length of the window in steps, an integer. Default: `2`.
         strides: distance of neighbouring windows in steps; `None` for `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(steps / strides)` steps; places outside of the input do not count. Default:
+            `ceil(steps / strides)` steps; positions outside of the input do not count. Default:
             `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -117,7 +117,7 @@ class MaxPooling2D(_MaxPooling):
         strides: distance of neighbouring windows in pixels, two integers or one; `None` for
             `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(size / strides)` entries along an axis; places outside of the input do not count.
+            `ceil(size / strides)` entries along an axis; positions outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -153,7 +153,7 @@ class MaxPooling3D(_MaxPooling):
             for all. Default: `2`.
         strides: distance of neighbouring windows, three integers or one; `None` for `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(size / strides)` entries along an axis; places outside of the input do not count.
+            `ceil(size / strides)` entries along an axis; positions outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -187,7 +187,7 @@ class AveragePooling1D(_Pooling):
         pool_size: length of the window in steps, an integer.
         strides: distance of neighbouring windows in steps; `None` for `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(steps / strides)` steps; places outside of the input do not count. Default:
+            `ceil(steps / strides)` steps; positions outside of the input do not count. Default:
             `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -225,7 +225,7 @@ class AveragePooling2D(_Pooling):
         strides: distance of neighbouring windows in pixels, two integers or one; `None` for
             `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(size / strides)` entries along an axis; places outside of the input do not count.
+            `ceil(size / strides)` entries along an axis; positions outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -261,7 +261,7 @@ class AveragePooling3D(_Pooling):
             for all.
         strides: distance of neighbouring windows, three integers or one; `None` for `pool_size`.
         padding: `"valid"` for windows inside the input, or `"same"` for an output of
-            `ceil(size / strides)` entries along an axis; places outside of the input do not count.
+            `ceil(size / strides)` entries along an axis; positions outside of the input do not count.
             Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.

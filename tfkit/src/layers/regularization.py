@@ -36,7 +36,7 @@ class Dropout(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and 1, or if `noise_shape` holds other things than
@@ -109,7 +109,7 @@ class SpatialDropout1D(Dropout):
 
     Input shape: `(batch, steps, channels)`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and 1.
@@ -154,7 +154,7 @@ class SpatialDropout2D(Dropout):
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and 1, or if `data_format` is unknown.
@@ -205,7 +205,7 @@ class SpatialDropout3D(Dropout):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and 1, or if `data_format` is unknown.
@@ -251,7 +251,7 @@ class GaussianNoise(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `stddev` is not between 0 and 1.
@@ -302,7 +302,7 @@ class GaussianDropout(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and below 1.
@@ -365,7 +365,7 @@ class AlphaDropout(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: if `rate` is not between 0 and 1.
@@ -435,7 +435,7 @@ class ActivityRegularization(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Example:
         >>> layer = ActivityRegularization(l2=0.5)

@@ -96,8 +96,7 @@ class Reshape(Layer):
             entries, wanted = math.prod(given), math.prod(size for size in target if size != -1)
             if -1 in target and wanted and entries % wanted == 0:
                 target = tuple(entries // wanted if size == -1 else size for size in target)
-            # Here and not in TensorFlow: its message names neither the layer nor the sample's
-            # shape.
+            # Here and not in TensorFlow, whose message names neither the layer nor the sample's shape.
             if math.prod(target) != entries:
                 raise ValueError(
                     f"Layer '{self.path}' (of type Reshape) cannot give samples of shape "
@@ -144,7 +143,7 @@ class Permute(Layer):
 
     Input shape: `(batch, ...)`, with as many axes after the batch as `dims` has entries.
 
-    Output shape: That of the inputs with its axes in the new order.
+    Output shape: The input shape with the axes in the new order.
 
     Raises:
         ValueError: if `dims` is not a permutation of 1, 2, ..., or if the inputs have a different

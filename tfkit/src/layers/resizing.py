@@ -97,7 +97,7 @@ class Cropping2D(Layer):
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
 
-    Output shape: That of the inputs with `height - top - bottom` and `width - left - right`.
+    Output shape: The input shape with `height - top - bottom` and `width - left - right`.
 
     Raises:
         ValueError: if a number is negative, if `data_format` is unknown, or if no pixel would be
@@ -139,7 +139,7 @@ class ZeroPadding1D(Layer):
     Input shape: `(batch, steps, features)`, or `(batch, features, steps)` with
     `data_format="channels_first"`.
 
-    Output shape: That of the inputs with `steps + start + end`.
+    Output shape: The input shape with `steps + start + end`.
 
     Raises:
         ValueError: if a number is negative, or if `data_format` is unknown.
@@ -176,7 +176,7 @@ class ZeroPadding2D(Layer):
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
 
-    Output shape: That of the inputs with `height + top + bottom` and `width + left + right`.
+    Output shape: The input shape with `height + top + bottom` and `width + left + right`.
 
     Raises:
         ValueError: if a number is negative, or if `data_format` is unknown.
@@ -253,7 +253,7 @@ class UpSampling2D(Layer):
     Input shape: `(batch, height, width, channels)`, or `(batch, channels, height, width)` with
     `data_format="channels_first"`.
 
-    Output shape: That of the inputs with `height * size[0]` and `width * size[1]`.
+    Output shape: The input shape with `height * size[0]` and `width * size[1]`.
 
     Raises:
         ValueError: if a factor is not a positive integer, or if `interpolation` or `data_format` is

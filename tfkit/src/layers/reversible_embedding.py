@@ -18,7 +18,7 @@ class ReversibleEmbedding(Embedding):
     """An `Embedding` that can be reversed: from vectors to a logit for each id.
 
     Forward it computes `embeddings[inputs]`; with `reverse=True`,
-    `inputs @ transpose(embeddings)`. A language model so reads and writes tokens with one weight.
+    `inputs @ transpose(embeddings)`. A language model can thus read and write tokens with one weight.
 
     Args:
         input_dim: positive integer, the number of vectors: the largest id plus one.
@@ -152,7 +152,7 @@ class ReversibleEmbedding(Embedding):
         return scale * multiply(multiply(inputs, b), a)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, those of `Embedding` for LoRA and quantization among them."""
+        """Returns the constructor's arguments, including those of `Embedding` for LoRA and quantization."""
         lora = {"lora_rank": self.lora_rank, "lora_alpha": self.lora_alpha}
         quantization = serialize_keras_object(self.quantization_config)
         config = {**super().get_config(), "quantization_config": quantization}

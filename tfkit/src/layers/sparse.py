@@ -22,10 +22,10 @@ def dense(x: Any) -> Any:
 
 
 def combined(function: Callable[[list[tf.Tensor]], tf.Tensor], inputs: list[Any]) -> Any:
-    """Returns a function of entries at the same place, for sparse tensors of one shape.
+    """Returns a function of entries at the same position, for sparse tensors of one shape.
 
     Args:
-        function: takes the entries of each input and gives those of the output; of zeros it gives zero.
+        function: computes the entries of the output from the entries of each input; zeros must give zero.
         inputs: sparse tensors of one shape and dtype.
 
     Returns:

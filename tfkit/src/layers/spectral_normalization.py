@@ -24,8 +24,8 @@ class SpectralNormalization(Wrapper):
         v = u @ transpose(W) / norm(u @ transpose(W))
         u = v @ W / norm(v @ W)
 
-    from the `u` of the call before, as `v @ W @ transpose(u)`. The kernel itself is divided by it.
-    Discriminators of adversarial networks so cannot change faster than their inputs. `vector_u` has
+    from the `u` of the previous call, as `v @ W @ transpose(u)`. The kernel itself is divided by it. Thus the
+    outputs of an adversarial network's discriminator cannot change faster than its inputs. `vector_u` has
     shape `(1, last axis of the kernel)` and is not trained.
 
     Args:
@@ -38,9 +38,9 @@ class SpectralNormalization(Wrapper):
         inputs: the inputs of the wrapped layer.
         training: whether to divide the kernel; set by `fit` and by layers outside.
 
-    Input shape: That of the layer inside.
+    Input shape: The input shape of the layer inside.
 
-    Output shape: That of the layer inside.
+    Output shape: The output shape of the layer inside.
 
     Raises:
         ValueError: if `power_iterations` is not a positive integer, or if the layer inside has

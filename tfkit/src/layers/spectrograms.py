@@ -153,7 +153,7 @@ class STFTSpectrogram(Layer):
             its sum) or `None`. Default: `"density"`.
         padding: `"valid"` (only whole stretches) or `"same"` (with zeros at both ends).
             Default: `"valid"`.
-        expand_dims: whether channels keep an axis of their own. Default: `False`.
+        expand_dims: whether channels keep their own axis. Default: `False`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         **kwargs: arguments of every layer: `name`, `trainable`, `dtype`.
@@ -170,7 +170,7 @@ class STFTSpectrogram(Layer):
         as many for `mode="stft"`.
 
     Raises:
-        ValueError: for an argument that is none of these.
+        ValueError: for any other value of an argument.
         TypeError: for signals that are not floats.
 
     Example:
@@ -277,7 +277,7 @@ class STFTSpectrogram(Layer):
         """Returns the spectrograms."""
         if not inputs.dtype.is_floating:
             raise TypeError(
-                f"`{type(self).__name__}` takes signals of floats. Received inputs of dtype "
+                f"`{type(self).__name__}` expects signals of floats. Received inputs of dtype "
                 f"{inputs.dtype.name}: convert them with `tfkit.ops.cast(inputs, 'float32')`."
             )
         first = self.data_format == "channels_first"

@@ -14,8 +14,8 @@ from tfkit.src.layers.identity import Wrapper
 class TimeDistributed(Wrapper):
     """Applies a layer to every step of sequences: all steps of all samples are one batch for it.
 
-    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, so takes
-    the statistics of all steps together.
+    A layer that mixes the samples of its batch, such as `BatchNormalization` in training, therefore
+    computes the statistics of all steps together.
 
     Args:
         layer: the layer that is applied.
@@ -24,8 +24,8 @@ class TimeDistributed(Wrapper):
 
     Call arguments:
         inputs: the sequences.
-        training: passed to the layer, if it takes it.
-        mask: booleans of shape `(batch, steps, ...)`, passed to the layer, if it takes a mask.
+        training: passed to the layer, if it accepts it.
+        mask: booleans of shape `(batch, steps, ...)`, passed to the layer, if it accepts a mask.
             `None` for no mask.
 
     Input shape: `(batch, steps, ...)`.

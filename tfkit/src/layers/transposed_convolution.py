@@ -108,9 +108,9 @@ class Conv1DTranspose(_TransposedConvolution):
     """A transposed convolution of sequences: `activation(conv_transpose(inputs, kernel) + bias)`.
 
     Each input step `i` adds `kernel`, times its channels, to the outputs from step `i * strides`
-    on: the shapes are those of a `Conv1D` from outputs to inputs, and strides make sequences
-    longer. It is also called deconvolution. `kernel` has shape `(kernel_size, filters, channels)`
-    and `bias` shape `(filters,)`.
+    on. The shapes are as in a `Conv1D` from outputs to inputs, so strides make sequences longer. It
+    is also called deconvolution. `kernel` has shape `(kernel_size, filters, channels)` and `bias`
+    shape `(filters,)`.
 
     Args:
         filters: positive integer, the number of output channels.
@@ -173,7 +173,7 @@ class Conv2DTranspose(_TransposedConvolution):
     """A transposed convolution of images: `activation(conv_transpose(inputs, kernel) + bias)`.
 
     Each input pixel `(i, j)` adds `kernel`, times its channels, to the outputs from pixel
-    `(i * strides, j * strides)` on: the shapes are those of a `Conv2D` from outputs to inputs, and
+    `(i * strides, j * strides)` on. The shapes are as in a `Conv2D` from outputs to inputs, so
     strides make images larger. It is also called deconvolution. `kernel` has shape
     `(*kernel_size, filters, channels)` and `bias` shape `(filters,)`.
 
@@ -185,9 +185,9 @@ class Conv2DTranspose(_TransposedConvolution):
             one. Above 1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `size * strides`
             of them. Default: `"valid"`.
-        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
-            would map to the inputs', two integers or one, below `strides`; `None` for the sizes
-            given by `padding`.
+        output_padding: how much is added to the smallest sizes that the convolution from outputs to
+            inputs would map to the inputs' sizes: two integers or one, below `strides`; `None` for the
+            sizes given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         dilation_rate: distance in pixels of neighbouring points of the kernel, two integers or one.
@@ -239,8 +239,8 @@ class Conv2DTranspose(_TransposedConvolution):
 class Conv3DTranspose(_TransposedConvolution):
     """A transposed convolution of volumes: `activation(conv_transpose(inputs, kernel) + bias)`.
 
-    It is `Conv2DTranspose` with one more direction: the shapes are those of a `Conv3D` from outputs
-    to inputs, and strides make volumes larger. `kernel` has shape
+    It is `Conv2DTranspose` with one more direction: the shapes are as in a `Conv3D` from outputs to
+    inputs, so strides make volumes larger. `kernel` has shape
     `(*kernel_size, filters, channels)` and `bias` shape `(filters,)`.
 
     Args:
@@ -253,9 +253,9 @@ class Conv3DTranspose(_TransposedConvolution):
             of them. Default: `"valid"`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
-        output_padding: the numbers added to the least sizes that the convolution from outputs to inputs
-            would map to the inputs', three integers or one, below `strides`; `None` for the sizes
-            given by `padding`.
+        output_padding: how much is added to the smallest sizes that the convolution from outputs to
+            inputs would map to the inputs' sizes: three integers or one, below `strides`; `None` for the
+            sizes given by `padding`.
         dilation_rate: distance of neighbouring points of the kernel, three integers or one. Above 1
             only where `strides` is 1. Default: `1`.
         activation: name of an activation such as `"relu"`, or a function of a tensor; `None` is the

@@ -29,7 +29,7 @@ class Cropping3D(Layer):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs, each size less the numbers removed before and after.
+    Output shape: The input shape, each size reduced by the number of entries removed along its axis.
 
     Raises:
         ValueError: if a number is negative, if `data_format` is unknown, or if no entry would be
@@ -72,7 +72,7 @@ class ZeroPadding3D(Layer):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs, each size plus the numbers added before and after.
+    Output shape: The input shape, each size increased by the number of entries added along its axis.
 
     Raises:
         ValueError: if a number is negative, or if `data_format` is unknown.
@@ -113,7 +113,7 @@ class UpSampling3D(Layer):
     Input shape: `(batch, depth, height, width, channels)`, or
     `(batch, channels, depth, height, width)` with `data_format="channels_first"`.
 
-    Output shape: That of the inputs, with `depth * size[0]`, `height * size[1]` and
+    Output shape: The input shape, with `depth * size[0]`, `height * size[1]` and
     `width * size[2]`.
 
     Raises:

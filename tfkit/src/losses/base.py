@@ -1,4 +1,4 @@
-"""The base class of losses: targets, predictions and weights give one number (or one per sample)."""
+"""The base class of losses: they turn targets, predictions and weights into a number (or one per sample)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Loss(Helper, watching.Watched):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction that of the result of `call`.
+    Output shape: A scalar; without reduction, the shape of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, if `call` returns `None`, or if the weights do

@@ -161,7 +161,7 @@ def sparse_categorical_crossentropy(
 
     Args:
         y_true: class ids from 0 to `classes - 1`, `(...)` or `(..., 1)`.
-        y_pred: probabilities, or logits, `(..., classes)` unless `axis` is another.
+        y_pred: probabilities, or logits, `(..., classes)` unless `axis` differs.
         from_logits: whether `y_pred` holds logits, and not probabilities. Default: `False`.
         ignore_class: class id of entries that do not count, such as -1 or 255; `None` for none.
         axis: integer, the axis of the classes. Default: `-1`.

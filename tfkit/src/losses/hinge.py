@@ -14,7 +14,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 def _as_signs(y_true: tf.Tensor) -> tf.Tensor:
     """Returns labels 0 and 1 as -1 and 1; labels -1 and 1 are not changed."""
-    # The whole batch decides, on all devices: labels of 1 alone look the same in both conventions,
+    # The whole batch decides, on all devices: if all labels are 1, both conventions look the same,
     # and stay as they are.
     is_binary = replicas.of_all(tf.reduce_all((y_true == 0) | (y_true == 1)))
     return tf.where(is_binary, 2.0 * y_true - 1.0, y_true)

@@ -9,7 +9,7 @@ from tfkit.src.base.errors.frames import warn
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:
-    """Returns `y_pred` and whether it is logits; if it was made from logits that are known, these.
+    """Returns `y_pred`, or the logits that it was made from if they are known, and whether it is logits.
 
     Log-likelihoods of logits neither overflow nor need clipping.
 
@@ -36,7 +36,7 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
 def normalized(probabilities: tf.Tensor, axis: int) -> tf.Tensor:
     """Returns probabilities divided by their sum over `axis`; zeros where all of them are 0.
 
-    A model gives such zeros for masked steps, and 0 divided by 0 would be NaN in the loss of the others, too.
+    A model gives such zeros for masked steps, and 0 divided by 0 would make the loss of the others NaN, too.
     """
     return tf.math.divide_no_nan(probabilities, tf.reduce_sum(probabilities, axis, keepdims=True))
 

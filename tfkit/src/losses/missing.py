@@ -14,10 +14,10 @@ from tfkit.src.losses.tensors import as_tensor, weights_along
 def without_missing_labels(y_true: Any, sample_weight: Any, mask: Any) -> Any:
     """Returns targets in which missing values of samples that do not count are 0.
 
-    A weight of 0 says that a sample does not count, and a missing label is the most common reason for it.
-    But 0 times NaN is NaN, in the loss and in its gradient; the gradient is finite only if the loss is
-    computed of a finite label. Missing labels that count stay as they are, and so do predictions: a model
-    whose output is NaN has a gradient of NaN, which a finite loss would hide.
+    A weight of 0 says that a sample does not count, and a missing label is the most common reason for it. But
+    0 times NaN is NaN, in the loss and in its gradient; the gradient is finite only if the loss is computed
+    from a finite label. Missing labels that count stay as they are, and so do predictions: a model whose
+    output is NaN has a gradient of NaN, which a finite loss would hide.
 
     Args:
         y_true: targets. Those that are not an array or tensor of floats have no missing values.

@@ -64,8 +64,8 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
 
     Args:
         y_true: class ids, `(batch, max_labels)`, padded with 0, the blank.
-        y_pred: logits, `(batch, steps, classes)`. Steps that the mask they carry leaves out do not
-            count: the loss is that of the sequence without them.
+        y_pred: logits, `(batch, steps, classes)`. Masked steps do not count: the loss is computed as
+            if the sequence did not contain them.
 
     Returns:
         Losses of shape `(batch,)`.
@@ -101,7 +101,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         num_steps = tf.reduce_sum(tf.cast(mask, "int32"), -1)
     losses = tf.nn.ctc_loss(
         labels=y_true,
-        # TensorFlow's kernel computes in float32 alone.
+        # TensorFlow's kernel computes only in float32.
         logits=tf.cast(y_pred, "float32"),
         # Class 0 is the blank, and so labels are filled up with it.
         label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),

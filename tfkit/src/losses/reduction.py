@@ -38,12 +38,12 @@ def reduce_weighted_values(
     Args:
         values: one loss per sample, or per sample and step.
         sample_weight: weights of the same shape, or of its first axes.
-        mask: true where a value counts. Means are over the values that count. Where it has further axes,
-            such as that of steps for one loss per sample, a value counts if any of its entries does: the
-            loss itself has left out the others.
+        mask: true where a value counts. Means are over the values that count. If it has further axes, such
+            as steps for one loss per sample, a value counts if any of its entries does: the loss itself
+            has left out the others.
         reduction: `"sum"`; `"sum_over_batch_size"` or `"mean"`, the sum over the number of values;
             `"mean_with_sample_weight"`, the sum over the sum of weights; `"none"` or `None`.
-        dtype: float type to compute in; that of `values` where it is `None`.
+        dtype: float type to compute in; `None` for the dtype of `values`.
 
     Raises:
         ValueError: for an unknown reduction, and for weights that do not fit `values`.
@@ -65,7 +65,7 @@ def reduce_weighted_values(
     if included is not None:
         included = weights_along(included, values, "mask")
         if reduction in _MEANS:
-            # The mean divides by the number of all values; scaled like this, it is that of the unmasked ones.
+            # The mean divides by the number of all values; this scale makes it the mean of the unmasked ones.
             total = tf.cast(tf.size(included), values.dtype)
             num_included = replicas.weighted(replicas.total(tf.reduce_sum(included)))
             included *= tf.math.divide_no_nan(total, num_included)

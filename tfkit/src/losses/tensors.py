@@ -105,7 +105,7 @@ def weights_along(weights: tf.Tensor, values: tf.Tensor, name: str = "sample_wei
     Args:
         weights: weights or a mask, with the shape of the first axes of `values`; sizes of 1 and further
             axes of size 1 are accepted, and so is one weight for all.
-        values: what is weighed.
+        values: the values to weight.
         name: what `weights` is, for messages.
 
     Raises:

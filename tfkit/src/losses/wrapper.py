@@ -1,4 +1,4 @@
-"""Losses made of a pure function of targets and predictions."""
+"""Losses made from a pure function of targets and predictions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LossFunctionWrapper(Loss):
             count.
         sample_weight: factors of the losses, `(batch,)` or the losses' shape; `None` for 1.
 
-    Output shape: A scalar; without reduction that of the result of `call`.
+    Output shape: A scalar; without reduction, the shape of the result of `call`.
 
     Raises:
         ValueError: if `reduction` or `dtype` is unknown, or if the weights do not fit the losses.
@@ -104,7 +104,7 @@ class LossFunctionWrapper(Loss):
 class FunctionLoss(LossFunctionWrapper):
     """A loss with a fixed function, whose options are its attributes and its configuration.
 
-    An option that is set later holds from the next call on.
+    An option that is set later applies from the next call on.
     """
 
     # Options that Keras's configuration of the loss lacks: in ours only if they are not defaults.

@@ -45,7 +45,7 @@ def binary_accuracy(y_true: Any, y_pred: Any, threshold: float = 0.5) -> Any:
 
 
 def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """Returns 1 where the largest prediction is that of the right class, else 0; for one-hot targets.
+    """Returns 1 where the largest prediction is for the right class, else 0; for one-hot targets.
 
     Args:
         y_true: one-hot targets, `(..., classes)`.
@@ -67,7 +67,7 @@ def categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
 
 
 def sparse_categorical_accuracy(y_true: Any, y_pred: Any) -> Any:
-    """Returns 1 where the largest prediction is that of the right class, else 0; for class ids.
+    """Returns 1 where the largest prediction is for the right class, else 0; for class ids.
 
     Args:
         y_true: class ids, `(...)` or `(..., 1)`.
@@ -201,7 +201,7 @@ class BinaryAccuracy(FunctionMetric):
 
 
 class CategoricalAccuracy(FunctionMetric):
-    """The fraction of samples whose largest prediction is that of the right class, for one-hot targets.
+    """The fraction of samples whose largest prediction is for the right class, for one-hot targets.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the
@@ -228,7 +228,7 @@ class CategoricalAccuracy(FunctionMetric):
 
 
 class SparseCategoricalAccuracy(FunctionMetric):
-    """The fraction of samples whose largest prediction is that of the right class, for class ids.
+    """The fraction of samples whose largest prediction is for the right class, for class ids.
 
     Args:
         name: name of the metric in logs and progress bars; `None` for one that is made from the

@@ -26,7 +26,7 @@ _SUMMATION_METHODS = ("interpolation", "majoring", "minoring")
 class AUC(Metric):
     """The area under the ROC or the precision-recall curve, from counts at several thresholds.
 
-    The ROC curve shows the rate of true positives over that of false ones, the PR curve precision
+    The ROC curve shows the true positive rate over the false positive rate, the PR curve precision
     over recall. More thresholds give a finer curve.
 
     Args:
@@ -43,7 +43,7 @@ class AUC(Metric):
             `num_thresholds` at equal distances.
         multi_label: whether an area is computed for each label, whose mean is the result. Default:
             `False`.
-        num_labels: number of labels with `multi_label`; `None` for that of the first batch.
+        num_labels: number of labels with `multi_label`; `None` to use the first batch's.
         label_weights: list of a weight for each label: in the mean of areas with `multi_label`, in
             the counts otherwise. `None` for 1.
         from_logits: whether predictions are logits, and not probabilities. Default: `False`.
@@ -105,7 +105,7 @@ class AUC(Metric):
         self.num_thresholds = len(self._thresholds)
         if num_labels and not multi_label:
             raise ValueError(
-                "`num_labels` goes with `multi_label=True` only. "
+                "`num_labels` requires `multi_label=True`. "
                 f"Received: num_labels={num_labels}, multi_label={multi_label}"
             )
         self.multi_label = multi_label

@@ -36,7 +36,7 @@ class Metric(Helper, watching.Watched, tf.Module):
     Call arguments:
         *args, **kwargs: arguments of `update_state()`; the call returns `result()`.
 
-    Output shape: That of `result()`: a scalar, or a dict of scalars.
+    Output shape: The shape of `result()`: a scalar, or a dict of scalars.
 
     Example:
         >>> class BiggestError(Metric):
@@ -146,7 +146,7 @@ class Metric(Helper, watching.Watched, tf.Module):
 
     @property
     def variables(self) -> list[Any]:
-        """State variables in order of creation: this metric's own, then those of its inner metrics."""
+        """State variables in order of creation: this metric's own, then its inner metrics' variables."""
         self._tfkit_check_super_called()
         leaves = self._tfkit_attribute_leaves()
         variables = self._tfkit_added_variables + [leaf for leaf in leaves if _is_variable(leaf)]

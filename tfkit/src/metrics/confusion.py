@@ -49,7 +49,7 @@ def confusion_counts(
     Args:
         y_true: targets; everything but 0 is positive.
         y_pred: predictions from 0 to 1, shape of `y_true` up to a last axis of size 1.
-        thresholds: numbers in rising order.
+        thresholds: values in ascending order.
         sample_weight: weights of the samples, or of all predictions.
         top_k: only the `top_k` largest predictions along the last axis can be positive.
         class_id: the only index on the last axis that counts.
@@ -126,11 +126,11 @@ def _count_by_bucket(labels: Any, y_pred: Any, thresholds: Thresholds) -> Any:
 def _sums_above(size: int, num_labels: int, dtype: tf.DType) -> Any:
     """Returns a function that sums, for each of `size` thresholds, the contents of buckets above it.
 
-    It takes values `(samples, num_labels, 2)` and buckets `(samples, num_labels)`.
+    The function accepts values `(samples, num_labels, 2)` and buckets `(samples, num_labels)`.
     """
 
     def by_segments(values: tf.Tensor, bucket: tf.Tensor) -> tf.Tensor:
-        # All labels in one sum: each has `size` segments of its own.
+        # All labels in one sum: each has its own `size` segments.
         index = bucket + size * tf.range(num_labels)
         sums = tf.math.unsorted_segment_sum(
             tf.reshape(values, [-1, 2]), tf.reshape(index, [-1]), size * num_labels
@@ -173,7 +173,7 @@ _MOST_THRESHOLDS = 1_000_000  # With more thresholds, neighbouring ones are equa
 
 
 def even_thresholds(num_thresholds: int) -> np.ndarray:
-    """Returns `num_thresholds` numbers from 0 to 1 at equal distances; 0.5 if there is only one.
+    """Returns `num_thresholds` values from 0 to 1 at equal distances; 0.5 if there is only one.
 
     Raises:
         ValueError: for less than one.

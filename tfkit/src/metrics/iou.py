@@ -124,7 +124,7 @@ class IoU(Metric):
         """Returns the mean so far, over the target classes that occurred."""
         matrix = tf.cast(self.total_cm, tf.float32)
         intersection = tf.linalg.diag_part(matrix)
-        # Columns are predictions, rows are targets: what is in both was added twice.
+        # Columns are predictions, rows are targets: entries that are in both were added twice.
         union = tf.reduce_sum(matrix, axis=0) + tf.reduce_sum(matrix, axis=1) - intersection
         intersection = tf.gather(intersection, list(self.target_class_ids))
         union = tf.gather(union, list(self.target_class_ids))

@@ -34,5 +34,5 @@ def _walk(prefix: str, metric: Metric) -> Iterator[tuple[str, Any]]:
 
 
 def _is_member(value: Any) -> bool:
-    """Whether a value is a variable, a metric, or an object with variables of its own, such as a layer."""
+    """Whether a value is a variable, a metric, or an object with its own variables, such as a layer."""
     return isinstance(value, (tf.Variable, Metric)) or hasattr(value, "_tfkit")

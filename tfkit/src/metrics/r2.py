@@ -20,7 +20,7 @@ _AGGREGATIONS = (None, "uniform_average", "variance_weighted_average")
 class R2Score(Metric):
     """The coefficient of determination: `1 - sum((y_true - y_pred)**2) / sum((y_true - mean)**2)`.
 
-    `mean` is that of the targets. 1 is perfect; 0 is as good as a constant prediction of `mean`.
+    `mean` is the mean of the targets. 1 is perfect; 0 is as good as a constant prediction of `mean`.
 
     Args:
         class_aggregation: `None` for a score for each output, `"uniform_average"` for their mean,

@@ -21,14 +21,14 @@ from tfkit.src.symbolic import masking
 
 
 def entry_weights(sample_weight: Any, mask: Any, values: Any, dtype: Any) -> Any:
-    """Returns the weights of the entries of `values`, 0 where they are masked; `None` if there are neither.
+    """Returns the weights of the entries of `values`, 0 where masked; `None` without weights and mask.
 
-    All metrics take their weights from here, so that weights of each shape mean the same in all of them.
+    All metrics use this function, so that weights of each shape mean the same in all of them.
 
     Args:
         sample_weight: weights of samples, or of entries, or one for all; `None` for 1.
         mask: true where an entry counts; `None` if all do.
-        values: what is weighed. The axes of weights and mask are its first ones.
+        values: the values to weight. The axes of weights and mask are its first ones.
         dtype: dtype of the weights.
 
     Returns:
@@ -42,7 +42,7 @@ def entry_weights(sample_weight: Any, mask: Any, values: Any, dtype: Any) -> Any
         weights = weights_along(as_tensor(sample_weight, dtype, "`sample_weight`"), values)
     if mask is not None:
         included = mask_along(mask, values)
-        # A choice and no product: what is masked is not there, even where its weight is NaN.
+        # A choice and not a product: masked entries do not count, even where their weight is NaN.
         ones = tf.ones([], dtype) if weights is None else weights
         weights = tf.where(included, ones, tf.zeros([], dtype))
     return weights

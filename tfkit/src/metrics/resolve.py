@@ -39,7 +39,7 @@ def metric_for(identifier: Any, y_true: Any, y_pred: Any, name: str | None = Non
             `"accuracy"` and `"acc"` mean the accuracy that fits the shapes.
         y_true: targets, or their shape.
         y_pred: predictions, or their shape.
-        name: label in logs; that of the metric or function, or `identifier` itself, unless given.
+        name: label in logs; `None` for the name of the metric or function, or `identifier` itself.
 
     Raises:
         ValueError: for `None` and for an unknown name.

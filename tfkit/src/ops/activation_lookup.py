@@ -79,7 +79,7 @@ def relu(
         x: a tensor of any shape.
         negative_slope: slope below the threshold. Default: `0.0`.
         max_value: greatest value of the result; `None` for no limit.
-        threshold: value from which `x` is returned unchanged. Default: `0.0`.
+        threshold: smallest value of `x` that is returned unchanged. Default: `0.0`.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -94,7 +94,7 @@ def relu(
     x = as_tensor(x)
     if threshold == 0.0:
         if max_value is None:
-            # The usual cases have kernels of their own, which keep less for the gradient.
+            # The usual cases have their own kernels, which keep less for the gradient.
             return tf.nn.leaky_relu(x, negative_slope) if negative_slope else rectifiers.relu(x)
         if max_value == 6.0 and not negative_slope:
             return rectifiers.relu6(x)
@@ -189,13 +189,13 @@ def get(identifier: Any) -> Callable[..., Any]:
 
 
 def serialize(activation: Callable[..., Any]) -> Any:
-    """Returns the name of one of tfkit's activations, or a configuration of another callable.
+    """Returns the name of one of tfkit's activations, or a configuration of any other callable.
 
     Args:
         activation: a function, or a layer that is used as an activation.
 
     Returns:
-        A string, or a dict that `deserialize` takes.
+        A string, or a dict that `deserialize` accepts.
 
     Raises:
         TypeError: for a lambda and for a callable without `get_config()`.

@@ -72,7 +72,7 @@ def relu6(x: Any) -> tf.Tensor:
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
     """Returns `x` where it is positive and `negative_slope * x` elsewhere.
 
-    The slope keeps a gradient for negative inputs, where that of `relu` is 0.
+    The slope keeps a gradient for negative inputs, where the gradient of `relu` is 0.
 
     Args:
         x: a real tensor of any shape; integers are cast to float32.
@@ -88,7 +88,7 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
         >>> ops.leaky_relu([-1.0, 0.0, 2.0], negative_slope=0.5).numpy().tolist()
         [-0.5, 0.0, 2.0]
     """
-    if (x := as_tensor(x)).dtype == tf.float64:  # The slope of the kernel is that of float32.
+    if (x := as_tensor(x)).dtype == tf.float64:  # The kernel's slope is rounded to float32.
         return tf.where(x > 0, x, negative_slope * x)
     return tf.nn.leaky_relu(x, negative_slope)
 
@@ -356,7 +356,7 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
         array([-0.1587,  0.    ,  0.8413], dtype=float32)
     """
     x = as_tensor(x)
-    if x.dtype == tf.float64:  # The constants of `tf.nn.gelu` are those of float32.
+    if x.dtype == tf.float64:  # The constants of `tf.nn.gelu` are rounded to float32.
         inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
         return 0.5 * x * (1 + (tf.tanh(inner) if approximate else erf(x * math.sqrt(0.5))))
     if approximate and x.dtype == tf.float16:
@@ -579,7 +579,7 @@ def tanh_shrink(x: Any) -> tf.Tensor:
 @symbolic_op
 @made_dense
 def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
-    """Returns `x` where it is above a threshold, and another value elsewhere.
+    """Returns `x` where it is above a threshold, and a default value elsewhere.
 
     Args:
         x: a real tensor of any shape (no bools).

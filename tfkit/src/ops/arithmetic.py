@@ -31,7 +31,7 @@ def add(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -56,7 +56,7 @@ def subtract(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -79,7 +79,7 @@ def multiply(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -105,11 +105,11 @@ def _as_float_pair(x1: Any, x2: Any) -> Any:
 def divide(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 / x2`, a float also where both are integers.
 
-    Division by 0 gives infinity, or NaN for `0 / 0`; see `divide_no_nan` for 0 in their place.
+    Division by 0 gives infinity, or NaN for `0 / 0`; `divide_no_nan` gives 0 instead.
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -129,7 +129,7 @@ def true_divide(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -148,7 +148,7 @@ def divide_no_nan(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -167,7 +167,7 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -192,7 +192,7 @@ def mod(x1: Any, x2: Any) -> tf.Tensor:
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real; bools are cast to
             int32.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both. NaN where a float is
@@ -218,7 +218,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real; bools are cast to
             int32.
-        x2: the divisor, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the divisor, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both. NaN where a float is
@@ -251,7 +251,7 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the base, a tensor of any shape, or a number.
-        x2: the exponent, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the exponent, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -287,7 +287,7 @@ def maximum(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -307,7 +307,7 @@ def minimum(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -332,7 +332,7 @@ def fmax(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -352,7 +352,7 @@ def fmin(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both; a Python number does not
@@ -374,7 +374,7 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: ordinates, a real tensor of any shape, or a number.
-        x2: abscissas, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: abscissas, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -400,7 +400,7 @@ def hypot(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype: float64 for int64, the
@@ -426,7 +426,7 @@ def heaviside(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: the value at 0, a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: the value at 0, a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype: float64 for int64, the
@@ -459,7 +459,7 @@ def logaddexp(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -478,7 +478,7 @@ def logaddexp2(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -497,7 +497,7 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: the factor, a real tensor of any shape; integers are cast to the default float dtype.
-        x2: the exponent, a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: the exponent, a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the float dtype of `x1`.
@@ -535,12 +535,12 @@ _EXPONENTS = {tf.float32: (tf.int32, 127, 23), tf.float64: (tf.int64, 1023, 52)}
 def nextafter(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the float64 number next to `x1` in the direction of `x2`, in the dtype of `x1`.
 
-    The step is that of float64, as in Keras: in a narrower dtype it is mostly rounded away, and
+    The step is a step of float64, as in Keras: in a narrower dtype it is mostly rounded away, and
     the result is `x1`.
 
     Args:
         x1: a real tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common float dtype, the default one for
@@ -562,7 +562,7 @@ def gcd(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of integers of any shape.
-        x2: a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -599,7 +599,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of integers of any shape.
-        x2: a tensor of integers whose shape broadcasts with that of `x1`.
+        x2: a tensor of integers that broadcasts with `x1`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -637,7 +637,7 @@ def equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -657,7 +657,7 @@ def not_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -677,7 +677,7 @@ def less(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -697,7 +697,7 @@ def less_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -717,7 +717,7 @@ def greater(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -737,7 +737,7 @@ def greater_equal(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of real numbers (no bools) of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -760,7 +760,7 @@ def isclose(
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
         rtol: allowed difference relative to `x2`. Default: `1e-05`.
         atol: allowed absolute difference. Default: `1e-08`.
         equal_nan: whether NaN is close to NaN. Default: `False`.
@@ -786,11 +786,11 @@ def isclose(
 def allclose(
     x1: Any, x2: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
 ) -> tf.Tensor:
-    """Returns whether all elements of `x1` are close to those of `x2`, as `isclose` defines it.
+    """Returns whether all elements of `x1` and `x2` are close, as `isclose` defines it.
 
     Args:
         x1: a tensor of any shape, or a number.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
         rtol: allowed difference relative to `x2`. Default: `1e-05`.
         atol: allowed absolute difference. Default: `1e-08`.
         equal_nan: whether NaN is close to NaN. Default: `False`.
@@ -814,7 +814,7 @@ def logical_and(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -832,7 +832,7 @@ def logical_or(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -850,7 +850,7 @@ def logical_xor(x1: Any, x2: Any) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape and dtype; a number is true where it is not 0, NaN included.
-        x2: a tensor or a number whose shape broadcasts with that of `x1`.
+        x2: a tensor or a number that broadcasts with `x1`.
 
     Returns:
         A bool tensor of the broadcast shape.
@@ -885,7 +885,7 @@ def bitwise_and(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -906,7 +906,7 @@ def bitwise_or(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -927,7 +927,7 @@ def bitwise_xor(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: a tensor of integers whose shape broadcasts with that of `x`.
+        y: a tensor of integers that broadcasts with `x`.
 
     Returns:
         A tensor of the broadcast shape and of the common dtype of both.
@@ -974,7 +974,7 @@ def bitwise_left_shift(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
+        y: number of bits, an integer tensor that broadcasts with `x`; a Python number gets the
             dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:
@@ -998,7 +998,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of integers of any shape.
-        y: number of places, an integer tensor that broadcasts with `x`; a Python number takes the
+        y: number of bits, an integer tensor that broadcasts with `x`; a Python number gets the
             dtype of `x`. It should be in [0, bits of the dtype).
 
     Returns:

@@ -343,7 +343,7 @@ def inverse_maps(maps: tf.Tensor) -> tf.Tensor:
 
 
 def densify(bounding_boxes: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns boxes and labels as tensors: if numbers of boxes differ, padded with label -1."""
+    """Returns boxes and labels as tensors, padded with the label -1 where images have fewer boxes."""
 
     def dense(value: Any, fill: int) -> tf.Tensor:
         if isinstance(value, tf.RaggedTensor):

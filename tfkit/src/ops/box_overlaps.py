@@ -48,7 +48,7 @@ def compute_iou(
         boxes1: a tensor of shape `(boxes1, 4)`, or `(batch, boxes1, 4)`.
         boxes2: a tensor of shape `(boxes2, 4)`, or `(batch, boxes2, 4)`.
         bounding_box_format: format of both, one that `convert_format` knows.
-        use_masking: whether some boxes are placeholders, and have `mask_val` in all places. Default: `False`.
+        use_masking: whether some boxes are placeholders, filled with `mask_val`. Default: `False`.
         mask_val: the value in those boxes, and in the result for them. Default: `-1`.
         image_shape: shape of the images, `(height, width, channels)`; needed for formats with `rel_`.
 

@@ -37,7 +37,7 @@ def require_square(name: str, x: Any) -> None:
 
 
 def require_known_square(x: Any, *args: Any, **kwargs: Any) -> None:
-    """Raises an error for symbolic matrices of which one size is known: they could be of any form.
+    """Raises an error for symbolic matrices with one known size, which could have any form.
 
     Args:
         x: the first argument of an op.

@@ -97,7 +97,7 @@ def polar(abs_: Any, angle: Any) -> tf.Tensor:
     Args:
         abs_: lengths, a real tensor; integers are cast to the default float dtype, 16-bit floats
             to float32.
-        angle: angles in radians, a real tensor whose shape broadcasts with that of `abs_`.
+        angle: angles in radians, a real tensor that broadcasts with `abs_`.
 
     Returns:
         A tensor of complex64, or of complex128 for float64.

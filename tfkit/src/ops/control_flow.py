@@ -137,8 +137,8 @@ def while_loop(
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
     """Returns a value after `value = body_fun(i, value)` for `i` from `lower` to `upper - 1`.
 
-    The index is a Python integer in eager code, and a tensor in a traced function. A function that takes the
-    former alone, such as `lambda i, x: x + i` of floats, is traced step by step, for up to 100 steps.
+    The index is a Python integer in eager code, and a tensor in a traced function. A function that accepts
+    only an integer, such as `lambda i, x: x + i` of floats, is traced step by step, for up to 100 steps.
 
     Args:
         lower: first index, an integer scalar.
@@ -182,10 +182,10 @@ def _specification(x: Any) -> tf.TensorSpec:
 def map(f: Callable[[Any], Any], xs: Any) -> Any:
     """Returns the results of a function for the slices of tensors along their first axis, stacked.
 
-    The slices are taken one after the other; `vectorized_map` takes them all at once.
+    The slices are processed one after the other; `vectorized_map` processes them all at once.
 
     Args:
-        f: a function of one slice, or of a nest of slices; it is called once more for the shapes
+        f: a function of one slice, or of a nest of slices; an additional call finds the shapes
             of its result.
         xs: a tensor, or a nest of tensors with equal first sizes, of at least one slice.
 
@@ -247,7 +247,7 @@ def scan(
         xs: a tensor, or a nest of tensors, to iterate over along the first axis; `None` to call `f`
             with `None`.
         length: number of steps; `None` for the length of `xs`.
-        reverse: whether to iterate from the end. Outputs are at the places of their slices.
+        reverse: whether to iterate from the end. Outputs are at the positions of their slices.
             Default: `False`.
         unroll: number of steps that may be in flight at once; `True` for 10, `False` for 1.
             Default: `1`.
@@ -386,17 +386,17 @@ def vectorize(
     """Returns a function of single elements as one of whole tensors, which broadcast.
 
     Args:
-        pyfunc: a function that takes and returns scalars, or tensors of the axes that `signature`
-            names, made of TensorFlow operations.
+        pyfunc: a function made of TensorFlow operations that accepts and returns scalars, or
+            tensors with the axes that `signature` names.
         excluded: positions or names of arguments that are passed on unchanged; `None` for none.
-        signature: last axes that one call takes and returns, such as `"(m,n),(n)->(m)"`; `None`
-            for scalars.
+        signature: last axes of the arguments and results of one call, such as `"(m,n),(n)->(m)"`;
+            `None` for scalars.
 
     Returns:
         A function of the same arguments.
 
     Raises:
-        ValueError: when `signature` is not of that form, or names another number of arguments.
+        ValueError: when `signature` does not have that form, or has a different number of arguments.
 
     Example:
         >>> ops.vectorize(lambda a, b: a + b)([[1], [2]], [10, 20]).numpy().tolist()

@@ -38,7 +38,7 @@ def per_axis(name: str, value: Any, num_axes: int) -> list[int]:
     """Returns one number for each of the spatial axes.
 
     Raises:
-        ValueError: for a different number of numbers.
+        ValueError: for a different number of values.
     """
     if isinstance(value, int) or np.ndim(value) == 0:
         return [value] * num_axes
@@ -76,7 +76,7 @@ def over_windows(
         windows: sizes from end to end.
         padding: `"VALID"` or `"SAME"`.
         shown: text that the error shows after the shape of the inputs.
-        always: as `without_empty_outputs` takes it.
+        always: the argument of `without_empty_outputs`.
 
     Raises:
         ValueError: if the output would be empty.
@@ -92,7 +92,7 @@ def over_windows(
             f"of {_by(sizes)}. Pass `padding='same'`, a smaller window or larger inputs. "
             f"Received: inputs.shape={images.shape}{shown}"
         )
-    if is_described():  # Nothing is computed: the shapes are those of `function`.
+    if is_described():  # Nothing is computed: `function` gives the shapes.
         return function(images)
     return without_empty_outputs(function, images, windows, always=always)
 
@@ -147,12 +147,12 @@ def conv(
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`. Their
             dtype is a float one or int32.
-        kernel: a tensor of shape `(*sizes, channels / groups, filters)`. Fewer channels than
-            those of the inputs make groups, each with its share of the filters.
+        kernel: a tensor of shape `(*sizes, channels / groups, filters)`. If it has fewer channels
+            than the inputs, they are split into groups, each with its share of the filters.
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.
@@ -163,7 +163,7 @@ def conv(
 
     Raises:
         ValueError: when channels and filters do not divide into groups, the window is larger than
-            the inputs, or `padding` is another one.
+            the inputs, or `padding` is anything else.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
@@ -322,7 +322,7 @@ def depthwise_conv(
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.
@@ -387,7 +387,7 @@ def separable_conv(
         strides: step of the window, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (no border) or `"same"` (a border of zeros, so that the output size is
             `ceil(input size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the depthwise kernel, one number or one for
             each spatial axis. Default: `1`.
@@ -459,7 +459,7 @@ def conv_transpose(
         output_padding: the number to add to the least size that such a convolution would map to the
             size of the inputs, one number or one for each spatial axis; `None` for the sizes
             above.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
         dilation_rate: distance between the points of the kernel, one number or one for each
             spatial axis. Default: `1`.
@@ -469,8 +469,8 @@ def conv_transpose(
         `inputs`.
 
     Raises:
-        ValueError: when the channels of the inputs are not those of the kernel, or `padding` is
-            another one.
+        ValueError: when inputs and kernel differ in their numbers of channels, or `padding` is
+            anything else.
 
     Reference:
         Dumoulin & Visin, "A guide to convolution arithmetic for deep learning", 2016.

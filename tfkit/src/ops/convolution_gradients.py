@@ -2,8 +2,9 @@
 
 On CPUs where oneDNN does not take over, TensorFlow's kernels for the gradients of a convolution take two
 to three times as long as its kernel for the convolution itself. With strides of one, both gradients are
-convolutions: that of the inputs, of the outputs' gradient with the kernel turned by half a circle; that of
-the kernel, of the inputs with the outputs' gradient as a large kernel, summed over the batch.
+convolutions. The gradient of the inputs convolves the outputs' gradient with the kernel rotated by 180
+degrees; the gradient of the kernel convolves the inputs with the outputs' gradient as a large kernel, summed
+over the batch.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _image_gradient(
             strides=[1, 1, 1, 1],
             padding=padding,
         )
-    # Reversed by `gather`: the general kernel for strides of -1 takes longer than the convolution.
+    # Reversed by `gather`: the general kernel for strides of -1 is slower than the convolution.
     points = tf.reshape(kernel, [height * width, channels, filters])
     turned = tf.transpose(tf.gather(points, range(height * width)[::-1]), [0, 2, 1])
     borders = [
@@ -108,7 +109,7 @@ def _kernel_gradient(
         if batch is None and not has_rows(images):
             some_images, some_upstream = map(tensorflow_faults.at_least_one_row, (images, upstream))
         # The gradient for the kernel is a convolution of the images with the upstream gradient, in
-        # which the batch takes the part of the channels.
+        # which the batch plays the role of the channels.
         gradient = tf.nn.conv2d(
             tf.transpose(some_images, [3, 1, 2, 0]),  # (channels, height, width, batch)
             tf.transpose(some_upstream, [1, 2, 0, 3]),  # (height, width, batch, filters)

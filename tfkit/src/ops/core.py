@@ -27,8 +27,8 @@ def shape(x: Any) -> tuple[Any, ...]:
         x: a tensor, an array or a nest of numbers.
 
     Returns:
-        A tuple of Python integers. In a traced function a size that is not known is a scalar
-        tensor; that of a symbolic tensor is `None`.
+        A tuple of Python integers. In a traced function, an unknown size is a scalar tensor; an
+        unknown size of a symbolic tensor is `None`.
 
     Raises:
         ValueError: when not even the number of axes is known.
@@ -172,7 +172,7 @@ def convert_to_tensor(
 
     Args:
         x: value to convert.
-        dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
+        dtype: dtype of the result; `None` for the dtype of `x`: int32 for Python integers, float32 for
             Python floats.
         sparse: `False` makes a sparse tensor dense; `None` and `True` do not change it.
         ragged: `False` makes a ragged tensor dense; `None` and `True` do not change it.
@@ -202,7 +202,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: value to convert.
-        dtype: dtype of the result; `None` for that of `x`: int32 for Python integers, float32 for
+        dtype: dtype of the result; `None` for the dtype of `x`: int32 for Python integers, float32 for
             Python floats.
 
     Returns:
@@ -218,7 +218,7 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
 @symbolic_op
 @zeros_stay
 def copy(x: Any) -> tf.Tensor:
-    """Returns a new tensor with the values of another one.
+    """Returns a new tensor with the same values.
 
     Args:
         x: a tensor, an array or a variable, whose later changes do not reach the copy.
@@ -243,7 +243,7 @@ def convert_to_numpy(x: Any) -> np.ndarray:
         x: a tensor with values, a variable or an array; sparse and ragged tensors become dense.
 
     Returns:
-        A `np.ndarray` with memory of its own, of the shape and dtype of `x`.
+        A `np.ndarray` with its own memory, of the shape and dtype of `x`.
 
     Raises:
         NotImplementedError: for a tensor of a traced function, which has no values yet.
@@ -289,7 +289,7 @@ def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
             arguments.
 
     Returns:
-        A function of the same arguments that returns the result alone.
+        A function of the same arguments that returns only the result.
 
     Example:
         >>> @ops.custom_gradient
@@ -312,13 +312,13 @@ def scatter(indices: Any, values: Any, shape: Any) -> tf.Tensor:
     """Returns a tensor of zeros to which values are added at given positions.
 
     Args:
-        indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes.
+        indices: integers of shape `(n, d)`: one position in each row, as indices of the first `d` axes.
             Floats are truncated towards zero.
         values: numbers or slices, of shape `(n, *shape[d:])`.
         shape: sizes of the result.
 
     Returns:
-        A tensor of shape `shape` and of the dtype of `values`; where a place is named twice, both
+        A tensor of shape `shape` and of the dtype of `values`; where a position occurs twice, both
         values are added.
 
     Example:
@@ -336,8 +336,8 @@ def scatter_update(
 
     Args:
         inputs: a tensor of any shape.
-        indices: integers of shape `(n, d)`: one place a row, as indices of the first `d` axes of
-            `inputs`. Floats are truncated towards zero.
+        indices: integers of shape `(n, d)`: one position in each row, as indices of the first `d` axes
+            of `inputs`. Floats are truncated towards zero.
         updates: numbers or slices, of shape `(n, *inputs.shape[d:])`; cast to the dtype of
             `inputs`.
         reduction: `None` to replace, or `"add"`, `"max"`, `"min"`, `"mul"` to combine with what
@@ -347,7 +347,7 @@ def scatter_update(
         A new tensor of the shape and dtype of `inputs`.
 
     Raises:
-        ValueError: for another reduction.
+        ValueError: for an unknown reduction.
 
     Example:
         >>> ops.scatter_update([1, 2, 3], [[0], [2]], [10, 30]).numpy().tolist()
@@ -411,12 +411,12 @@ def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
 
 @symbolic_op
 def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
-    """Returns a tensor with a block of it replaced by another one.
+    """Returns a tensor in which one block is replaced.
 
     Args:
         inputs: a tensor of any shape.
         start_indices: for each axis the first index of the block, a tuple or a tensor. An index
-            from which the block would not fit is moved until it does.
+            is reduced if the block would not fit there.
         updates: the new block, of as many axes and of the dtype of `inputs`.
 
     Returns:

@@ -68,12 +68,12 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     Args:
         x: a real tensor of any shape, or bools.
         bins: number of bins. Default: `10`.
-        range: pair of the least and the greatest value that count; `None` for those of `x`.
+        range: pair of the least and the greatest value that count; `None` for the extremes of `x`.
 
     Returns:
         A pair of the counts, of shape `(bins,)`, and the edges, of shape `(bins + 1,)`. Edges have
-        the float dtype of `x`, counts the dtype of `x`, or that of sums of small integers; those of
-        half precision are in float32. A bin holds its left edge; the last one both edges. The
+        the float dtype of `x`; counts have the dtype of `x`, the dtype of sums for small integers, and
+        float32 for half precision. A bin contains its left edge; the last one contains both edges. The
         edges are `x - 0.5` and `x + 0.5` if all elements are `x`, 0 and 1 if there are none, and NaN
         if an element is NaN or infinite and there is no `range`; then all counts are 0.
 
@@ -99,7 +99,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     )
     low, high = (tf.reduce_min(x), tf.reduce_max(x)) if range is None else range
     low, high = to_dtype(low, x.dtype), to_dtype(high, x.dtype)
-    # The bounds of no elements are those of an empty interval, which stands for [0, 1].
+    # Without elements, the bounds are an empty interval, which is replaced by [0, 1].
     zero, half, one = (tf.constant(number, x.dtype) for number in (0.0, 0.5, 1.0))
     low, high = tf.where(low > high, zero, low), tf.where(low > high, one, high)
     half = tf.where(tf.equal(low, high), half, zero)

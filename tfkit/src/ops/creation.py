@@ -104,7 +104,7 @@ def zeros_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -122,7 +122,7 @@ def ones_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -136,11 +136,11 @@ def ones_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns a tensor in the shape of another one, whose values are not promised (they are zeros).
+    """Returns a tensor of the same shape, whose values are not promised (they are zeros).
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -154,13 +154,13 @@ def empty_like(x: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns a tensor filled with one value, in the shape of another one.
+    """Returns a tensor of the same shape, filled with one value.
 
     Args:
         x: a tensor of any shape.
         fill_value: a number, or a tensor that broadcasts to the shape of `x`; cast to the dtype
             of the result.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`.
@@ -179,9 +179,9 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     """Returns evenly spaced values from `start` up to, and without, `stop`.
 
     Args:
-        start: first number. With one argument alone it is `stop`, and the numbers begin at 0.
+        start: first value. A single argument is `stop`, and the values start at 0.
         stop: bound that is not reached any more.
-        step: distance between numbers, not 0; `None` for 1.
+        step: distance between values, not 0; `None` for 1.
         dtype: dtype of the result; `None` for the common dtype of the arguments.
 
     Returns:
@@ -201,7 +201,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) ->
     step = 1 if step is None else step
     if dtype in (tf.int32, tf.int64, tf.float32, tf.float64):
         return tf.range(start, stop, delta=step, dtype=dtype)
-    # TensorFlow has ranges of these four dtypes alone.
+    # TensorFlow has ranges of only these four dtypes.
     return tf.cast(tf.range(start, stop, delta=step, dtype=tf.float32), dtype)
 
 
@@ -226,7 +226,7 @@ def linspace(
         retstep: whether to return a pair with the distance between values. Default: `False`.
         dtype: dtype of the result; `None` for the common float dtype of `start` and `stop`.
             Values of an integer dtype are rounded down.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`; with `retstep=True` a pair
@@ -297,7 +297,7 @@ def logspace(
             out. Default: `True`.
         base: base of the powers. Default: `10`.
         dtype: dtype of the result; `None` for the common float dtype of `start` and `stop`.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`.
@@ -319,7 +319,7 @@ def geomspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> tf.Tensor:
-    """Returns values from `start` to `stop`, each of which is the one before it times one factor.
+    """Returns values from `start` to `stop`, where each value is the previous one times a constant factor.
 
     Args:
         start: first value, a number or a tensor, not 0.
@@ -328,7 +328,7 @@ def geomspace(
         endpoint: whether `stop` is the last value; if not, it is the first one that is left out.
             Default: `True`.
         dtype: float dtype of the result; `None` for the default float dtype.
-        axis: place of the new axis where `start` or `stop` is a tensor. Default: `0`.
+        axis: position of the new axis where `start` or `stop` is a tensor. Default: `0`.
 
     Returns:
         A tensor of the broadcast shape with a new axis of size `num`.
@@ -436,7 +436,7 @@ def meshgrid(*x: Any, indexing: str = "xy") -> list[tf.Tensor]:
     Args:
         *x: one vector for each axis of the grid.
         indexing: `"xy"` (the first vector runs along the second axis, as in pictures) or `"ij"`
-            (each vector runs along the axis of its own number). Default: `"xy"`.
+            (vector `i` runs along axis `i`). Default: `"xy"`.
 
     Returns:
         A list with one tensor for each vector; all have the shape of the grid.

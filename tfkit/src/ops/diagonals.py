@@ -22,7 +22,7 @@ def diag(x: Any, k: int = 0) -> tf.Tensor:
 
     Returns:
         For a vector a matrix of size `n + abs(k)` with `x` on its diagonal `k` and zeros
-        elsewhere; for a matrix the vector on its diagonal `k`. The dtype is that of `x`.
+        elsewhere; for a matrix the vector on its diagonal `k`. The dtype is the dtype of `x`.
 
     Raises:
         ValueError: when `x` is neither a vector nor a matrix.

@@ -265,7 +265,7 @@ def sin(x: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the shape of `x` and of its float dtype; a `tf.SparseTensor` stays sparse. Its
-        values are in [-1, 1]; those of infinity and NaN are NaN.
+        values are in [-1, 1], or NaN for infinity and NaN.
 
     Example:
         >>> ops.sin([0.0, np.pi / 6, np.pi / 2]).numpy().round(4)
@@ -283,8 +283,8 @@ def cos(x: Any) -> tf.Tensor:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
 
     Returns:
-        A dense tensor of the shape of `x` and of its float dtype. Its values are in [-1, 1];
-        those of infinity and NaN are NaN.
+        A dense tensor of the shape of `x` and of its float dtype. Its values are in [-1, 1], or
+        NaN for infinity and NaN.
 
     Example:
         >>> ops.cos([0.0, np.pi / 3, np.pi]).numpy().round(4)
@@ -766,7 +766,7 @@ def signbit(x: Any) -> tf.Tensor:
         return tf.zeros_like(x)
     if x.dtype.is_integer:
         return x < 0
-    # The sign bit itself, since -0.0 is not less than 0; it is that of the integer.
+    # The sign bit itself, since -0.0 is not less than 0; the integer has the same sign bit.
     return tf.bitcast(tf.cast(x, tf.float32), tf.int32) < 0
 
 
@@ -834,8 +834,8 @@ def round(x: Any, decimals: int = 0) -> tf.Tensor:
 
     Args:
         x: a real tensor of any shape.
-        decimals: number of places after the point. A negative number counts places before the
-            point: -1 rounds to tens. Default: `0`.
+        decimals: number of decimal places. A negative number counts digits before the point: -1
+            rounds to tens. Default: `0`.
 
     Returns:
         A tensor of the shape and dtype of `x`; integers stay unchanged unless `decimals` is

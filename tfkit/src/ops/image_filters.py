@@ -22,7 +22,7 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
             channels, or 1, which is returned unchanged.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -77,7 +77,7 @@ def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
             channels of floats from 0 to 1.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -103,7 +103,7 @@ def hsv_to_rgb(images: Any, data_format: str | None = None) -> tf.Tensor:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`. 3
             channels of floats from 0 to 1; a hue of 0 is red, 1/3 green, 2/3 blue.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -154,7 +154,7 @@ def gaussian_blur(
         kernel_size: height and width at which the bell is cut off, in pixels. Default: `(3, 3)`.
         sigma: standard deviations of the bell from left to right, and from top to bottom, in
             pixels. Default: `(1.0, 1.0)`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -182,7 +182,7 @@ def sobel_edges(images: Any, data_format: str | None = None) -> tf.Tensor:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
             They must be floats.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -224,7 +224,7 @@ def ssim(
             Default: `1.5`.
         k1: constant that keeps the comparison of means stable. Default: `0.01`.
         k2: constant that keeps the comparison of variances stable. Default: `0.03`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -290,7 +290,7 @@ def extract_patches(
         dilation_rate: distance between the points of a patch. Default: `1`.
         padding: `"valid"` (only whole patches) or `"same"` (a border of zeros, so that the output
             size is `ceil(size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -341,7 +341,7 @@ def extract_patches_3d(
         dilation_rate: distance between the points of a patch. Default: `1`.
         padding: `"valid"` (only whole patches) or `"same"` (a border of zeros, so that the output
             size is `ceil(size / stride)`). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:

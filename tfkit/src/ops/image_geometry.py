@@ -79,7 +79,7 @@ def resize(
             Default: `False`.
         fill_mode: the kind of padding; only `"constant"` is possible. Default: `"constant"`.
         fill_value: the constant. Default: `0.0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -149,7 +149,7 @@ def _height_and_width(images: Any, data_format: str | None) -> tuple[Any, Any]:
 
 
 def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names: str) -> Any:
-    """Returns three numbers of an axis from two: `target = size + sign * (before + after)`."""
+    """Completes two of three values of an axis: `target = size + sign * (before + after)`."""
     if [before, after, target].count(None) != 1:
         raise ValueError(
             f"Must specify exactly two of {names}. Received: {before}, {after}, {target}"
@@ -192,7 +192,7 @@ def pad_images(
 ) -> tf.Tensor:
     """Returns images with a border of zeros.
 
-    For each direction two of three numbers are given: the two borders and the new size.
+    For each direction, two of three values are given: the two borders and the new size.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -203,14 +203,14 @@ def pad_images(
         right_padding: number of columns on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
         A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: when not two of three numbers are given, or a border would be negative.
+        ValueError: unless two of the three values are given, or if a border would be negative.
 
     Example:
         >>> padded = ops.image.pad_images(tf.ones((2, 2, 1)), 1, 0, target_height=4, target_width=3)
@@ -255,7 +255,7 @@ def crop_images(
 ) -> tf.Tensor:
     """Returns images without their borders.
 
-    For each direction two of three numbers are given: the two borders and the new size.
+    For each direction, two of three values are given: the two borders and the new size.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -266,14 +266,14 @@ def crop_images(
         right_cropping: number of columns to cut off on the right.
         target_height: new height.
         target_width: new width.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
         A tensor of the dtype of `images`.
 
     Raises:
-        ValueError: when not two of three numbers are given, or a border would be negative.
+        ValueError: unless two of the three values are given, or if a border would be negative.
 
     Example:
         >>> image = tf.reshape(tf.range(16), (4, 4, 1))

@@ -39,7 +39,7 @@ def project(
     def projected(images: tf.Tensor) -> tuple[tf.Tensor, Any]:
         @derivative
         def gradient(upstream: tf.Tensor) -> tf.Tensor:
-            # TensorFlow's own gradient is that of the inverse map, which differs.
+            # TensorFlow's own gradient belongs to the inverse map, and differs.
             with tf.GradientTape() as tape:
                 tape.watch(images)
                 again = _gathered(images, maps, fill_value, interpolation, fill_mode)

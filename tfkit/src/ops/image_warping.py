@@ -61,13 +61,13 @@ def affine_transform(
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
-        transform: the numbers `[a, b, c, d, e, f, g, h]`, of shape `(8,)`, or `(batch, 8)` for a
-            map for each image. Affine maps have `g = h = 0`.
+        transform: the coefficients `[a, b, c, d, e, f, g, h]`, of shape `(8,)`, or `(batch, 8)` for
+            a map for each image. Affine maps have `g = h = 0`.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
         fill_mode: the values outside of `abcd`: `"constant"`, `"nearest"` (`aaabcddd`), `"wrap"`
             (`bcdabcdabc`) or `"reflect"` (`dcbaabcddcba`). Default: `"constant"`.
         fill_value: the constant. Default: `0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -85,8 +85,8 @@ def affine_transform(
 
 
 def map_of_points(start: tf.Tensor, end: tf.Tensor) -> tf.Tensor:
-    """Returns the eight numbers of the projective map from four points `end` to `start`, `(..., 4, 2)`."""
-    # Each pair of points gives two linear equations in the eight numbers of the transform.
+    """Returns the eight coefficients of the map from four points `end` to `start`, `(..., 4, 2)`."""
+    # Each pair of points gives two linear equations in the eight coefficients of the map.
     x, y = end[..., 0:1], end[..., 1:2]
     one, zero = tf.ones_like(x), tf.zeros_like(x)
     u, v = start[..., 0:1], start[..., 1:2]
@@ -119,7 +119,7 @@ def perspective_transform(
         end_points: their positions in the result, of the same shape.
         interpolation: `"bilinear"` or `"nearest"`. Default: `"bilinear"`.
         fill_value: value outside of the images. Default: `0`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -267,7 +267,7 @@ def scale_and_translate(
 ) -> tf.Tensor:
     """Returns images resampled along axes: the pixel at `x` moves to `x * scale + translation`.
 
-    Places are counted from the edge of the first pixel, whose centre is at 0.5.
+    Positions are counted from the edge of the first pixel, whose centre is at 0.5.
 
     Args:
         images: a tensor of any shape.
@@ -279,11 +279,11 @@ def scale_and_translate(
         antialias: whether to smooth images before they become smaller. Default: `True`.
 
     Returns:
-        A tensor of shape `output_shape` and of the dtype of `images`; what lies outside of the
-        images is 0.
+        A tensor of shape `output_shape` and of the dtype of `images`; pixels outside of the
+        images are 0.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> image = tf.constant([1.0, 2.0, 3.0, 4.0])

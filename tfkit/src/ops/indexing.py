@@ -126,7 +126,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
         axis: axis of the slices; `None` for elements of the flattened tensor.
 
     Returns:
-        A tensor of the dtype of `x`, with the shape of `indices` in the place of the axis `axis`.
+        A tensor of the dtype of `x`, with the shape of `indices` in place of the axis `axis`.
 
     Example:
         >>> ops.take([10, 20, 30], [[0, -1]]).numpy().tolist()
@@ -267,7 +267,7 @@ def argsort(x: Any, axis: int | None = -1) -> tf.Tensor:
 
 @symbolic_op
 def argpartition(x: Any, kth: int, axis: int | None = -1) -> tf.Tensor:
-    """Returns the indices that put the element of rank `kth` in its place of the sorted order.
+    """Returns the indices that put the element of rank `kth` at its position in the sorted order.
 
     Smaller elements come before it and larger ones after it. Here all of them are in ascending
     order, which is allowed but not promised.
@@ -312,7 +312,7 @@ def top_k(x: Any, k: int, sorted: bool = True) -> Any:
 
     Returns:
         A named tuple of `values`, of shape `(..., k)` and of the dtype of `x`, and `indices`, of
-        the same shape and of int32. Of equal elements the first ones are taken; NaN is larger than
+        the same shape and of int32. Of equal elements the first ones are chosen; NaN is larger than
         all numbers.
 
     Example:
@@ -332,9 +332,9 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
     """Returns whether the prediction for the target class is among the `k` largest of its row.
 
     Args:
-        targets: numbers of the target classes, integers of shape `(batch, ...)`.
+        targets: ids of the target classes, integers of shape `(batch, ...)`.
         predictions: scores, a float tensor of shape `(batch, ..., classes)`.
-        k: number of places that count. Predictions equal to the one in the last place count too.
+        k: number of predictions that count. Predictions equal to the smallest of them count too.
 
     Returns:
         A bool tensor of the shape of `targets`; false where a prediction of the row is not finite or

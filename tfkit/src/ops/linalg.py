@@ -97,7 +97,7 @@ def vector_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor:
 
 
 def _power(x: tf.Tensor, exponent: float) -> tf.Tensor:
-    """Returns powers whose gradient at 0 is 0, as that of `root_of_sum`."""
+    """Returns powers whose gradient at 0 is 0, as for `root_of_sum`."""
     is_zero = tf.equal(x, 0)
     powers = tf.where(is_zero, tf.ones_like(x), x) ** exponent
     return tf.where(is_zero, tf.zeros_like(x), powers)
@@ -218,7 +218,7 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
         x: matrices of shape `(..., m, n)`, of a float or complex dtype.
         full_matrices: whether `u` and `v` are square, and not cut to `min(m, n)` columns.
             Default: `True`.
-        compute_uv: whether to return a triple, and not the singular values alone.
+        compute_uv: whether to return a triple, and not only the singular values.
             Default: `True`.
 
     Returns:
@@ -311,7 +311,7 @@ def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         x: matrices of shape `(..., n, n)`, of a float or complex dtype.
 
     Returns:
-        A pair of a tensor of the shape and dtype of `x`, and int32 numbers of shape `(..., n)`:
+        A pair of a tensor of the shape and dtype of `x`, and int32 indices `p` of shape `(..., n)`:
         row `i` of `x` is row `p[i]` of the product `L U`.
 
     Raises:
@@ -346,7 +346,7 @@ def _solve(function: Callable[[Any, Any], Any], a: Any, b: Any) -> tf.Tensor:
 
 
 def _require_known_rows(a: Any, b: Any, *args: Any, **kwargs: Any) -> None:
-    """Raises an error for symbolic tensors of which it is not known that `b` has as many rows as `a`."""
+    """Raises an error for symbolic tensors unless `b` is known to have as many rows as `a`."""
     require_known_square(a)
     symbolic = isinstance(a, KerasTensor) and isinstance(b, KerasTensor) and a.ndim == b.ndim
     if symbolic and b.shape[-2] is None and a.shape[-2] is not None:

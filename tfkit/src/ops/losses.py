@@ -136,7 +136,7 @@ def sparse_categorical_crossentropy(
     logits of an `output` that comes from `softmax` are used in its place, since they are exact.
 
     Args:
-        target: numbers of the true classes, a tensor of the shape of `output` without the axis of
+        target: ids of the true classes, a tensor of the shape of `output` without the axis of
             classes, or with size 1 there.
         output: predicted probabilities, or logits, with at least one axis.
         from_logits: whether `output` holds logits, to which a softmax has still to be applied.
@@ -203,13 +203,13 @@ def sparse_softmax_crossentropy(labels: tf.Tensor, logits: tf.Tensor) -> tf.Tens
 def one_hot(
     x: Any, num_classes: int, axis: int = -1, dtype: Any = None, sparse: bool = False
 ) -> Any:
-    """Returns class numbers as vectors with a one at the index of the class and zeros elsewhere.
+    """Returns class ids as vectors with a one at the index of the class and zeros elsewhere.
 
     Args:
-        x: class numbers, a tensor of integers of any shape; one outside of [0, num_classes) gives
-            zeros alone.
+        x: class ids, a tensor of integers of any shape; an id outside of [0, num_classes) gives
+            only zeros.
         num_classes: number of classes.
-        axis: place of the axis of the classes in the result. Default: `-1`.
+        axis: position of the class axis in the result. Default: `-1`.
         dtype: dtype of the result; `None` for float32.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
@@ -239,18 +239,18 @@ def multi_hot(
     dtype: Any = None,
     sparse: bool = False,
 ) -> Any:
-    """Returns lists of class numbers as vectors with a one at the index of each class in the list.
+    """Returns lists of class ids as vectors with a one at the index of each class in the list.
 
     Args:
-        inputs: class numbers, a tensor of integers of shape `(batch, ..., n)` or `(n,)`; those
-            outside of [0, num_classes) are left out.
+        inputs: class ids, a tensor of integers of shape `(batch, ..., n)` or `(n,)`; ids outside
+            of [0, num_classes) are left out.
         num_classes: number of classes; it must be given.
-        axis: place of the axis of the classes. Default: `-1`.
+        axis: position of the class axis. Default: `-1`.
         dtype: dtype of the result; `None` for the default float dtype.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
     Returns:
-        A tensor in which an axis of size `num_classes` replaces that of the lists.
+        A tensor in which an axis of size `num_classes` replaces the axis of the lists.
 
     Raises:
         ValueError: without `num_classes`.
@@ -282,8 +282,8 @@ def ctc_loss(
 
     Args:
         target: labels, integers of shape `(batch, labels)`.
-        output: logits, a tensor of shape `(batch, time, classes)`; those of half precision are
-            cast to float32.
+        output: logits, a tensor of shape `(batch, time, classes)`; half precision is cast to
+            float32.
         target_length: number of labels that count, integers of shape `(batch,)`.
         output_length: number of time steps that count, integers of shape `(batch,)`.
         mask_index: number of the class that means "no label". Default: `0`.
@@ -345,8 +345,8 @@ def ctc_decode(
     """Returns the likeliest sequences of labels for sequences of logits.
 
     Args:
-        inputs: logits, a tensor of shape `(batch, time, classes)`; those of half precision are
-            cast to float32.
+        inputs: logits, a tensor of shape `(batch, time, classes)`; half precision is cast to
+            float32.
         sequence_lengths: number of time steps that count, integers of shape `(batch,)`.
         strategy: `"greedy"` (the likeliest class of each step) or `"beam_search"`.
             Default: `"greedy"`.
@@ -363,7 +363,7 @@ def ctc_decode(
         probabilities for the beam search.
 
     Raises:
-        ValueError: for another strategy.
+        ValueError: for any other strategy.
 
     Reference:
         Graves et al., "Connectionist temporal classification", 2006.

@@ -245,7 +245,7 @@ def nancumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to add up in; `None` for that of `x`.
+        dtype: dtype to add up in; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.
@@ -264,7 +264,7 @@ def nancumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to multiply in; `None` for that of `x`.
+        dtype: dtype to multiply in; `None` for the dtype of `x`.
 
     Returns:
         A tensor of the shape of `x`, or a vector for `axis=None`, of `dtype`.

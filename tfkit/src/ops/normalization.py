@@ -21,7 +21,7 @@ def moments(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Returns the mean and the variance over axes.
 
-    Those of float16 and bfloat16 are formed in float32.
+    For float16 and bfloat16 they are computed in float32.
 
     Args:
         x: a tensor of any shape, of a float dtype.
@@ -83,7 +83,7 @@ def batch_normalization(
 ) -> tf.Tensor:
     """Returns `(x - mean) / sqrt(variance + epsilon) * scale + offset`, channel by channel.
 
-    It computes no moments: those of the batch come from `moments`.
+    It computes no moments: `moments` computes the moments of the batch.
 
     Args:
         x: a tensor of a float dtype.
@@ -151,7 +151,7 @@ def layer_normalization(
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        TypeError: for another keyword.
+        TypeError: for any other keyword.
 
     Reference:
         Ba et al., "Layer normalization", 2016.

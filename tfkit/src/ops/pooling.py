@@ -37,7 +37,7 @@ def pool_windows(
         wide = function(tf.cast(x, tf.float32), sizes, strides, padding, layout(x))
         return tf.cast(wide, tf.float16)
     # As images: two axes, with the third among the channels, then this one. The mean of means is the mean,
-    # for all windows in a row have equally many places inside.
+    # because all windows in a row have equally many positions inside.
     batch, depth, height, width, channels = static_or_dynamic_shape(x)
     planes = tf.reshape(x, [batch, depth, height, width * channels])
     planes = function(planes, sizes[:2], strides[:2], padding, "NHWC")
@@ -87,7 +87,7 @@ def max_pool(
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
             values outside do not count). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -125,7 +125,7 @@ def average_pool(
             `pool_size`, so that windows do not overlap.
         padding: `"valid"` (only whole windows) or `"same"` (output size `ceil(size / stride)`;
             values outside do not count). Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -182,7 +182,7 @@ def _over_unknown_windows(x: tf.Tensor, axis: int, size: int, is_mean: bool) -> 
     edges = tf.range(size + 1, dtype=tf.int64) * length
     starts, stops = edges[:-1] // size, -(-edges[1:] // size)
     places = starts[:, None] + tf.range(tf.reduce_max(stops - starts))
-    # A window that is shorter than the longest one repeats its last place.
+    # A window that is shorter than the longest one repeats its last position.
     windows = tf.gather(x, tf.minimum(places, stops[:, None] - 1), axis=axis)
     if not is_mean:
         return tf.reduce_max(windows, axis + 1)
@@ -207,7 +207,7 @@ def adaptive_average_pool(
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -215,7 +215,7 @@ def adaptive_average_pool(
         of `inputs`.
 
     Raises:
-        ValueError: for another `data_format`.
+        ValueError: for any other `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))
@@ -235,7 +235,7 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
     Args:
         inputs: images of shape `(batch, *sizes, channels)`, or `(batch, channels, *sizes)`.
         output_size: number of windows, one number or one for each spatial axis.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -243,7 +243,7 @@ def adaptive_max_pool(inputs: Any, output_size: Sizes, data_format: str | None =
         of `inputs`.
 
     Raises:
-        ValueError: for another `data_format`.
+        ValueError: for any other `data_format`.
 
     Example:
         >>> signal = tf.reshape(tf.range(5.0), (1, 5, 1))

@@ -84,8 +84,8 @@ def dot(x1: Any, x2: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the common dtype of both; integers are multiplied as floats of the default
-        dtype and cast back, so that large sums are rounded. Its shape is that of `x1` without its
-        last axis, then that of `x2` without the other axis.
+        dtype and cast back, so that large sums are rounded. Its shape is the shape of `x1` without
+        its last axis, then the shape of `x2` without the other axis.
 
     Example:
         >>> ops.dot([1, 2, 3], [4, 5, 6]).numpy().tolist()
@@ -111,8 +111,8 @@ def inner(x1: Any, x2: Any) -> tf.Tensor:
 
     Returns:
         A tensor of the common dtype of both; integers are multiplied as floats of the default
-        dtype and cast back, so that large sums are rounded. Its shape is that of `x1` without its
-        last axis, then that of `x2` without its last axis.
+        dtype and cast back, so that large sums are rounded. Its shape is the shape of `x1` without
+        its last axis, then the shape of `x2` without its last axis.
 
     Raises:
         ValueError: when the last axes differ in size.
@@ -186,8 +186,8 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> tf.Tensor:
 
     Returns:
         A tensor of the common dtype of both; integers are multiplied as floats of the default
-        dtype and cast back, so that large sums are rounded. Its axes are the remaining ones of
-        `x1`, then those of `x2`.
+        dtype and cast back, so that large sums are rounded. Its axes are the remaining axes of
+        `x1`, then the remaining axes of `x2`.
 
     Example:
         >>> ops.tensordot(tf.ones((2, 3, 4)), tf.ones((3, 4, 5))).shape
@@ -204,12 +204,12 @@ def einsum(subscripts: str, *operands: Any, **kwargs: Any) -> tf.Tensor:
     """Returns the sum of products that a formula in Einstein's notation describes.
 
     Args:
-        subscripts: one letter for each axis of each operand, then those of the result:
+        subscripts: one letter for each axis of each operand, then the letters of the result:
             `"ij,jk->ik"`. Letters that the result lacks are summed over; `...` means axes
             that broadcast. Without an arrow the result has the letters that occur once, in
             alphabetical order.
         *operands: tensors, one for each group of letters.
-        **kwargs: `optimize`, as `tf.einsum` takes it.
+        **kwargs: `optimize`, the option of `tf.einsum`.
 
     Returns:
         A tensor of the common dtype of both; integers are multiplied as floats of the default
@@ -241,18 +241,18 @@ def cross(
     """Returns the vector product: a vector at right angles to both.
 
     Args:
-        x1: vectors of 2 or 3 elements along the axis `axisa`. Those of 2 lie in the plane: their
-            third element is 0.
-        x2: vectors of 2 or 3 elements along the axis `axisb`; the other axes broadcast with those
-            of `x1`.
+        x1: vectors of 2 or 3 elements along the axis `axisa`. The third element of a vector of 2
+            elements is 0.
+        x2: vectors of 2 or 3 elements along the axis `axisb`; the other axes broadcast with the
+            other axes of `x1`.
         axisa: axis of the vectors in `x1`. Default: `-1`.
         axisb: axis of the vectors in `x2`. Default: `-1`.
         axisc: axis of the vectors in the result. Default: `-1`.
         axis: axis of the vectors in all three, if it is not `None`.
 
     Returns:
-        A tensor of the common dtype of both. Vectors that all lie in the plane give the third
-        element alone, without an axis for it.
+        A tensor of the common dtype of both. If all vectors have 2 elements, it has only the third
+        elements, without an axis for them.
 
     Example:
         >>> ops.cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
@@ -333,7 +333,7 @@ def corrcoef(x: Any) -> tf.Tensor:
 
     Returns:
         A square matrix with values in [-1, 1], of the float dtype of `x`; NaN for a row of equal
-        numbers.
+        values.
 
     Example:
         >>> ops.corrcoef([[1, 2, 3], [3, 2, 1]]).numpy().round(4).tolist()

@@ -1,6 +1,6 @@
 """Promotes mixed operands to the dtype in which an operation computes.
 
-The rules are those of a lattice: each dtype points at the next wider ones, and operands meet at the
+The dtypes form a lattice: each dtype points to the next wider ones, and operands meet at the
 least dtype above all of them. Python numbers are weak: `int` and `float` are near the bottom, so
 that `x + 1.0` keeps the dtype of a `float16` tensor. Unlike Keras, `uint64` and `complex128` are
 not narrowed to their 32-bit halves: that would lose values silently.
@@ -76,7 +76,7 @@ def result_type(*dtypes: Any) -> str:
 
     Args:
         *dtypes: names, TensorFlow dtypes, `None` for the default float dtype, or the Python types
-            `int` and `float`, which are weak: they do not widen another float dtype.
+            `int` and `float`, which are weak: they do not widen a float dtype.
 
     Returns:
         A string; without arguments the default float dtype.

@@ -61,7 +61,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
         x: a tensor of any shape.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
-        dtype: dtype to multiply in; `None` for that of `x`, where integers of 8 and 16 bits and
+        dtype: dtype to multiply in; `None` for the dtype of `x`, where integers of 8 and 16 bits and
             bools are multiplied in 32 bits.
 
     Returns:
@@ -112,8 +112,8 @@ def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the variance over axes: `mean(abs(x - mean(x))**2)`.
 
-    It is divided by the number of elements `n`, not by `n - 1`; that of float16 and bfloat16 is
-    formed in float32.
+    It is divided by the number of elements `n`, not by `n - 1`. For float16 and bfloat16 it is
+    computed in float32.
 
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
@@ -415,7 +415,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tens
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the index of the largest element along an axis, of the first one among equals.
 
-    The first NaN is found before all numbers; `nanargmax` passes it over. -0.0 counts as less than 0.0.
+    NaN, the first one, precedes all numbers; `nanargmax` ignores it. -0.0 counts as less than 0.0.
 
     Args:
         x: a real tensor of any shape.
@@ -439,7 +439,7 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the index of the smallest element along an axis, of the first one among equals.
 
-    The first NaN is found before all numbers; `nanargmin` passes it over. -0.0 counts as less than 0.0.
+    NaN, the first one, precedes all numbers; `nanargmin` ignores it. -0.0 counts as less than 0.0.
 
     Args:
         x: a real tensor of any shape.
@@ -473,7 +473,7 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to add up in; `None` for that of `x`, in which small integers can wrap
+        dtype: dtype to add up in; `None` for the dtype of `x`, in which small integers can wrap
             around.
 
     Returns:
@@ -495,7 +495,7 @@ def cumprod(x: Any, axis: int | None = None, dtype: Any = None) -> tf.Tensor:
     Args:
         x: a tensor of any shape; bools are cast to int32.
         axis: axis to run along; `None` for the flattened tensor.
-        dtype: dtype to multiply in; `None` for that of `x`, in which small integers can wrap
+        dtype: dtype to multiply in; `None` for the dtype of `x`, in which small integers can wrap
             around.
 
     Returns:
@@ -520,7 +520,7 @@ def _running_product(x: tf.Tensor, axis: int) -> tf.Tensor:
     first = tf.equal(x, 0) & tf.equal(number, 1)
     zero = tf.reduce_sum(tf.where(first, x, tf.zeros_like(x)), axis, keepdims=True)
     others = tf.math.cumprod(tf.where(first, tf.ones_like(x), x), axis)
-    # Infinity times 0 is NaN: the value is that of the plain product, without a gradient.
+    # Infinity times 0 is NaN: the value is the plain product, without a gradient.
     after = tf.where(tf.math.is_finite(others), others * zero, tf.stop_gradient(products))
     return tf.where(number > 0, after, others)
 

@@ -10,9 +10,9 @@ import tensorflow as tf
 def root_of_sum(squares: Any) -> tf.Tensor:
     """Returns the square roots of sums of squares.
 
-    A length has a kink at 0, where the slope of the root is infinite and those of the squares are 0: their
-    product is NaN, also for a gradient of 0 from above. The gradient here is 0, which lies between the slopes
-    of all directions.
+    A length has a kink at 0, where the slope of the root is infinite and the slopes of the squares are 0.
+    Their product is NaN, even for an upstream gradient of 0. The gradient here is 0, which is between the
+    slopes of all directions.
     """
     # The slope of the root is infinite at 0, and infinity times the slope of a square, 0, is NaN.
     # A `where` behind the root alone would not help: its gradient multiplies by 0, too.

@@ -32,14 +32,14 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, sparse ones included.
-        newshape: sizes of the result, with the same product as those of `x`. One of them may be
-            -1 (or `None`) and is worked out.
+        newshape: sizes of the result, with the same product as the sizes of `x`. One of them may be
+            -1 (or `None`), and is inferred.
 
     Returns:
         A tensor of shape `newshape` and of the dtype of `x`.
 
     Raises:
-        ValueError: for two sizes to be inferred, or another negative one.
+        ValueError: for two sizes to be inferred, or any other negative size.
 
     Example:
         >>> ops.reshape([1, 2, 3, 4, 5, 6], (2, -1)).numpy().tolist()
@@ -86,13 +86,13 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, sparse ones included.
-        axis: place or places of the new axes in the result; negative ones count from its end.
+        axis: position or positions of the new axes in the result; negative ones count from its end.
 
     Returns:
         A tensor of the elements and dtype of `x`.
 
     Raises:
-        ValueError: for a place that the result does not have.
+        ValueError: for a position that the result does not have.
 
     Example:
         >>> ops.expand_dims([1, 2, 3], axis=-1).shape
@@ -225,7 +225,7 @@ def moveaxis(x: Any, source: Any, destination: Any) -> tf.Tensor:
     Args:
         x: a tensor of any shape.
         source: axis or axes to move.
-        destination: place or places in the result, as many as in `source`.
+        destination: position or positions in the result, as many as in `source`.
 
     Returns:
         A tensor of the elements and dtype of `x`.
@@ -319,13 +319,13 @@ def stack(x: Sequence[Any], axis: int = 0) -> tf.Tensor:
 
     Args:
         x: a list or tuple of tensors; they are cast to their common dtype.
-        axis: place of the new axis in the result. Default: `0`.
+        axis: position of the new axis in the result. Default: `0`.
 
     Returns:
         A tensor of the common dtype with one axis more.
 
     Raises:
-        ValueError: for a place that the result does not have.
+        ValueError: for a position that the result does not have.
 
     Example:
         >>> ops.stack([[1, 2], [3, 4]]).numpy().tolist()
@@ -345,7 +345,7 @@ def append(x1: Any, x2: Any, axis: int | None = None) -> tf.Tensor:
 
     Args:
         x1: a tensor of any shape.
-        x2: a tensor whose sizes are those of `x1` save along `axis`.
+        x2: a tensor with the sizes of `x1`, except along `axis`.
         axis: axis to join along; `None` to flatten both first.
 
     Returns:
@@ -431,11 +431,11 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
         axis: axis to cut. Default: `0`.
 
     Returns:
-        A list of tensors of the dtype of `x`. `k` places give `k + 1` parts.
+        A list of tensors of the dtype of `x`. `k` positions give `k + 1` parts.
 
     Raises:
         ValueError: when the axis does not divide into equal parts, or does not exist.
@@ -466,7 +466,7 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[tf.Tensor]:
     starts, stops = [None, *indices], [*indices, None]
     parts = [x[(*leading, slice(*cut))] for cut in zip(starts, stops, strict=True)]
     if x.shape[axis] is None and indices == sorted(indices) and isinstance(indices[0], int):
-        # All parts but the last are between two numbers, however long the axis is.
+        # All parts but the last are between two indices, however long the axis is.
         for i, (start, stop) in enumerate(zip([0, *indices[:-1]], indices, strict=True)):
             known = [*x.shape[:axis], stop - start, *x.shape[axis + 1 :]]
             parts[i] = tf.ensure_shape(parts[i], known if start >= 0 else x.shape)
@@ -512,7 +512,7 @@ def hsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -534,7 +534,7 @@ def vsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least one axis.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -555,7 +555,7 @@ def dsplit(x: Any, indices_or_sections: Any) -> list[tf.Tensor]:
 
     Args:
         x: a tensor with at least three axes.
-        indices_or_sections: number of equal parts, or the ascending places to cut at.
+        indices_or_sections: number of equal parts, or the ascending positions to cut at.
 
     Returns:
         A list of tensors of the dtype of `x`.
@@ -602,11 +602,11 @@ def tile(x: Any, repeats: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        repeats: number of copies along each axis, numbers or a tensor. Where they are fewer or more
+        repeats: number of copies along each axis: integers or a tensor. If they are fewer or more
             than the axes of `x`, ones are prepended to the shorter of the two.
 
     Returns:
-        A tensor of the dtype of `x`; its sizes are those of `x` times `repeats`.
+        A tensor of the dtype of `x`; its sizes are the sizes of `x` times `repeats`.
 
     Example:
         >>> ops.tile([1, 2], 2).numpy().tolist()
@@ -662,14 +662,14 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
 
     Args:
         x: a tensor of any shape.
-        pad_width: for each axis a pair of the number of elements before and after. One pair, or
-            one number, serves all axes. Numbers may be tensors.
+        pad_width: for each axis, a pair of the numbers of elements before and after. One pair, or
+            one number, applies to all axes. The numbers may be tensors.
         mode: `"constant"`, `"reflect"` (mirrored about the outermost element) or `"symmetric"`
             (mirrored with it). Default: `"constant"`.
         constant_values: value of a constant border; `None` for 0.
 
     Returns:
-        A tensor of the dtype of `x`; each size grows by the two numbers of its axis.
+        A tensor of the dtype of `x`; each size grows by the sum of the pair of its axis.
 
     Raises:
         ValueError: for `constant_values` with a different mode.
@@ -711,7 +711,7 @@ def roll(x: Any, shift: Any, axis: Any = None) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape.
-        shift: number of places, towards the end where positive; a tuple for several axes.
+        shift: number of positions, towards the end where positive; a tuple for several axes.
         axis: axis or axes to shift along; `None` to shift the flattened tensor.
 
     Returns:
@@ -839,11 +839,11 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
 
 @symbolic_op
 def view(x: Any, dtype: Any = None) -> tf.Tensor:
-    """Returns the bytes of a tensor read as another dtype, without a conversion of values.
+    """Returns the bytes of a tensor read as a different dtype, without a conversion of values.
 
     Args:
         x: a tensor of any shape.
-        dtype: dtype of the result; `None` for that of `x`.
+        dtype: dtype of the result; `None` for the dtype of `x`.
 
     Returns:
         A tensor of `dtype`. Its last axis grows or shrinks by the ratio of the sizes of the two

@@ -69,7 +69,7 @@ def fft(x: Any) -> Pair:
             float32 or float64.
 
     Returns:
-        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+        A pair of the real and the imaginary part, with the shapes and the dtype of the pair `x`.
 
     Raises:
         ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
@@ -93,7 +93,7 @@ def fft2(x: Any) -> Pair:
             `(..., height, width)`, of float32 or float64.
 
     Returns:
-        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+        A pair of the real and the imaginary part, with the shapes and the dtype of the pair `x`.
 
     Raises:
         ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
@@ -115,7 +115,7 @@ def ifft2(x: Any) -> Pair:
             `(..., height, width)`, of float32 or float64.
 
     Returns:
-        A pair of the real and the imaginary part, of the shapes and dtype of those of `x`.
+        A pair of the real and the imaginary part, with the shapes and the dtype of the pair `x`.
 
     Raises:
         ValueError: when `x` is not a pair of float tensors of equal shapes with enough axes.
@@ -228,12 +228,12 @@ def stft(
     window: Any = "hann",
     center: bool = True,
 ) -> Pair:
-    """Returns the short-time Fourier transform: those of overlapping stretches of a signal.
+    """Returns the short-time Fourier transform: the transforms of overlapping stretches of a signal.
 
     Args:
         x: signals of shape `(..., time)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
-        sequence_stride: distance from the start of one stretch to that of the next.
+        sequence_stride: distance between the starts of neighbouring stretches.
         fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
             with zeros on both sides.
         window: factor of each stretch: `"hann"`, `"hamming"`, a vector of
@@ -287,7 +287,7 @@ def istft(
         x: a pair of the real and the imaginary part, tensors of equal shape
             `(..., stretches, fft_length // 2 + 1)`, of float32 or float64.
         sequence_length: length of a stretch of the signal.
-        sequence_stride: distance from the start of one stretch to that of the next.
+        sequence_stride: distance between the starts of neighbouring stretches.
         fft_length: size of the transform, not below `sequence_length`. Shorter stretches are padded
             with zeros on both sides.
         length: length of the signal; `None` for as far as the stretches reach.
@@ -332,7 +332,7 @@ def extract_sequences(x: Any, sequence_length: int, sequence_stride: int) -> tf.
     Args:
         x: signals of shape `(..., time)`, of any dtype.
         sequence_length: length of a stretch of the signal.
-        sequence_stride: distance from the start of one stretch to that of the next.
+        sequence_stride: distance between the starts of neighbouring stretches.
 
     Returns:
         A tensor of shape `(..., stretches, sequence_length)` and of the dtype of `x`. What is

@@ -48,7 +48,7 @@ def with_values(x: tf.SparseTensor, values: Any) -> tf.SparseTensor:
 
 
 def shape_of(x: Any) -> tf.TensorShape:
-    """Returns the static shape; that of `tf.IndexedSlices` may be a tuple, or `None`."""
+    """Returns the static shape; the shape of `tf.IndexedSlices` may be a tuple, or `None`."""
     if not isinstance(x, tf.IndexedSlices) or isinstance(x.dense_shape, tf.Tensor):
         return x.shape
     rows = None if x.dense_shape is None else x.dense_shape[0]
@@ -223,7 +223,7 @@ def _on_common_places(function: Callable[..., Any], x1: Any, x2: Any) -> Any:
 
 
 def reshaped(x: tf.SparseTensor, shape: Any, static_shape: Any = None) -> tf.SparseTensor:
-    """Returns the elements in order in a different shape, of which `static_shape` is known."""
+    """Returns the elements in order in a different shape, whose known sizes are `static_shape`."""
     if static_shape is None and isinstance(shape, (tuple, list)):
         known = [size if isinstance(size, int) and size >= 0 else None for size in shape]
         others = [size for size in known if size is not None]
@@ -259,7 +259,7 @@ def reduced_sum(x: tf.SparseTensor, axis: Any, keepdims: bool) -> tf.SparseTenso
     if not folded:
         return x
     kept = np.array([a for a in range(ndim) if a not in folded], dtype="int32")
-    # A last axis of size 1 gives a place to values that are reduced to one number.
+    # A last axis of size 1 has room for values that are reduced to a scalar.
     column = tf.zeros_like(x.indices[:, :1])
     places = tf.concat([tf.gather(x.indices, kept, axis=1), column], 1)
     shape = tf.concat([tf.gather(x.dense_shape, kept), [1]], 0)

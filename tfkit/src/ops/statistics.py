@@ -16,7 +16,7 @@ _METHODS = ("linear", "lower", "higher", "nearest", "midpoint")
 
 
 def _folded_axes_last(x: Any, axis: Axis) -> tuple[tf.Tensor, list[int]]:
-    """Returns `x` with the axes to reduce as one last axis, and their numbers."""
+    """Returns `x` with the axes to reduce as one last axis, and the indices of these axes."""
     rank = x.shape.rank
     axes = list(range(rank)) if axis is None else as_axes(axis)
     axes = sorted(positive_axes(axes, rank))
@@ -93,7 +93,7 @@ def quantile(
         where an element is NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.quantile([1.0, 2.0, 3.0, 4.0], [0.25, 0.5]).numpy().tolist()
@@ -123,7 +123,7 @@ def nanquantile(
         where all elements are NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.nanquantile([1.0, np.nan, 3.0], 0.5).numpy().tolist()
@@ -155,7 +155,7 @@ def percentile(
         where an element is NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.percentile([1.0, 2.0, 3.0, 5.0], [50, 100]).numpy().tolist()
@@ -183,7 +183,7 @@ def nanpercentile(
         where all elements are NaN.
 
     Raises:
-        ValueError: for another method.
+        ValueError: for any other method.
 
     Example:
         >>> ops.nanpercentile([1.0, np.nan, 3.0], 50).numpy().tolist()

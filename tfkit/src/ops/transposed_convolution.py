@@ -1,9 +1,9 @@
 """Transposed convolutions of images with channels last.
 
-TensorFlow's kernels for them are those for the gradients of convolutions. On CPU they support no dilation
+TensorFlow computes them with its kernels for the gradients of convolutions. On CPU these support no dilation
 unless they are oneDNN's, and refuse some output paddings; with strides of one they are slower than a
 convolution if `convolution_gradients` applies. In these cases a convolution does the same: with stride
-`s`, the outputs at every `s`-th place, from a first one on, are a convolution with every `s`-th point of
+`s`, the outputs at every `s`-th position, from a first one on, are a convolution with every `s`-th point of
 the kernel. So one convolution with `s` times as many filters gives them all, next to each other.
 """
 
@@ -31,7 +31,7 @@ class Span(NamedTuple):
         dilation: distance in the outputs of neighbouring points of the kernel.
         added: the number added to `size * stride`.
         dropped: how many outputs of the first window are before the first that is kept.
-        same: whether the border is that of padding "same".
+        same: whether the padding is "same".
     """
 
     points: int
@@ -64,10 +64,10 @@ def spans(
     """Returns one `Span` for each axis.
 
     Args:
-        sizes: those of the kernel.
-        strides: those of the convolution that is transposed.
-        dilations: distances of the kernel's points.
-        extras: what is added to the least size that this convolution maps to the inputs'; `None` for the
+        sizes: sizes of the kernel.
+        strides: strides of the convolution that is transposed.
+        dilations: distances between the kernel's points.
+        extras: what is added to the smallest size that the convolution maps to the inputs'; `None` for the
             usual size.
         padding: `"VALID"` or `"SAME"`.
     """

@@ -105,8 +105,8 @@ class Adafactor(Optimizer):
         self._v: list[tf.Variable] = []
         for variable in var_list:
             name, shape = variable_path(variable).split("/")[-1], tuple(variable.shape)
-            # A variable with fewer than two axes is not factored. Two scalars
-            # take the positions of its row and column in Keras's files.
+            # A variable with fewer than two axes is not factored: two scalars take the place of the factors
+            # in Keras's files.
             r_shape, c_shape, dtype = (), (), "int32"
             if len(shape) >= 2:
                 r_shape, c_shape, dtype = shape[:-1], shape[:-2] + shape[-1:], variable.dtype

@@ -32,7 +32,7 @@ def adagrad(
 class Adagrad(Optimizer):
     """Adagrad: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the sum of squared gradients.
 
-    Entries that are updated often so move less and less.
+    Thus, entries that are updated often move less and less.
 
     Args:
         learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments

@@ -43,7 +43,7 @@ def adam(
 
 
 def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the factor and the divisor of `alpha` in step `t` (from 1), as both moments begin at 0."""
+    """Returns the factor and the divisor of `alpha` in step `t` (from 1), because both moments start at 0."""
     root = tf.sqrt(1 - tf.pow(tf.cast(beta_2, t.dtype), t))
     return root, 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
 

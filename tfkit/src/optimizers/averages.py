@@ -19,7 +19,7 @@ def move(
     """Moves each average towards its variable; the first update sets it to the variable."""
 
     def move_one(average: tf.Variable, variable: tf.Tensor) -> None:
-        # The first update keeps nothing of the zeros that averages begin with.
+        # The first update keeps nothing of the zeros that are the initial averages.
         kept = tf.cast(iterations != 0, average.dtype) * momentum
         average.assign(kept * average + (1 - kept) * variable)
 

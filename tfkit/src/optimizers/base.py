@@ -178,7 +178,7 @@ class Optimizer(SlotOwner):
             raise TypeError(
                 f"The learning rate of optimizer '{self.name}' comes from {before!r}, so a number "
                 f"cannot be assigned to it. Received: {learning_rate!r}. Make the optimizer with a "
-                "float as `learning_rate`, or assign another schedule."
+                "float as `learning_rate`, or assign a schedule."
             )
 
     @shortened
@@ -210,7 +210,7 @@ class Optimizer(SlotOwner):
         self._tfkit_untracked.owners.add(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Unregisters a model that is trained with another optimizer from now on."""
+        """Unregisters a model that is trained with a different optimizer from now on."""
         self._tfkit_untracked.owners.discard(settings)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -241,11 +241,11 @@ class Optimizer(SlotOwner):
 
         Args:
             grads: one gradient for each variable: a tensor, a `tf.IndexedSlices`, or `None`.
-            trainable_variables: the variables; those of `build` if `None`.
+            trainable_variables: the variables; `None` for the variables of `build`.
 
         Raises:
-            ValueError: when numbers of gradients and variables differ, when a variable was not
-                there at `build`, and when all gradients are `None`.
+            ValueError: when the numbers of gradients and variables differ, when a variable was not
+                passed to `build`, and when all gradients are `None`.
         """
         # A model without trainable weights still trains: it updates metrics and state.
         if len(grads) == 0:
@@ -260,7 +260,7 @@ class Optimizer(SlotOwner):
             if replicas.is_one_of_several():
                 distribution.merge(self._tfkit_run_phases, gradients, variables)
                 return
-            # The body of `_tfkit_run_phases`, without another frame around the formula.
+            # The body of `_tfkit_run_phases`, without an additional frame around the formula.
             for phase in self._tfkit_phases():
                 phase(gradients, variables)
         except BaseException as error:
@@ -340,18 +340,20 @@ class Optimizer(SlotOwner):
                     f"The gradient of variable '{variable_path(variable)}' must have the variable's "
                     f"shape, {variable.shape}. Received: a gradient of shape {shape}"
                 )
-            if isinstance(gradient, tf.Tensor):  # That of a convolution may not know its shape.
+            if isinstance(
+                gradient, tf.Tensor
+            ):  # A gradient of a convolution may lack its static shape.
                 gradient.set_shape(variable.shape)
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
                     f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
                     f"optimizer '{self.name}' was built for others. Make a new optimizer for a new set of "
-                    "variables; a model whose layers were added, or unfrozen, is compiled with it once more."
+                    "variables; after layers of a model were added or unfrozen, compile it with the new one."
                 )
         return drop_missing(grads, variables, [variable_path(v) for v in variables])
 
     def _tfkit_unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
-        """Returns gradients of the unscaled loss, from those of the loss that `scale_loss` has scaled."""
+        """Returns gradients of the unscaled loss, from gradients of the loss that `scale_loss` has scaled."""
         scale = self.loss_scale_factor
         if scale is None:
             return gradients
@@ -454,7 +456,7 @@ class Optimizer(SlotOwner):
     def _tfkit_accumulate(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
         """Adds to the accumulators; when they are full, updates by their mean and empties them.
 
-        Of what overwrites its variable the largest values are kept instead.
+        For gradients that overwrite their variable, the largest values are kept instead.
         """
         num_steps = self.gradient_accumulation_steps
         accumulators = [self._accumulated_gradients[self._get_variable_index(v)] for v in variables]
@@ -471,7 +473,7 @@ class Optimizer(SlotOwner):
             )
             self._tfkit_update_variables(means, variables)
             for accumulator in self._accumulated_gradients:
-                # All accumulators, also of variables that had no gradient in this call.
+                # All accumulators, also of variables without a gradient in this call.
                 accumulator.assign(tf.zeros_like(accumulator))
 
         # `_iterations` counts calls here, and `iterations` counts updates.
@@ -491,7 +493,7 @@ class Optimizer(SlotOwner):
     def _tfkit_once(self, name: str, dtype: Any, compute: Callable[[Any], Any]) -> Any:
         """Returns `compute(dtype)`, computed once in an update, for all variables of that dtype.
 
-        A third of the operations of Adam's update would be the same for each variable.
+        Otherwise a third of the operations of Adam's update would be repeated for each variable.
         """
         return once.computed((id(self), name, dtype), lambda: compute(dtype))
 
@@ -504,8 +506,8 @@ class Optimizer(SlotOwner):
     ) -> None:
         """Excludes variables from weight decay; it must be called before `build`.
 
-        A second call replaces what the first one said. After `build` it may only repeat it, as code does
-        that runs on each replica of a strategy.
+        A second call replaces the first one. After `build` it may only repeat it, as code does that runs on
+        each replica of a strategy.
 
         Args:
             var_list: variables.
@@ -611,7 +613,7 @@ class Optimizer(SlotOwner):
         """Returns what `pickle` and `copy` need: the configuration and values.
 
         The slots of the copy are made when it learns its weights, in `build` or with the first update, and
-        take the values then.
+        get the values then.
         """
         return copies.from_state, (copies.state_of(self),)
 

@@ -11,17 +11,17 @@ from tfkit.src.engine import xla
 
 # Adam in a loop in a plain graph, microseconds a step on two CPU cores:
 #   variables                      operations    TensorFlow's kernel    XLA
-#   10 of 64 numbers                       91                     34     94
+#   10 of 64 values                        91                     34     94
 #   10 of 2048                            135                    400    310
 #   a small CNN (35,000)                  175                    213    266
 #   a VAE (811,000)                      4100                   1050   1350
 # The kernel (`ResourceApplyAdam`) computes `1 - beta_2` in float32, which is off by 1.3e-5 of itself,
-# so its steps are not those of the formula. XLA's are. Compiling takes 0.2 to 0.5 s.
+# so its steps differ from the formula. XLA's do not. Compiling takes 0.2 to 0.5 s.
 MIN_NUMBERS = 300_000
 
 
 def pays(gradients: Sequence[Any], variables: Sequence[tf.Variable]) -> bool:
-    """Returns whether the update should be compiled: many numbers, in a graph, all shapes known."""
+    """Returns whether the update should be compiled: many values, in a graph, all shapes known."""
     return (
         tf.inside_function()
         and sum(variable.shape.num_elements() or 0 for variable in variables) >= MIN_NUMBERS

@@ -28,7 +28,7 @@ def from_state(state: dict[str, Any]) -> Optimizer:
 
 
 def _inner(optimizer: Optimizer) -> dict[str, Any]:
-    """Returns the optimizers in the attributes of another one, and those of an optimizer of several."""
+    """Returns the optimizers in an optimizer's attributes, and the inner ones of a `MultiOptimizer`."""
     parts = {str(index): each for index, each in enumerate(getattr(optimizer, "optimizers", ()))}
     held = {name: each for name, each in vars(optimizer).items() if isinstance(each, SlotOwner)}
     return held | parts

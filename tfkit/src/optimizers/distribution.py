@@ -15,8 +15,8 @@ from tfkit.src.engine.collected_rows import collected_rows
 def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sum of each gradient over the replicas; each replica gets all the sums.
 
-    In the steps of a model, gradients are those of a mean over the replica's rows: its share of the batch
-    weighs them.
+    In the steps of a model, gradients belong to a mean over the replica's rows, and are weighted by its share
+    of the batch.
     """
     if not replicas.is_one_of_several():
         return list(gradients)
@@ -36,7 +36,7 @@ def all_reduce_sum(gradients: Sequence[Any]) -> list[Any]:
 def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
     """Returns the sums over the replicas of gradients, each times its replica's share of the batch.
 
-    That is the gradient of a mean over the rows. Of a loss that is a sum over them, the replicas' shares do
+    That is the gradient of a mean over the rows. For a loss that is a sum over them, the replicas' shares do
     not count.
     """
     sums = [_together(_as_of_mean(gradient)) for gradient in gradients]
@@ -54,7 +54,7 @@ def _weighted_sums(gradients: Sequence[Any]) -> list[Any]:
 
 
 def _as_of_mean(gradient: Any) -> Any:
-    """Returns a gradient such that the weighted sum over the replicas is that of one device."""
+    """Returns a gradient such that the weighted sum over the replicas equals the gradient on one device."""
     if not isinstance(gradient, tf.IndexedSlices):
         return replicas.as_mean(gradient)
     kind = replicas.check_rows(gradient.values)
@@ -82,7 +82,7 @@ def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
 def _together(gradient: Any) -> Any:
     """Returns the rows of a table that all replicas have looked up, weighted, in the order of one device.
 
-    Optimizers that square single rows need them as they are, and not their sums.
+    Optimizers that square single rows need the rows themselves, and not their sums.
     """
     if not isinstance(gradient, tf.IndexedSlices):
         return gradient
@@ -110,8 +110,8 @@ def merge(function: Callable[..., None], *args: Any) -> None:
 def update(variable: tf.Variable, function: Callable[..., None], *args: Any) -> None:
     """Calls `function(copy, *args)` for each copy of `variable`, on the device of the copy.
 
-    On a parameter server, it is between reading and writing that updates of other workers are lost: there it
-    takes a small part of the time that it would take on the worker.
+    With parameter servers, updates of other workers are lost between reading and writing. On the server, this
+    lasts a small part of the time that it would last on the worker.
     """
     if replicas.is_one_of_several():
         strategy = tf.distribute.get_strategy()
@@ -131,7 +131,7 @@ def local_value(value: Any) -> Any:
 
 
 def whole_variable(variable: Any) -> Any:
-    """Returns the variable of which `variable` is one replica's copy; otherwise `variable` itself."""
+    """Returns the variable that `variable` is one replica's copy of; otherwise `variable` itself."""
     if isinstance(variable, tf.distribute.DistributedValues) or not replicas.is_one_of_several():
         return variable
     whole = whole_of_copy(variable)

@@ -74,6 +74,6 @@ class Exclusions:
         return set(positions), None if self._names is None else self._names.pattern
 
     def restore(self, state: tuple[Any, str | None]) -> None:
-        """Excludes the same variables as the optimizer of which this one is a copy."""
+        """Excludes the same variables as the optimizer that this one is a copy of."""
         self._positions, pattern = state
         self._names = None if pattern is None else re.compile(pattern)

@@ -1,7 +1,7 @@
 """Arithmetic on gradients: dense tensors, and `tf.IndexedSlices` (rows) from lookups in tables.
 
 The rows of an `IndexedSlices` may repeat an index, and functions that are linear in the gradient add them up.
-Others (`square`, clipping) work on each row alone, before they are added: so does
+Others (`square`, clipping) work on each row separately, before they are added, and so does
 Keras. Clipping by the global norm gives dense gradients, in which rows are added before they are squared:
 so it is in Keras, too.
 """

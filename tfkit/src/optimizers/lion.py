@@ -36,7 +36,7 @@ class Lion(Optimizer):
         m = beta_2 * m + (1 - beta_2) * g
 
     It keeps one variable per weight, where Adam keeps two. Learning rates are usually 3 to 10 times
-    smaller than those of `AdamW`, and weight decays as many times larger.
+    smaller than for `AdamW`, and weight decays as many times larger.
 
     Args:
         learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments

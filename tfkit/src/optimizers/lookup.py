@@ -22,7 +22,7 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
         optimizer: an optimizer.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> serialize(tfkit.optimizers.SGD(momentum=0.5))["config"]["momentum"]
@@ -88,5 +88,5 @@ def get(identifier: Any) -> Optimizer | None:
 
 
 def _is_own(name: str) -> bool:
-    """Whether a name, in upper or lower case, is that of a built-in optimizer."""
+    """Whether a name, in upper or lower case, belongs to a built-in optimizer."""
     return name.lower() in builtins_of("optimizers")

@@ -19,9 +19,9 @@ from tfkit.src.optimizers.slots import constant
 class LossScaleOptimizer(Optimizer):
     """A wrapper that scales losses up, so that gradients in 16 bits do not vanish.
 
-    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
-    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
-    updates without that it is doubled.
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose gradients
+    are not all finite is left out, and the factor is halved; after `dynamic_growth_steps` updates without
+    that, it is doubled.
 
     Args:
         inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.
@@ -90,7 +90,7 @@ class LossScaleOptimizer(Optimizer):
         self.inner_optimizer.belongs_to(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Unregisters a model that is trained with another optimizer from now on."""
+        """Unregisters a model that is trained with a different optimizer from now on."""
         super().leaves(settings)
         self.inner_optimizer.leaves(settings)
 
@@ -134,7 +134,7 @@ class LossScaleOptimizer(Optimizer):
 
         Args:
             grads: one gradient for each variable.
-            trainable_variables: the variables; those of `build` if `None`.
+            trainable_variables: the variables; `None` for the variables of `build`.
         """
         if len(grads) == 0:
             return
@@ -169,7 +169,7 @@ class LossScaleOptimizer(Optimizer):
         tf.cond(distribution.local_value(finite), update, skip)
 
     def check_finite(self, grads: Sequence[Any]) -> tf.Tensor:
-        """Returns whether all numbers in all gradients are finite, a scalar; `None`s are ignored."""
+        """Returns whether all values in all gradients are finite, a scalar; `None`s are ignored."""
         values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in grads]
         finite = [tf.reduce_all(tf.math.is_finite(x)) for x in values if x is not None]
         return tf.reduce_all(tf.stack(finite))

@@ -1,4 +1,4 @@
-"""`MultiOptimizer`: some weights are updated by one optimizer, some by another; and `OptimizerMap`."""
+"""`MultiOptimizer`, which updates different weights by different optimizers, and `OptimizerMap`."""
 
 from __future__ import annotations
 
@@ -138,9 +138,9 @@ class OptimizerMap(MutableMapping[str, Optimizer]):
 class MultiOptimizer(Optimizer):
     """Updates each weight by the optimizer that a map, or a function, names for it.
 
-    It counts its updates itself. Learning rates are those of `optimizers`, which
+    It counts its updates itself. Each of `optimizers` has its own learning rate, which
     `callbacks.LearningRateScheduler` and `callbacks.ReduceLROnPlateau` set, too. Loss scaling is done here,
-    once: that of the optimizers inside is set to `None`.
+    once: the inner optimizers' `loss_scale_factor` is set to `None`.
 
     Args:
         optimizer_map: an `OptimizerMap`, or a function of a variable that returns an optimizer. Only a map
@@ -183,26 +183,26 @@ class MultiOptimizer(Optimizer):
 
     @property
     def optimizers(self) -> list[Optimizer]:
-        """The optimizers inside, each once: those of a map, its default last."""
+        """The inner optimizers, each once: the optimizers of a map, its default last."""
         return list(self._optimizers)
 
     @property
     def variables(self) -> list[tf.Variable]:
-        """Its own variables, then those of the optimizers inside."""
+        """Its own variables, then the variables of the inner optimizers."""
         inside = [variable for optimizer in self._optimizers for variable in optimizer.variables]
         return [*self._tfkit_own_variables, *inside]
 
     @property
     def learning_rate(self) -> Any:
-        """Not there: each of `optimizers` has its own."""
+        """Raises an error: each of `optimizers` has its own."""
         raise AttributeError(
-            "A MultiOptimizer has no learning rate of its own. Read those of its `optimizers`."
+            "A MultiOptimizer has no learning rate of its own. Read the rates of its `optimizers`."
         )
 
     @learning_rate.setter
     def learning_rate(self, learning_rate: Any) -> None:
         raise AttributeError(
-            "A MultiOptimizer has no learning rate of its own. Set those of its `optimizers`. "
+            "A MultiOptimizer has no learning rate of its own. Set the rates of its `optimizers`. "
             f"Received: {learning_rate!r}"
         )
 
@@ -233,7 +233,7 @@ class MultiOptimizer(Optimizer):
             optimizer.belongs_to(settings)
 
     def leaves(self, settings: Any) -> None:
-        """Notes that a model is trained with another optimizer from now on."""
+        """Notes that a model is trained with a different optimizer from now on."""
         super().leaves(settings)
         for optimizer in self._optimizers:
             optimizer.leaves(settings)
@@ -280,7 +280,7 @@ class MultiOptimizer(Optimizer):
         return clipped
 
     def _tfkit_phases(self) -> tuple[Callable[[list[Any], list[tf.Variable]], None], ...]:
-        """Returns one phase: those of each optimizer."""
+        """Returns one phase, which runs the phases of each optimizer."""
         return (self._run_optimizers,)
 
     def _run_optimizers(self, gradients: list[Any], variables: list[tf.Variable]) -> None:
@@ -331,6 +331,6 @@ def _check_may_be_inside(optimizer: Optimizer) -> None:
         kind = type(optimizer).__name__
         raise ValueError(
             f"{kind} cannot be used inside a MultiOptimizer. Enter the "
-            "optimizers that it holds. A LossScaleOptimizer goes around: "
+            "optimizers that it holds. A LossScaleOptimizer must be outside: "
             "`LossScaleOptimizer(MultiOptimizer(...))`."
         )

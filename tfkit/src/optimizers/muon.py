@@ -61,10 +61,9 @@ def muon(
 class Muon(Optimizer):
     """Muon for matrices: the steps are the orthogonalized momentum; AdamW for all other variables.
 
-    The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its
-    singular value decomposition `U @ S @ transpose(V)` by Newton-Schulz iterations. Embeddings and
-    excluded layers go to AdamW. The last layer of a classifier or a language model belongs into
-    `exclude_layers`.
+    The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its singular value
+    decomposition `U @ S @ transpose(V)` by Newton-Schulz iterations. Embeddings and excluded layers go to
+    AdamW. The last layer of a classifier or a language model belongs in `exclude_layers`.
 
     Args:
         learning_rate: step size: a float, a `LearningRateSchedule`, or a function without arguments
@@ -168,7 +167,7 @@ class Muon(Optimizer):
                 self._velocities[str(index)] = velocity
 
     def transpose_last_axis(self, X: Any) -> tf.Tensor:
-        """Returns `X` with its last two axes exchanged."""
+        """Returns `X` with its last two axes swapped."""
         return tf.linalg.matrix_transpose(X)
 
     def lr_adjust(self, x: Any) -> tf.Tensor:

@@ -1,6 +1,6 @@
-"""The options that all optimizers share: their types, and their place in signatures.
+"""The options that all optimizers share: their types, and their position in signatures.
 
-They are written once, in the constructor of `Optimizer`. An optimizer takes them as `**options`, and
+They are written once, in the constructor of `Optimizer`. An optimizer accepts them as `**options`, and
 `@shares_options` lets them be passed by position, too, where Keras has them.
 """
 

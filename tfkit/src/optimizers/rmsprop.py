@@ -21,7 +21,7 @@ def rmsprop(
     rho: float,
     epsilon: float,
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
-    """Returns the step, new `v` (mean square of gradients), and new `g_mean` (their mean), if it is given.
+    """Returns the step, new `v` (mean square of gradients), and new `g_mean` (their mean), if given.
 
     Reference:
         Hinton, 2012: Neural networks for machine learning, lecture 6e.

@@ -55,19 +55,19 @@ class Values:
         value = self._values[0]
         if value.shape != tuple(shape) or value.dtype.name != dtype:
             raise ValueError(
-                f"The {what} has shape {tuple(shape)} and dtype {dtype}, but the optimizer is a copy of one "
-                f"whose variable in its place has shape {value.shape} and dtype {value.dtype.name}. Use it "
+                f"The {what} has shape {tuple(shape)} and dtype {dtype}, but the optimizer is a copy whose "
+                f"original has a variable of shape {value.shape} and dtype {value.dtype.name} there. Use it "
                 "for similar weights, in the same order, or make a new optimizer."
             )
         return self._values.pop(0)
 
     def rest(self) -> list[np.ndarray]:
-        """Returns the values that were not taken yet."""
+        """Returns the values that have not been used yet."""
         return list(self._values)
 
 
 def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
-    """Returns a context in which variables are made on the devices of another one."""
+    """Returns a context in which variables are made on the devices of the variable `reference`."""
     strategy: Any = tf.distribute.get_strategy()
     has_servers = isinstance(strategy, tf.distribute.ParameterServerStrategy)
     if has_servers and strategy_of_variable(reference) is not strategy:
@@ -119,8 +119,8 @@ class SlotOwner(Owner, tf.Module):
     ) -> tf.Variable:
         """Makes a variable of the optimizer itself, which belongs to no weight.
 
-        A file keeps it by its name and, among those of one name, by its place; a slot that is made by
-        `add_variable_from_reference` is kept by its weight.
+        A file identifies it by its name and, among variables with the same name, by its position. It
+        identifies a slot that is made by `add_variable_from_reference` by its weight.
 
         Args:
             shape: without unknown sizes.
@@ -142,7 +142,7 @@ class SlotOwner(Owner, tf.Module):
         return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
     def save_own_variables(self, store: Any) -> None:
-        """Puts the values of `variables` into `store`, a dict of arrays, by their numbers.
+        """Puts the values of `variables` into `store`, a dict of arrays, by their indices.
 
         An optimizer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
         """
@@ -257,8 +257,8 @@ class SlotOwner(Owner, tf.Module):
         name = name or "var"
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
         with replicas.scope(), _colocated(reference_variable):
-            # TensorFlow keeps 30 KB permanently for each name that a variable has had: the slots of all
-            # models share a few names.
+            # TensorFlow keeps 30 KB permanently for each name of a variable: the slots of all models share a
+            # few names.
             variable = self._tfkit_make_variable(
                 reference_variable.shape, initializer, reference_variable.dtype, "none", name, label
             )

@@ -83,7 +83,7 @@ class CallArguments:
         return bool(self.signature.mask_names)
 
     def tensors(self) -> dict[str, Any]:
-        """Returns the arguments that are tensors or nests of tensors alone, by parameter name."""
+        """Returns the arguments that are tensors or nests of only tensors, by parameter name."""
         return {name: value for name, value in self.by_name.items() if is_tensors(value)}
 
     def shapes(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
         cast = tf.cast(value, compute_dtype)
         # Attributes of a tensor, such as its mask, do not pass through an operation.
         masking.set_mask(cast, masking.get_mask(value))
-        # An export declares the caller's dtype, not that of the computation: under `mixed_float16`
+        # An export declares the caller's dtype, not the dtype of the computation: under `mixed_float16`
         # a client still sends float32.
         cast._tfkit_given = value.dtype
         return cast

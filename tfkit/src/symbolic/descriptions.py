@@ -10,7 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
-# Values that a trace may take for constants; they are compared together with their types.
+# Values that a trace may treat as constants; they are compared together with their types.
 _PRIMITIVES = (type(None), bool, int, str, bytes)
 _ARGUMENTS = nests.Form(tuple, 2)
 _NO_KEYWORDS = (nests.Form, nests.Form(dict, ()))
@@ -22,7 +22,7 @@ class NotDescribed(Exception):
 
 def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
     """Returns a hashable description of a nest, and appends its tensors and their masks to `tensors`."""
-    # Of a tensor the rank alone: a trace fits many sizes, and `specs_of` adds those that it is made for. A
+    # Only the rank of a tensor: a trace fits many sizes, and `specs_of` adds those that it is made for. A
     # mask comes right after its tensor, here and in `rebuild`.
     if isinstance(value, tf.Tensor):
         tensors.append(value)
@@ -40,7 +40,7 @@ def describe(value: Any, tensors: list[tf.Tensor]) -> Any:
         return (type(value), value)
     if nests.is_nested(value):
         form, items = nests.opened(value)
-        # A user's class of nests may have state of its own, which a description would miss.
+        # A user's class of nests may have its own state, which a description would miss.
         if form.is_described():
             return (nests.Form, form, *[describe(item, tensors) for item in items])
     raise NotDescribed(f"its arguments or results contain a {type(value).__name__}")

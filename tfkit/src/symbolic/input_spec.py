@@ -117,7 +117,7 @@ class InputSpec:
         return None
 
     def lacks_axis(self, value: Any) -> bool:
-        """Whether `value` has one axis less than it needs, as a sample without the batch axis has."""
+        """Whether `value` has one axis less than it needs, such as a sample without the batch axis."""
         return len(value.shape or ()) + 1 == (self.min_ndim if self.ndim is None else self.ndim)
 
     def _same_sizes(self, shape: tuple[int | None, ...]) -> bool:

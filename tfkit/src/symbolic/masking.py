@@ -18,14 +18,14 @@ from tfkit.src.base.protocols import HasPath, Tracked
 
 def get_mask(tensor: Any) -> Any:
     """Returns the mask of `tensor`, or `None`."""
-    # Where there is none, TensorFlow's `__getattr__` would take most of a microsecond to raise its error.
+    # Without a mask, TensorFlow's `__getattr__` would need most of a microsecond to raise its error.
     if isinstance(tensor, tf.Tensor):
         return vars(tensor).get("_keras_mask")
     return getattr(tensor, "_keras_mask", None)
 
 
 def carried_mask(tensor: Any) -> Any:
-    """Returns the mask of `tensor`. A functional model records a call of this as the origin of a mask.
+    """Returns the mask of `tensor`. A functional model records a call of this function as a mask's origin.
 
     Raises:
         ValueError: for a tensor without a mask, as when an input of the model replaces the masked one.
@@ -78,7 +78,7 @@ class Masking(HasPath, Tracked, Protocol):
 def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: Any) -> None:
     """Sets the mask of `outputs` to the result of `layer.compute_mask`.
 
-    A layer that neither supports masks nor accepts one as an argument would lose it: it warns, once.
+    A layer that neither supports masks nor accepts one as an argument would lose it, and warns once.
 
     Args:
         layer: the layer.
@@ -88,7 +88,7 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         mask: the mask of the inputs, or `None`.
     """
     if not layer.supports_masking:
-        # Noted in the state of the layer and not by the place of the call: a warning for each layer, not
+        # Noted in the state of the layer and not for the place of the call: one warning for each layer, not
         # for each step.
         if mask is not None and not takes_mask and not layer._tfkit.loses_masks:
             layer._tfkit.loses_masks = True

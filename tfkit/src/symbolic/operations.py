@@ -19,7 +19,7 @@ class Operation(metaclass=abc.ABCMeta):
 
     A subclass computes in `call`. A call on symbolic tensors is recorded. So are the arguments of the
     constructor, so that `get_config` needs no override. `isinstance(layer, Operation)` is true for layers,
-    and what has weights must be a `Layer`.
+    and objects with weights must be a `Layer`.
 
     Args:
         name: name of the operation, a string without `/`; `None` to make one from the class's name.
@@ -163,7 +163,7 @@ class Operation(metaclass=abc.ABCMeta):
 
 
 # A functional model lists operations, and a function can be called many times: each call becomes
-# an operation of its own, so that names and connections stay unambiguous.
+# a separate operation, so that names and connections stay unambiguous.
 class FunctionCall(Operation):
     """One recorded call of a function, such as one of `tfkit.ops`, as an operation with a name.
 

@@ -22,8 +22,8 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
         f: a layer or a function of tensors. Its variables must exist before the first call.
 
     Returns:
-        A function with the same results and gradients: the second computation has the mode and the random
-        numbers of the first, and updates nothing.
+        A function with the same results and gradients: the second computation has the same mode and random
+        numbers as the first, and updates nothing.
 
     Reference:
         Chen, Xu, Zhang, Guestrin (2016), "Training deep nets with sublinear memory cost",
@@ -41,7 +41,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
     # `f` may be a layer, whose attributes must not be copied to the function.
     @functools.wraps(f, assigned=("__name__", "__doc__"), updated=())
     def rematerialized(*args: Any, **kwargs: Any) -> Any:
-        # One object for both runs: random draws of the second must repeat those of the first, and
+        # One object for both runs: random draws of the second must repeat the draws of the first, and
         # updates of state must not happen twice.
         frame, recomputation = calls.frame, Recomputation()
         # The frame of the call is kept: it has the mode, and the dtype in which weights are read.

@@ -297,7 +297,7 @@ def is_described() -> bool:
 def described(shape: Any, dtype: Any) -> tf.Tensor:
     """Returns a placeholder in the scratch graph of `trace`, instead of operations with such a result.
 
-    Layers of several operations, which models have many of, are described in a tenth of the time by this.
+    This describes layers of several operations, which are common in models, in a tenth of the time.
     """
     return tf.compat.v1.placeholder(dtype, shape)
 

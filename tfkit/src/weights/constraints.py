@@ -24,7 +24,7 @@ class Constraint(watching.Watched):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> class Rounded(Constraint):
@@ -58,12 +58,12 @@ class MaxNorm(Constraint):
     Args:
         max_value: greatest norm. Default: `2`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> MaxNorm(1.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
@@ -94,7 +94,7 @@ class NonNeg(Constraint):
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> NonNeg()(tf.constant([-1.0, 2.0])).numpy()
@@ -111,12 +111,12 @@ class UnitNorm(Constraint):
 
     Args:
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> UnitNorm()(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)
@@ -138,7 +138,7 @@ class UnitNorm(Constraint):
 
 
 class MinMaxNorm(Constraint):
-    """Moves Euclidean norms of weight vectors that are outside of two bounds towards these.
+    """Moves Euclidean norms of weight vectors that are outside of two bounds towards these bounds.
 
     Args:
         min_value: least norm. Default: `0.0`.
@@ -146,12 +146,12 @@ class MinMaxNorm(Constraint):
         rate: fraction of the distance to the nearest bound by which each update moves a norm, from 0 to 1.
             Default: `1.0`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
-            that of `Conv2D`. Default: `0`.
+            the kernel of `Conv2D`. Default: `0`.
 
     Call arguments:
         w: the variable's value after an update.
 
-    Output shape: That of `w`.
+    Output shape: The shape of `w`.
 
     Example:
         >>> MinMaxNorm(1.0, 2.0)(tf.constant([[3.0, 0.3], [4.0, 0.4]])).numpy().round(3)

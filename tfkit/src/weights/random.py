@@ -1,8 +1,8 @@
 """Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
-Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
-slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/engine/philox.py`), except that
-`truncated_normal` and `categorical` are other numbers of the same distribution there.
+Every draw names its algorithm, Philox: inside XLA on CPU, TensorFlow's own choice is tens of times
+slower. Equal seeds give Keras's values, inside XLA too (`tfkit/src/engine/philox.py`), except that there
+`truncated_normal` and `categorical` give different values of the same distribution.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ def set_random_seed(seed: int) -> None:
     others draw meanwhile does not matter.
 
     Args:
-        seed: an integer that NumPy takes, from 0 to 2**32 - 1.
+        seed: an integer that NumPy accepts, from 0 to 2**32 - 1.
 
     Raises:
         ValueError: when `seed` is not an integer.
@@ -426,7 +426,7 @@ def randint(
             "`randint` draws integers; use `uniform` for floats. Expected an integer `dtype`. "
             f"Received: dtype={dtype!r}"
         )
-    # TensorFlow draws integers of these two dtypes alone.
+    # TensorFlow draws integers of only these two dtypes.
     drawn_dtype = dtype if dtype in ("int32", "int64") else "int64"
     draws = philox.integers(shape, _draw_int32_seed(seed), minval, maxval, drawn_dtype)
     return tf.cast(not_constant(draws), dtype)
@@ -476,8 +476,8 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
     Args:
         inputs: a tensor of any shape, of a float dtype.
         rate: probability of 0, from 0 to 1.
-        noise_shape: shape of the random pattern, which broadcasts to that of `inputs`; `None` in
-            it means the size of `inputs`. `None` for a pattern of the shape of `inputs`.
+        noise_shape: shape of the random pattern, which broadcasts to the shape of `inputs`; `None`
+            in it means the size of `inputs`. `None` for a pattern of the shape of `inputs`.
         seed: an integer (equal draws each time), a `SeedGenerator` (new ones each time) or `None`
             (new ones from the global generator).
 
@@ -485,7 +485,7 @@ def dropout(inputs: Any, rate: float, noise_shape: Any = None, seed: Seed = None
         A tensor of the shape and dtype of `inputs`.
 
     Raises:
-        ValueError: for a seed of a different type, and for another `rate`.
+        ValueError: for a seed of any other type, and for any other `rate`.
 
     Example:
         >>> dropout(tf.ones((6,)), 0.5, seed=1).numpy().tolist()
@@ -545,7 +545,7 @@ def _gamma(shape: Any, alpha: Any, dtype: str, int32_seed: tf.Tensor) -> tf.Tens
 def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a gamma distribution of scale 1.
 
-    TensorFlow has no kernel of it for XLA.
+    TensorFlow has no kernel for it in XLA.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -572,7 +572,7 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
 def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
     """Returns draws from a beta distribution.
 
-    TensorFlow has no kernel of it for XLA.
+    TensorFlow has no kernel for it in XLA.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -598,7 +598,7 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
     int32_seed = _draw_int32_seed(seed)
     # X / (X + Y) of gamma draws X and Y, which must be independent: hence the second seed.
     x = _gamma(shape, tf.broadcast_to(alpha, shape), dtype, int32_seed)
-    # The number 12 is Keras's: other numbers would give other draws for the same seed.
+    # The number 12 is Keras's: a different one would give different draws for the same seed.
     y = _gamma(shape, tf.broadcast_to(beta, shape), dtype, int32_seed + 12)
     return x / (x + y)
 
@@ -609,7 +609,7 @@ def binomial(
 ) -> tf.Tensor:
     """Returns numbers of successes in independent trials.
 
-    TensorFlow has no kernel of it for XLA.
+    TensorFlow has no kernel for it in XLA.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.

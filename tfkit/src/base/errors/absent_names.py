@@ -10,14 +10,14 @@ from typing import Any
 
 _CALIBRATION = (
     "It chooses the integers of weights with the help of example texts. Use `model.quantize('int4')`, "
-    "which does without."
+    "which needs none."
 )
 
 
 # The names by module, with what to use instead; an empty string if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
-        "legacy": "It holds the functions of Keras 2 for files: use those of `tfkit.saving`.",
+        "legacy": "It holds Keras 2's functions for files. Use the functions of `tfkit.saving`.",
     },
     "quantizers": {
         "AWQConfig GPTQConfig": _CALIBRATION,

@@ -1,4 +1,4 @@
-"""Adds what a function was given to errors of TensorFlow, which name its own operations and their inputs."""
+"""Adds a function's arguments to TensorFlow's errors, which name only its operations and their inputs."""
 
 from __future__ import annotations
 

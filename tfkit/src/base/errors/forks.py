@@ -1,9 +1,9 @@
 """Refuses work that would hang in a process forked after TensorFlow has started to run.
 
-`fork` copies the memory, but only the thread that forks. TensorFlow's threads are missing in the child, and
+`fork` copies the memory, but only the thread that forks. TensorFlow's threads are missing in the child, so
 their work is never done: `predict` waits forever, and so does a large product or draw. The first operation or
-variable starts the threads; importing TensorFlow, and listing its devices, starts none. Reading and
-writing files of weights needs none either.
+variable starts the threads; importing TensorFlow, and listing its devices, starts none. Reading and writing
+files of weights needs none either.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Adds the layer and the step to errors of TensorFlow's kernels.
 
-TensorFlow names a node of a compiled program, which means nothing to a user. On the way from the program up
-to `fit`, each of them adds its information to the error.
+TensorFlow names a node of a compiled program, which means nothing to a user. On the way up to `fit`, each
+caller adds its information to the error.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TRACED = re.compile(
     r"^Graph execution error:\s*(?:Detected at node (\S+) defined at .*:\n"
     r"(?:\s*\n|  File .*\n|    .*\n|<stack traces unavailable>\n)*)+"
 )
-# What each process adds through which the error of another one has come.
+# What each process adds that passes on an error of another process.
 _REMOTE = re.compile(r"\s*Additional GRPC error information from remote target .*", re.DOTALL)
 # The first of several errors of a program that runs on several devices.
 _FIRST = re.compile(
@@ -40,7 +40,7 @@ _TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*
 _STAGE = re.compile(
     r"^Error in user-defined function passed to \S+ transformation with iterator: \S+: "
 )
-# The part of XLA that refuses a size that is computed, in an operation that takes no such sizes.
+# The part of XLA that refuses computed sizes in an operation that does not accept them.
 _PADDER = "dynamic_padder.cc"
 _COMPILER = (
     "tf2xla",
@@ -148,14 +148,13 @@ def tidy(error: BaseException) -> None:
 
 
 def located(error: tf.errors.OpError, **known: Any) -> Any:
-    """Returns the error with further information about its place, of the same class.
+    """Returns an error of the same class that also says where it was raised.
 
     Args:
         error: the result of `named`.
-        **known: `layer` is a path; `method`, `epoch` and `step` give the place in a training or an
-            evaluation;
-            `ahead` is the number of steps before it which have not run either;
-            `lines` are those of the user's that made the operation.
+        **known: `layer` is a path; `method`, `epoch` and `step` locate it in a training or an evaluation;
+            `ahead` is the number of earlier steps that have not run either; `lines` are the user's lines
+            that made the operation.
     """
     text, place = named(error)._tfkit
     if place.get("is_of_compiler"):
@@ -197,7 +196,7 @@ def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tup
     """Returns file, number and function of the user's lines that made an operation, the innermost last.
 
     Args:
-        names: of the operation, then those of the calls that it is in.
+        names: name of the operation, then the names of the calls that it is in.
         kind: the type of the operation.
         graph: the graph in which, or in a function of which, they are.
     """
@@ -213,7 +212,7 @@ def _lines_that_made(names: list[str], kind: str | None, graph: Any) -> list[tup
 
 
 def _graphs(graph: Any) -> Iterator[Any]:
-    """Yields a graph, and those of the functions in it."""
+    """Yields a graph, and the graphs of the functions in it."""
     yield graph
     for function in functions_of_graph(graph):
         inner = graph_of_function(function)

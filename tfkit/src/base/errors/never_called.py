@@ -1,4 +1,4 @@
-"""Methods of Keras's classes that Keras calls on itself, and tfkit never: to override them has no effect."""
+"""Methods that Keras calls on its own classes and tfkit never calls: overriding them has no effect."""
 
 from __future__ import annotations
 

@@ -43,13 +43,13 @@ def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
     if library and hasattr(first, "trainable_weights"):
         warn(
             f"Attribute `{name}` of layer {owner.title} holds a {type(first).__name__} of the library "
-            f"`{library}`. Its weights are not among those of the layer: they are neither trained nor "
+            f"`{library}`. Its weights are not weights of the layer: they are neither trained nor "
             f"saved. {_ADVICE}"
         )
 
 
 def defines(cls: type) -> bool:
-    """Whether another Keras itself defines a class, and not a subclass of the user's."""
+    """Whether a class is defined by another Keras itself, and is not a user's subclass."""
     return cls.__module__.partition(".")[0] in _OTHERS
 
 

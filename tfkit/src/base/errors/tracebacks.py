@@ -1,4 +1,4 @@
-"""Shortens tracebacks to the user's lines, without those of tfkit and TensorFlow.
+"""Shortens tracebacks to the user's lines, without the lines of tfkit and TensorFlow.
 
 The public functions in which a user's program enters tfkit call `shorten` on their errors, or are marked
 `@shortened`. This costs nothing without an error, because Python's `try` is free.
@@ -89,7 +89,7 @@ def shorten(error: BaseException) -> None:
 
 
 def _escape(error: BaseException) -> None:
-    """Takes what a terminal obeys out of a message: names of layers may come from a file."""
+    """Removes what a terminal obeys from a message: names of layers may come from a file."""
     if len(error.args) == 1 and isinstance(error.args[0], str) and not error.args[0].isprintable():
         error.args = (re.sub(r"[^\n\t]+", lambda line: printable(line[0]), error.args[0]),)
 
@@ -119,7 +119,7 @@ def _joined(entries: Iterable[_Entry]) -> TracebackType | None:
 
 
 def _users(entries: list[_Entry]) -> list[_Entry]:
-    """Returns the user's lines among those of a traceback, as in the user's source."""
+    """Returns the user's lines in a traceback, as in the user's source."""
     shown: list[_Entry] = []
     rewritten: str | None = None  # The file of generated code of the latest line.
     in_library = False
@@ -173,7 +173,7 @@ def _drop_what_tfkit_handled(error: BaseException) -> None:
 
 
 def _is_chained(error: BaseException) -> bool:
-    """Whether an error has a cause of its own, which may be the user's."""
+    """Whether an error has its own cause, which may be the user's."""
     return error.__cause__ is not None
 
 

@@ -38,9 +38,9 @@ class Recorded(HasPath, Protocol):
 def layer_config(layer: Recorded, recorded: ConstructorArguments, base: type) -> dict[str, Any]:
     """Returns the configuration of a layer: its name, `trainable` and dtype, then its arguments.
 
-    If its class has a user's method `get_config`, that method starts from this result, and the
-    arguments are those of the built-in class that the layer extends. All others are up to that method,
-    as for Keras: `dict(units=self.units, **super().get_config())` must not find `units` there already.
+    If its class has a user's method `get_config`, that method starts from this result, which then has only
+    the arguments of the built-in class that the layer extends. The method adds all others, as in Keras:
+    `dict(units=self.units, **super().get_config())` must not find `units` there already.
 
     Args:
         layer: the layer.
@@ -76,7 +76,7 @@ def accepted(
 ) -> dict[str, Any]:
     """Returns the part of a configuration that `from_config` accepts.
 
-    That a layer is frozen is accepted in any case, unless a user's `from_config` calls the constructor.
+    It always accepts that a layer is frozen, unless a user's `from_config` calls the constructor.
     """
     freezes = not layer.trainable and is_ours(owner_of(type(layer), "from_config"))
     return {

@@ -15,12 +15,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def attributes(holder: Any, *names: str) -> dict[str, Any]:
-    """Returns attributes of an object by name, for a configuration of constructor arguments kept in them."""
+    """Returns the attributes of an object that hold its constructor's arguments, for a configuration."""
     return {name: getattr(holder, name) for name in names}
 
 
 class ConstructorSignature:
-    """The `__signature__` of classes that define `__new__`: that of their `__init__`.
+    """The `__signature__` of classes that define `__new__`: the signature of their `__init__`.
 
     In Python 3.11.2 an inherited `__new__` comes before an inherited `__init__`, in later versions after it.
     """
@@ -88,7 +88,7 @@ def named_after_class(init: Function) -> Function:
     """Returns a constructor that classes inherit, whose errors about arguments name the class called.
 
     Python's own would name the base: `_Pooling.__init__() missing 1 required positional argument`. The
-    tracebacks of all errors show the user's lines alone.
+    tracebacks of all errors show only the user's lines.
     """
 
     @functools.wraps(init)
@@ -98,7 +98,7 @@ def named_after_class(init: Function) -> Function:
         except BaseException as error:
             base, message = f"{init.__qualname__}()", str(error)
             if isinstance(error, TypeError) and message.startswith(base):
-                # A subclass with a constructor of its own has called it by `super()`.
+                # A subclass with its own constructor has called it by `super()`.
                 inits = ((cls, cls.__init__) for cls in type(self).__mro__)  # type: ignore[misc]
                 called = next(cls for cls, each in inits if inspect.unwrap(each) is init)
                 error.args = (f"{called.__qualname__}.__init__(){message.removeprefix(base)}",)

@@ -36,8 +36,8 @@ class DTypePolicy:
 
     Args:
         name: a dtype such as `"float32"` or `"bfloat16"` (both are that dtype), or `"mixed_float16"`,
-            `"mixed_bfloat16"` (computes in 16 bits, weights in `float32`); that of the global policy
-            unless given.
+            `"mixed_bfloat16"` (computes in 16 bits, weights in `float32`); the global policy's unless
+            given.
 
     Raises:
         TypeError: for anything that is not a string.
@@ -131,7 +131,7 @@ def dtype_policy() -> DTypePolicy:
     """Returns the dtype policy of layers made without a `dtype` argument.
 
     Returns:
-        A `DTypePolicy`: that of the default float dtype unless it has been set.
+        A `DTypePolicy`: unless it has been set, the policy of the default float dtype.
 
     Example:
         >>> dtype_policy().name
@@ -237,7 +237,7 @@ def serialize(dtype_policy: DTypePolicy) -> dict[str, Any]:
         dtype_policy: a policy.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> serialize(DTypePolicy("mixed_float16"))["config"]

@@ -16,11 +16,11 @@ _CALIBRATED = ("gptq", "awq")
 
 
 class QuantizedDTypePolicy(DTypePolicy):
-    """The dtypes of a layer whose weights are integers: those of the policy that it had before.
+    """The dtypes of a layer whose weights are integers: the dtypes of its policy before quantization.
 
     Args:
         mode: `"int8"` or `"int4"`, of the weights.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
 
     Raises:
         ValueError: for any other mode, and for computations in `float16`, which the sums of integers exceed.
@@ -76,7 +76,7 @@ class Int4DTypePolicy(QuantizedDTypePolicy):
     Args:
         mode: `"int4/128"` for groups of 128 rows with a scale each; `"int4/-1"` for one scale for each
             column.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
 
     Raises:
         ValueError: for any other mode.
@@ -116,7 +116,7 @@ class QuantizedFloat8DTypePolicy(QuantizedDTypePolicy):
 
     Args:
         mode: `"float8"`.
-        source_name: name of the policy before, such as `"float32"`; `None` for that of the global policy.
+        source_name: name of the earlier policy, such as `"float32"`; `None` for the global policy.
         amax_history_length: number of steps whose largest values determine the scales. Default: `1024`.
 
     Raises:
@@ -155,7 +155,7 @@ def check_mode(mode: Any) -> None:
     if mode in _CALIBRATED:
         raise ValueError(
             f"tfkit does not have the quantization mode '{mode}', which chooses the integers of weights with "
-            "the help of texts. Use 'int4', which does without."
+            "the help of example texts. Use 'int4', which needs none."
         )
     if mode not in MODES:
         raise ValueError(

@@ -172,7 +172,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
     return found
 
 
-# Kinds of objects that can all be called, and are of no use in place of each other.
+# Kinds of objects that are all callable, but cannot replace each other.
 _EXCHANGED = frozenset(
     ("initializers", "regularizers", "constraints", "losses", "metrics", "optimizers")
     + ("optimizers.schedules", "quantizers", "dtype_policies", "random")
@@ -336,7 +336,7 @@ def _serialize_function(function: Any) -> dict[str, Any]:
         )
     module = "builtins"
     if not (registry.is_registered(function) or is_builtin(function)):
-        # This distinguishes the name from that of a built-in function.
+        # This distinguishes the name from the name of a built-in function.
         module = "python" if function.__module__ in (None, "builtins") else function.__module__
     return {
         "module": module,
@@ -391,8 +391,8 @@ def _compile_config(obj: Any) -> dict[str, Any] | None:
         config: dict[str, Any] | None = obj.get_compile_config()
     except TypeError as error:
         warn(
-            f"The configuration of model '{obj.name}' does not say what it was compiled with, for that is no "
-            f"data: {error}"
+            f"The configuration of model '{obj.name}' does not say what it was compiled with, because that "
+            f"is not plain data: {error}"
         )
         return None
     return config
@@ -477,7 +477,7 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if class_name == "function":
         return registry.find(inner, None, kind, config)
     shared_id = config.get("shared_object_id")
-    # If a kind is expected, sharing could provide an object of another one.
+    # If a kind is expected, sharing could provide an object of a different kind.
     known = context.current().objects_read if kind is None else None
     if known is not None and isinstance(shared_id, int) and shared_id in known:
         return known[shared_id]

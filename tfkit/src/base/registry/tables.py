@@ -58,7 +58,7 @@ def register_builtins(
 ) -> None:
     """Enters tfkit's own objects under their names.
 
-    Errors of the constructors of classes among them show the user's lines alone.
+    Errors of the constructors of classes among them show only the user's lines.
 
     Args:
         kind: the public module, without its root: `"layers"`, `"optimizers.schedules"`.
@@ -75,9 +75,9 @@ def register_builtins(
 def register_listed(
     kind: str, places: Iterable[Place], aliases: dict[str, Place] | None = None
 ) -> None:
-    """Enters objects of tfkit's that a public module lists, which are imported when they are first named.
+    """Enters tfkit's own objects that a public module lists, which are imported when they are first named.
 
-    The arguments are those of `register_builtins`, with the objects' places.
+    The arguments are the same as for `register_builtins`, with the objects' places.
     """
     for place in places:
         _enter(kind, place.name, place)
@@ -148,7 +148,7 @@ def register_keras_serializable(
     Args:
         package: name of the family of your objects; the entry is `package>name`.
             Default: `"Custom"`.
-        name: name in the file; `None` for that of the class or function.
+        name: name in the file; `None` for the name of the class or function.
 
     Returns:
         A decorator that returns the class or function unchanged.
@@ -208,8 +208,8 @@ def get_registered_object(
 
     Args:
         name: `"package>name"`, or a key of one of the dicts.
-        custom_objects: objects by name that are searched after those of `custom_object_scope` and
-            `get_custom_objects`, and before the registry.
+        custom_objects: objects by name, which are searched after the objects of `custom_object_scope`
+            and `get_custom_objects`, and before the registry.
         module_objects: objects by name that are searched last.
 
     Returns:
@@ -303,7 +303,7 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
     Args:
         name: the name of the class or function.
         registered_name: looked for before the name, where there is one.
-        kind: if given, of tfkit's own objects only those of this public module are taken.
+        kind: a public module; if given, tfkit's own objects are searched only there.
         config: the configuration, which contains the module, and whether it is a function.
 
     Raises:
@@ -335,13 +335,13 @@ def find(name: Any, registered_name: Any, kind: str | None, config: dict[str, An
 
 
 def _check_registered_name(name: str, config: dict[str, Any]) -> None:
-    """Raises an error for a built-in object if the program that wrote the file had registered another."""
+    """Raises an error for a built-in object if the file's program had registered its own under the name."""
     registered_name = config.get("registered_name")
     if registered_name not in (None, "", name, config["class_name"]):
         raise NotRegisteredError(
             f"A configuration names {quoted(name)}, registered as {quoted(registered_name)}, which "
             "this program has not "
-            f"registered; tfkit's own {quoted(name)} is another. Register yours with "
+            f"registered; tfkit's own {quoted(name)} is a different object. Register yours with "
             "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
             f"`custom_objects={{{quoted(name)}: ...}}`."
         )

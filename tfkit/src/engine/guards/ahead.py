@@ -1,4 +1,4 @@
-"""Finds predicates that can be computed before the step, from the batch alone.
+"""Finds predicates that can be computed before the step, only from the batch.
 
 If all predicates of a step depend on its batch by few and cheap operations, as predicates of indices and
 labels do, a program computes them first and runs the step unchanged. Otherwise they are results of the step,
@@ -51,7 +51,7 @@ def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
     Args:
         definition: a `FunctionDef`; it is changed if the result is true.
         result: the name of the one result that is kept.
-        library: the definitions of the functions that nodes call, except those of predicates.
+        library: the definitions of the functions that nodes call, except predicates.
 
     Returns:
         Whether the remaining nodes can be computed ahead: few cheap nodes, none of them after an update.
@@ -67,8 +67,7 @@ def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
             left += node.input
     if not _are_cheap(needed.values(), library):
         return False
-    # The arguments stay, even those that nothing uses any more: the function is called with those of the
-    # step.
+    # All arguments stay, even if nothing uses them now: the function is called with the step's arguments.
     kept = [node for node in definition.node_def if node.name in needed]
     reference = definition.ret[result]
     # `control_ret` names nodes that have side effects; those are gone, and with them the references.

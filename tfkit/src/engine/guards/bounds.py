@@ -95,7 +95,7 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
 
 
 def _refuses_nan(select: Any) -> bool:
-    """Whether an operation puts a negative integer for NaN: outside, as NaN is outside of all bounds."""
+    """Whether an operation replaces NaN by a negative integer, which is out of bounds, as NaN is."""
     instead = tf.get_static_value(select.inputs[1])
     return select.inputs[0].op.type == "IsNan" and instead is not None and bool((instead < 0).all())
 
@@ -105,8 +105,7 @@ def _counts_to(dtype: tf.DType, size: int) -> bool:
     if dtype.is_floating:
         # NumPy does not know bfloat16, which has 7 bits of fraction.
         digits: int = np.finfo(dtype.as_numpy_dtype).nmant if dtype != tf.bfloat16 else 7
-        # Above 2 ** (digits + 1) not each whole number has a float of its own; half of this is on
-        # the safe side.
+        # Above 2 ** (digits + 1), not every whole number is a float; half of this is on the safe side.
         return size <= 2**digits
     # Indices are less than the size, and so the size itself need not fit.
     return dtype.is_integer and size - 1 <= dtype.max

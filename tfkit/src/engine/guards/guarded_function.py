@@ -91,7 +91,7 @@ class GuardedFunction:
 
     @functools.cached_property
     def can_ask_ahead(self) -> bool:
-        """Whether `ahead` can decide before the function runs what `run_guarded` returns afterwards."""
+        """Whether `ahead` can decide before the function runs, instead of `run_guarded` afterwards."""
         if self._has_predicates:
             return self._rewriter.ahead is not None
         return self.is_needed
@@ -187,7 +187,7 @@ class GuardedFunction:
 def _written(function: Any) -> list[tuple[Any, tf.DType]]:
     """Returns handle and dtype of each variable that a function may change."""
     read_only = set(get_read_only_resource_input_indices_graph(function.graph))
-    # Indices are those of all inputs, captures last.
+    # Indices count all inputs, captures last.
     first = len(function.inputs) - len(function.captured_inputs)
     found = []
     for index, handle in enumerate(function.captured_inputs, first):

@@ -1,8 +1,8 @@
 """Lists operations that XLA compiles and whose kernels on the CPU refuse no values.
 
-Shapes are not counted as values where XLA refuses them too; nor are arguments that XLA must know when it
-compiles (axes, sizes, paddings, algorithms of random numbers), as it refuses the same ones then; nor the
-shapes of operations that only TensorFlow's own gradients use (`ReluGrad`), which are always equal.
+Three things do not count as values: shapes that XLA refuses too; arguments that XLA must know when it
+compiles (axes, sizes, paddings, algorithms of random numbers), because it then refuses the same ones; and
+the shapes of operations that only TensorFlow's own gradients use (`ReluGrad`), which are always equal.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ _XLA = """
     XlaVariadicReduce XlaVariadicReduceV2 XlaVariadicSort _XlaAotOnlyVarHandleOp
 """
 
-# Nothing can be popped from an empty list, nor pushed to a full one; but XLA cannot read the length.
+# Nothing can be popped from an empty list or pushed to a full one; but XLA cannot read the length.
 # Gradients of loops, which use these, pop what they have pushed and have room for all iterations. XLA does
 # not compile lists without a limit, as AutoGraph makes them.
 _LISTS = "TensorListPopBack TensorListPushBack"

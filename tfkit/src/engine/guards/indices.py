@@ -1,6 +1,6 @@
 """Checks of indices: gathers, scatters, segments, labels, counts, permutations and lists.
 
-For an index outside, a gather in XLA takes the nearest element, and a scatter drops the value.
+For an index out of range, XLA's gather returns the nearest element, and its scatter drops the value.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _stacks_any(attr: Attributes, constants: Constants) -> bool:
 def _list_elements(op: Operation) -> tf.Tensor:
     tensor, shape = op.inputs
     shape = tf.reshape(shape, [-1])  # The scalar -1 means an unknown shape.
-    # The first axis counts the elements of the list; the declared shape is that of one element.
+    # The first axis counts the elements of the list; the declared shape is the shape of one element.
     return tf.reduce_all((shape < 0) | (shape == tf.shape(tensor, shape.dtype)[1:]))
 
 

@@ -33,7 +33,7 @@ _ARITHMETIC: dict[str, Callable[..., Any]] = {
 }
 # Python's stack limits the depth of the search, and chains of arithmetic on sizes are shorter.
 _DEPTH = 20  # How many operations are followed back from a value.
-# Operations whose results depend on shapes alone.
+# Operations whose results depend only on shapes.
 SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "VariableShape"))
 
 
@@ -99,8 +99,8 @@ class KnownValues:
             return None
 
     def _is_of_shapes(self, operation: tf.Operation) -> bool:
-        # The operations in `seen` depend only on shapes if none of them has another source, which shows at
-        # the end. So the common list is extended only then.
+        # The operations in `seen` depend only on shapes if none of them has any other source, which is known
+        # at the end. So the common list is extended only then.
         pending, seen = [operation], set()
         while pending:
             each = pending.pop()

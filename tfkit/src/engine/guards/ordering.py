@@ -57,7 +57,7 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
 def _results_of_call(definition: Any, node: Any) -> list[str]:
     """Returns control inputs that wait for the results of a call of a function.
 
-    TensorFlow puts the function's body in place of the call. What waited for the call then waits only for the
+    TensorFlow replaces the call by the function's body. What waited for the call then waits only for the
     updates in it, and not for its other operations.
     """
     if node.op not in CALLS:

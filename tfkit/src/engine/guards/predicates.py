@@ -76,9 +76,9 @@ def predicate_of(
 
     Args:
         node: a `NodeDef`, whose operation is in `CHECKS`.
-        inputs: its known inputs, those of a list one by one.
-        outputs: the same of its outputs.
-        constants: inputs whose values are known, by place.
+        inputs: its known inputs, with the tensors of a list one by one.
+        outputs: its known outputs, in the same form.
+        constants: inputs whose values are known, by index.
     """
     # A key that can be compared: the bytes of attributes and constants. Attributes with an underscore are
     # notes for TensorFlow's passes, and differ between equal operations.
@@ -90,7 +90,7 @@ def predicate_of(
     known = tuple(
         (place, value.dtype.str, value.shape, value.tobytes())
         for place, value in sorted((constants or {}).items())
-        # Sizes, indices and flags alone: values of floats differ from one step to the next.
+        # Only sizes, indices and flags: values of floats differ from one step to the next.
         if value.size <= _MAX_CONSTANT and value.dtype.kind in "biu"
     )
     return _made(node.op, attr, tuple(inputs), tuple(outputs), known)

@@ -1,4 +1,4 @@
-"""Finds sizes of axes in a trace: integers, or unknown sizes of which it is known that they are equal.
+"""Finds sizes of axes in a trace: integers, or unknown sizes that are known to be equal.
 
 A step is traced for any number of rows, so TensorFlow does not know that the two factors of an attention's
 products have equally many. Here an unknown size is a name, and equal names mean equal sizes.
@@ -233,7 +233,7 @@ class Sizes:
         before, after = self.of(operation.inputs[0]), self.values_of(operation.inputs[1])
         if before is None or after is None or -1 not in after:
             return after
-        # If all other sizes are those of before, the -1 is the one that is left.
+        # If all other sizes occur before as well, the -1 is the size that is left.
         left = list(before)
         for size in after:
             if size in left:
@@ -287,7 +287,7 @@ class Sizes:
         return tuple(sizes[name] for name in output)
 
     def _gathered(self, operation: Any) -> Shape | None:
-        """Returns the axes of the indices, followed by those of a row, which the trace knows."""
+        """Returns the axes of the indices, followed by the axes of a row, which the trace knows."""
         indices = self.of(operation.inputs[1])
         shape = operation.outputs[0].shape
         if indices is None or operation.node_def.attr["batch_dims"].i:

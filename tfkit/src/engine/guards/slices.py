@@ -94,8 +94,7 @@ def _same_sizes(op: Operation) -> tf.Tensor:
     first: dict[str, Any] = {}
     equal = []
     for x, dims in zip(op.inputs, equation.partition("->")[0].split(","), strict=True):
-        # `replace` has made one character of the ellipsis, so that indices in `dims` are those of
-        # axes.
+        # `replace` has made one character of the ellipsis, so that indices in `dims` are indices of axes.
         behind = dims.find(".") if "." in dims else len(dims)
         for at, name in enumerate(dims):
             if name != ".":
@@ -169,7 +168,7 @@ SLICES = {
     "StatelessMultinomial": _CLASSES,
     "Unique": Check("anything but a vector", lambda op: tf.equal(tf.rank(op.inputs[0]), 1)),
     "UniqueV2": Check(
-        "anything but a vector where there is no axis",
+        "anything but a vector where an axis is missing",
         lambda op: tf.equal(tf.rank(op.inputs[0]), 1) | (tf.size(op.inputs[1]) > 0),
     ),
 }

@@ -151,7 +151,7 @@ class Survey:
             tensor.ref(): index for index, tensor in enumerate(function.inputs[:num_arguments])
         }
         self._sizes: dict[int, int] = {}
-        # The trace itself is not a part of its own library.
+        # The library does not contain the trace itself.
         self.definitions = {it.signature.name: it for it in definition.library.function}
         self.definitions[self.name] = function.function_def
         self.differences: list[Difference] = []
@@ -223,7 +223,7 @@ class Survey:
                 continue
             # Even where no predicate can be computed: in TensorFlow's kernels, updates wait for it.
             notes.refusing.append(node.name)
-            # Only in the outermost function, whose arguments are those of the step.
+            # Only in the outermost function, whose arguments are the step's.
             if kind == "guarded" and name == self.name and self._bounds(graph, node.name):
                 continue
             if kind == "guarded" and is_led_out:

@@ -71,7 +71,7 @@ def _shifts_within(attr: Attributes, constants: Constants) -> bool:
     return 1 in constants and bool(((constants[1] >= 0) & (constants[1] < bits)).all())
 
 
-# The kernels refuse none of these, but their results differ from those of XLA.
+# The kernels refuse none of these, but their results differ from XLA's.
 _SHIFT = Check(
     "a shift by less than 0, or by all bits of an integer",
     lambda op: within(op.inputs[1], 8 * op.inputs[1].dtype.size),

@@ -33,15 +33,14 @@ class XlaCall:
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, if no tape watches."""
         # Where a value might be refused, the call has changed nothing, and the kernels decide.
-        # `accepted` is the last result, so that the indices of the others are those of the plain
-        # function.
+        # `accepted` is the last result, so that the others have the same indices as in the plain function.
         *results, accepted = self._compiled.run_flat(tensors)
         return results if accepted else self._shared_plain.run_flat(tensors)
 
     def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, which a tape can follow."""
-        # A tape could not follow `run_guarded`, which writes variables back; so the values are checked by a
-        # program of their own, before the call.
+        # A tape could not follow `run_guarded`, which writes variables back; so a separate program checks the
+        # values before the call.
         if not self._guarded.is_needed:
             return self._recorded(*tensors)
         if not self._guarded.can_ask_ahead:

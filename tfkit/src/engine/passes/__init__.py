@@ -1,6 +1,6 @@
 """Optimizations of programs that XLA compiles: each is a file, and has its name.
 
-A pass replaces nodes of a function by nodes that compute the same numbers. Some are chosen in the trace of a
+A pass replaces nodes of a function by nodes that compute the same values. Some are chosen in the trace of a
 step, where shapes are known, and are marked there; all are applied by `engine/shared_programs.py`, where each
 function of a program is registered. The environment variable `TFKIT_WITHOUT_PASSES=halves,orders` switches
 passes off, to measure them or to find out whether one is at fault. `docs/design/0012-passes.md` says what
@@ -39,7 +39,7 @@ def is_on(name: str) -> bool:
 
 
 def mark_products(graph: tf.Graph) -> None:
-    """Marks the products of a traced step that passes replace; the shapes are known in the trace alone."""
+    """Marks the products of a traced step that passes replace; the shapes are known only in the trace."""
     marks = [each.mark for each in (halves, transposes) if is_on(each.__name__.rpartition(".")[2])]
     if not marks or xla.device() != "CPU":
         return

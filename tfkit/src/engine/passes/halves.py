@@ -22,7 +22,7 @@ _FEWEST_ROWS, _USUAL_ROWS = 32, 1024
 
 
 def mark(product: tf.Operation) -> None:
-    """Marks a product of a traced step that gains by halves: of rows and a kernel of known size."""
+    """Marks a product of rows and a kernel of known size in a traced step if it is faster in halves."""
     if _is_fitting(product):
         size = product.inputs[1].shape.num_elements()
         set_attribute(product, _MARK, attr_value_pb2.AttrValue(i=size))

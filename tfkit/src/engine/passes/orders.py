@@ -4,8 +4,8 @@ The backward pass multiplies by the old value of a kernel, and the update overwr
 neither depends on the other, XLA may run them in any order, and copies the kernel in each step to be safe. To
 XLA, control dependencies inside a program mean nothing, and its barriers are gone before it inserts copies.
 Here a zero that is computed from the other products is subtracted from the gradient of a kernel, itself a
-product. This changes no bit of it, though XLA may then fuse other sums differently, and so round them
-differently. A step of a variational autoencoder takes 5 % less time.
+product. This changes no bit of the gradient, though XLA may then fuse other sums differently, and so round
+them differently. A step of a variational autoencoder takes 5 % less time.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Graph:
         positions: the position of each node in the order of the trace.
         first_uses: the position of the first node that uses a node.
         reading: by the reference to a variable, the names of the products that have it as a factor.
-        bits: the set of each product alone.
+        bits: the set that contains only this product, for each product.
         dtypes: the dtype of each product.
     """
 

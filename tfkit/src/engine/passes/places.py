@@ -1,4 +1,4 @@
-"""Keeps XLA from taking the begin of a slice for a constant where it is the value of a variable.
+"""Keeps XLA from treating the start of a slice as a constant where it is the value of a variable.
 
 A step that reads `self.table[self.n]` and changes `n` would be compiled again for each value of `n`: tenths
 of a second each. Slices are changed if their result has the same size wherever they begin: rows and elements,
@@ -30,7 +30,7 @@ def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
 
     Yields:
         The node of a slice, the number of its input that depends on a variable, and a `ConcreteFunction` that
-        returns the same value, which XLA does not take for a constant.
+        returns the same value, which XLA does not treat as a constant.
     """
     if not any(node.op in _SLICES for node in definition.node_def):
         return

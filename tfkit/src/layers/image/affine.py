@@ -41,7 +41,7 @@ class RandomRotation(WarpingLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.
@@ -81,7 +81,7 @@ class RandomRotation(WarpingLayer):
 
     def maps(self, drawn: Any) -> tf.Tensor:
         """Returns the rotations."""
-        # Eight numbers describe a projective map, whose ninth is 1.
+        # Eight coefficients describe a projective map, whose ninth is 1.
         return tf.reshape(drawn["rotation_matrix"], [-1, 8])
 
 
@@ -111,7 +111,7 @@ class RandomZoom(WarpingLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.
@@ -189,7 +189,7 @@ class RandomTranslation(WarpingLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.
@@ -269,7 +269,7 @@ class RandomShear(WarpingLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.

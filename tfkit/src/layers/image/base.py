@@ -31,7 +31,7 @@ class BoxedOptions(LayerOptions, total=False):
 
 
 class ImageOptions(BoxedOptions, total=False):
-    """The keyword arguments that every layer of images takes."""
+    """The keyword arguments that every layer of images accepts."""
 
     data_format: str | None
 
@@ -40,9 +40,9 @@ class ImageLayer(Layer):
     """Changes images, and with them labels, bounding boxes and masks.
 
     A call has two steps: `get_random_transformation` draws random numbers, and methods named after the data
-    that they change apply them. A subclass defines in `draw` the random numbers, in `change` the effect on
-    images, and in `change_boxes`, `change_masks` and `change_labels` the effect on the rest: nothing by
-    default.
+    that they change apply them. A subclass defines the random numbers in `draw`, the effect on images in
+    `change`, and the effect on the rest, nothing by default, in `change_boxes`, `change_masks` and
+    `change_labels`.
 
     Args:
         bounding_box_format: the format of boxes, one of `tfkit.utils.bounding_boxes`; `None` if there
@@ -259,7 +259,7 @@ class RandomImageLayer(ImageLayer):
     def uniform(self, images: Any, bounds: Any, seed: Any, shape: Any = (1, 1, 1)) -> tf.Tensor:
         """Draws a tensor of `shape` for each image, from a pair of bounds.
 
-        In float32, whatever the compute dtype, so that equal seeds give equal numbers.
+        In float32, whatever the compute dtype, so that equal seeds give equal values.
         """
         low, high = bounds
         return random.uniform((batch_size(images), *shape), low, high, "float32", seed)

@@ -11,7 +11,7 @@ from tfkit.src.layers.image.base import ImageLayer, ImageOptions
 
 
 class MaxNumBoundingBoxes(ImageLayer):
-    """Makes the number of bounding boxes of each image the same: drops the last ones, or pads.
+    """Makes the number of bounding boxes the same for all images: drops the last ones, or pads.
 
     Args:
         max_number: the number of boxes.
@@ -21,7 +21,7 @@ class MaxNumBoundingBoxes(ImageLayer):
 
     Call arguments:
         data: a dictionary of `"images"`, `"bounding_boxes"` (a dictionary of `"boxes"` and `"labels"`) and
-            whatever else; images alone are not changed.
+            anything else; images without boxes are not changed.
 
     Input shape: Boxes of shape `(boxes, 4)` or `(batch, boxes, 4)`, ragged ones included.
 

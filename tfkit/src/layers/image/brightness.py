@@ -36,7 +36,7 @@ class RandomBrightness(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs; integers remain integers.
+    Output shape: The input shape; integers remain integers.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -75,7 +75,7 @@ class RandomBrightness(RandomImageLayer):
 class RandomContrast(RandomImageLayer):
     """While training, computes `(image - mean) * contrast + mean`, with a random contrast for each image.
 
-    The mean is that of each channel.
+    There is one mean for each channel.
 
     Args:
         factor: range of the contrast, which is drawn from `1 - lower` to `1 + upper`: a pair `(lower, upper)`
@@ -94,7 +94,7 @@ class RandomContrast(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -127,8 +127,9 @@ class RandomContrast(RandomImageLayer):
         """Returns the images with the drawn contrast."""
         # Half precision cannot sum up the pixels of an image.
         values = tf.cast(images, tf.float32)
-        # One axis after the other: both at once take four times as long. The mean in each column, for the
-        # numbers of a row then lie together: eight times as fast to subtract as one number for each channel.
+        # One axis after the other: both at once take four times as long. The mean is repeated for each
+        # column: the values of a row are then contiguous, which makes the subtraction eight times as fast as
+        # with one value for each channel.
         mean = tf.reduce_mean(tf.reduce_mean(values, 1, keepdims=True), 2, keepdims=True)
         mean = tf.tile(mean, [1, 1, shape_of(images)[2], 1])
         contrast = per_image(drawn["contrast_factor"], values)

@@ -44,7 +44,7 @@ class RandomSaturation(factors.RandomFactorLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -94,7 +94,7 @@ class RandomHue(factors.RandomFactorLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -148,7 +148,7 @@ class RandomColorDegeneration(factors.RandomFactorLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -189,7 +189,7 @@ class RandomGrayscale(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor that is not a number from 0 to 1.
@@ -249,7 +249,7 @@ class RandomColorJitter(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.

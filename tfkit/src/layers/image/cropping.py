@@ -24,7 +24,7 @@ def _choose(condition: Any, if_true: Any, if_false: Any) -> Any:
 
 
 def _middle(rows: Any, columns: Any) -> list[Any]:
-    """Returns the numbers of rows above and columns to the left of a part, of those that are not in it."""
+    """Returns the numbers of rows above and of columns to the left of the part in the middle."""
     return [rows // 2, columns // 2]
 
 
@@ -111,7 +111,7 @@ class CenterCrop(_Crop):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width.
+    Output shape: The input shape with the new height and width.
 
     Raises:
         ValueError: for sizes that are not positive integers.
@@ -147,7 +147,7 @@ class CenterCrop(_Crop):
 
 
 class RandomCrop(_Crop, RandomImageLayer):
-    """While training, cuts a part out of images at a random place, the same for all images of a batch.
+    """While training, cuts a part out of images at a random position, the same for all images of a batch.
 
     Where one side of the images has the size of the part already, the middle is cut out. Outside of
     training, and where images are too small, the largest part of the same ratio of sides is cut out of
@@ -166,12 +166,12 @@ class RandomCrop(_Crop, RandomImageLayer):
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
             dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
-        training: whether the place is random. Default: `True`.
+        training: whether the position is random. Default: `True`.
 
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width.
+    Output shape: The input shape with the new height and width.
 
     Raises:
         ValueError: for sizes that are not positive integers.
@@ -192,8 +192,8 @@ class RandomCrop(_Crop, RandomImageLayer):
         **kwargs: Unpack[NamedBoxedOptions],
     ) -> None:
         if seed is None:
-            # Keras draws a seed for the configuration before that of the layer; all layers that are made
-            # later would have other seeds than there.
+            # Keras draws a seed for the configuration before the layer's own seed; without this draw, all
+            # layers that are made later would have different seeds than in Keras.
             random.make_default_seed()
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
         factors.size(self, height=height, width=width)

@@ -41,7 +41,7 @@ def elastic_transform(
         fill_value: the constant. Default: `0.0`.
         seed: an integer (equal noise each time), a `SeedGenerator` (new noise each time) or `None`
             (new noise from the global generator).
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
             `config.image_data_format()`.
 
     Returns:
@@ -122,7 +122,7 @@ class RandomElasticTransform(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.

@@ -38,7 +38,7 @@ class RandomGaussianBlur(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor or a sigma out of its range, and a `value_range` that is not a pair.
@@ -70,7 +70,7 @@ class RandomGaussianBlur(RandomImageLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns which images are blurred, and how much, downwards and sideways."""
         applies = self.happens(images, self.factor, seed)
-        # There is no filter for a deviation of 0.
+        # A deviation of 0 has no filter.
         sigma = tf.maximum(random.uniform((2,), *self.sigma, "float32", seed), 1e-4)
         return {"should_apply_blur": applies, "blur_factor": sigma}
 
@@ -89,7 +89,7 @@ class RandomSharpness(factors.RandomFactorLayer):
 
     Args:
         factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1,
-            or one number `f` for `(0, f)`. 0.5 is no change, 0 smooth.
+            or one number `f` for `(0, f)`. 0.5 means no change, 0 smooth images.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -105,7 +105,7 @@ class RandomSharpness(factors.RandomFactorLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.

@@ -23,7 +23,7 @@ class RandomFlip(RandomImageLayer):
     """While training, mirrors each image with probability 1/2.
 
     Args:
-        mode: `"horizontal"` (left and right change places), `"vertical"` (above and below) or
+        mode: `"horizontal"` (swaps left and right), `"vertical"` (swaps top and bottom) or
             `"horizontal_and_vertical"` (both at once). Default: `"horizontal_and_vertical"`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
@@ -39,7 +39,7 @@ class RandomFlip(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for any other mode.
@@ -80,8 +80,8 @@ class RandomFlip(RandomImageLayer):
 
     def _mirrored(self, images: tf.Tensor) -> tf.Tensor:
         batch, height, width, channels = shape = shape_of(images)
-        # What is reversed as the middle one of three axes: TensorFlow's kernel copies pixels there, and takes
-        # 1.5 us instead of 12 for 64 by 64 pixels.
+        # The reversed axis is made the middle one of three: TensorFlow's kernel copies whole pixels there,
+        # and needs 1.5 us instead of 12 for 64 by 64 pixels.
         axes = {
             HORIZONTAL: (batch * height, width, channels),
             VERTICAL: (batch, height, width * channels),

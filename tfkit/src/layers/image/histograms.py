@@ -13,7 +13,7 @@ from tfkit.src.ops.image_sampling import index_inside
 
 
 def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) -> tf.Tensor:
-    """Returns the counts of the numbers 0 to `num_bins - 1` in each group, of shape `(groups, bins)`."""
+    """Returns the counts of the values 0 to `num_bins - 1` in each group, of shape `(groups, bins)`."""
     index = tf.reshape(groups * num_bins + bins, [-1])
     ones = tf.ones_like(index, tf.float32)
     return tf.reshape(
@@ -22,13 +22,13 @@ def _counts(groups: tf.Tensor, num_groups: Any, bins: tf.Tensor, num_bins: int) 
 
 
 def _even(counts: tf.Tensor, least: tf.Tensor) -> tf.Tensor:
-    """Returns for each number the fraction of its group that is below it."""
+    """Returns, for each value, the fraction of its group that is below it."""
     sums = tf.cumsum(counts, axis=-1)
     return tf.math.divide_no_nan(sums - least, sums[:, -1:] - least)
 
 
 class Equalization(ImageLayer):
-    """While training, maps the values of each channel so that all are about as frequent.
+    """While training, maps the values of each channel so that all are about equally frequent.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
@@ -46,7 +46,7 @@ class Equalization(ImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a `value_range` that is not a pair, and `bins` that are not an integer above 1.
@@ -76,7 +76,7 @@ class Equalization(ImageLayer):
         batch, height, width, channels = shape_of(values)
         last = self.bins - 1
         bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * last, tf.int32)
-        # Each channel of each image has a histogram of its own: a row.
+        # Each channel of each image has its own histogram: a row.
         bins = tf.reshape(tf.transpose(bins, [0, 3, 1, 2]), [batch * channels, height * width])
         groups = tf.range(batch * channels)[:, tf.newaxis]
         counts = _counts(groups, batch * channels, bins, self.bins)  # (batch * channels, bins)
@@ -118,7 +118,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a `value_range` or a `tile_grid_size` that is not a pair.

@@ -23,11 +23,11 @@ class Pipeline(Layer):
     Call arguments:
         inputs: the inputs of the first layer.
         training: whether layers behave as in training. Default: `True`.
-        mask: a mask for the layers that take one.
+        mask: a mask for the layers that accept one.
 
-    Input shape: That of the first layer.
+    Input shape: The input shape of the first layer.
 
-    Output shape: That of the last layer.
+    Output shape: The output shape of the last layer.
 
     Example:
         >>> layers = tfkit.layers

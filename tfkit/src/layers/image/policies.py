@@ -1,4 +1,4 @@
-"""Layers that apply changes of images chosen at random among many."""
+"""Layers that apply changes chosen at random to images."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class _Choosing(RandomImageLayer):
     Args:
         factor: range of the strength of all of them, from 0 to 1.
         value_range: the least and the greatest value that images have.
-        interpolation: that of those that move pixels.
+        interpolation: interpolation of the layers that move pixels.
         **kwargs: arguments of every random layer of images.
     """
 
-    # The names of the layers, in the order of their numbers.
+    # The names of the layers, in the order of their indices.
     _choices: tuple[str, ...] = (
         *("random_shear", "random_translation", "random_rotation", "random_brightness"),
         *(
@@ -98,9 +98,9 @@ class _Choosing(RandomImageLayer):
 class RandAugment(_Choosing):
     """While training, applies several changes to images, each chosen at random among eleven.
 
-    The ways are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
+    The changes are the layers `RandomShear`, `RandomTranslation`, `RandomRotation`, `RandomBrightness`,
     `RandomColorDegeneration`, `RandomContrast`, `RandomSharpness`, `RandomPosterization`, `Solarization`,
-    `AutoContrast` and `Equalization`. The images of a batch are changed the same ways, each with draws of
+    `AutoContrast` and `Equalization`. The images of a batch are changed in the same ways, each with draws of
     its own.
 
     Args:
@@ -123,7 +123,7 @@ class RandAugment(_Choosing):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and a `num_ops` that is
@@ -160,7 +160,7 @@ class RandAugment(_Choosing):
         self.num_ops = num_ops
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the numbers of the layers, and the draws of each of the layers."""
+        """Returns the indices of the layers, and the draws of each of the layers."""
         chosen = random.randint((self.num_ops,), 0, len(self._choices), seed=seed)
         return {
             "layer_idxes": chosen,
@@ -196,8 +196,8 @@ class RandAugment(_Choosing):
 class AugMix(_Choosing):
     """While training, mixes each image with the mean of several changed copies.
 
-    The changes are chosen among those of `RandAugment`, the same for all images of a batch, each with draws
-    of its own.
+    The changes are chosen from the changes of `RandAugment`, the same ones for all images of a batch. Each
+    change has its own draws.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
@@ -224,7 +224,7 @@ class AugMix(_Choosing):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, a `value_range` that is not a pair, and numbers of changes
@@ -270,7 +270,7 @@ class AugMix(_Choosing):
         self._names = tuple(name for name in self._choices if all_ops or name not in robust)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the weights, the numbers of the layers, and the draws of each layer at each position."""
+        """Returns the weights, the indices of the layers, and the draws of each layer at each position."""
         weights = random.gamma((self.num_chains,), self.alpha, "float32", seed)
         own = random.beta((), self.alpha, self.alpha, "float32", seed)
         chosen = random.randint((self.num_chains, self.chain_depth), 0, len(self._names), seed=seed)

@@ -17,7 +17,7 @@ def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:
     Args:
         height: height of the images.
         width: width of the images.
-        sides: heights and widths of the rectangles, as parts of those of the images.
+        sides: heights and widths of the rectangles, as parts of the images' heights and widths.
         place: the fraction of the remaining space above, and to the left, from 0 to 1.
     """
     inside = []
@@ -38,8 +38,8 @@ class RandomErasing(RandomImageLayer):
     Args:
         factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
             number `f` for `(0, f)`. Default: `1.0`.
-        scale: range of the squares of the sides, as parts of those of the image: a pair of numbers from 0 to
-            1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
+        scale: range of the squared sides, as parts of the squared sides of the image: a pair of numbers from
+            0 to 1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
         fill_value: number to fill with; `None` for noise.
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -56,7 +56,7 @@ class RandomErasing(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor or a scale out of its range, and a `value_range` that is not a pair.
@@ -121,7 +121,7 @@ class RandomErasing(RandomImageLayer):
 
 
 class _Mixing(RandomImageLayer):
-    """Mixes each image of a batch with another."""
+    """Mixes each image of a batch with another one."""
 
     def partners(self, images: Any, seed: Any) -> tf.Tensor:
         """Draws the other images."""
@@ -136,7 +136,7 @@ class _Mixing(RandomImageLayer):
         return weight * labels + (1 - weight) * others
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
-        """Draws the numbers of a call; a single image has no other to be mixed with."""
+        """Draws the random numbers of a call; a single image has no other to be mixed with."""
         images = data["images"] if isinstance(data, dict) else data
         if images.shape.rank == 3:
             return None
@@ -144,7 +144,7 @@ class _Mixing(RandomImageLayer):
 
 
 class CutMix(_Mixing):
-    """While training, replaces a rectangle of each image of a batch by that of another.
+    """While training, replaces a rectangle of each image of a batch by the same rectangle of another image.
 
     Labels become means, weighted by the areas.
 
@@ -165,7 +165,7 @@ class CutMix(_Mixing):
     Input shape: `(batch, height, width, channels)`; channels before height with
         `data_format="channels_first"`. A single image without a batch is not changed.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range.
@@ -256,7 +256,7 @@ class MixUp(_Mixing):
     Input shape: `(batch, height, width, channels)`; channels before height with
         `data_format="channels_first"`. A single image without a batch is not changed.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for an `alpha` that is not a number above 0.

@@ -27,7 +27,7 @@ class Rescaling(Layer):
 
     Input shape: Any.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Example:
         >>> Rescaling(1 / 127.5, offset=-1)(tf.constant([0, 255], "uint8")).numpy().tolist()

@@ -24,7 +24,7 @@ class SizedLayer(ImageLayer):
         return self.height_and_width(drawn["input_shape"]), (self.height, self.width)
 
     def draw(self, images: Any, seed: Any) -> Any:
-        """Returns the shape alone, since nothing is random."""
+        """Returns only the shape, since nothing is random."""
         return {"input_shape": shape_of(images)}
 
 
@@ -55,7 +55,7 @@ class Resizing(SizedLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs with the new height and width; integers remain integers.
+    Output shape: The input shape with the new height and width; integers remain integers.
 
     Raises:
         ValueError: for sizes that are not positive integers, unknown options, and two ways to keep the ratio.

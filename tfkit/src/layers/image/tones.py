@@ -43,7 +43,7 @@ class RandomInvert(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -95,7 +95,7 @@ class Solarization(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -165,7 +165,7 @@ class RandomPosterization(factors.RandomFactorLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.
@@ -214,7 +214,7 @@ class AutoContrast(ImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: That of the inputs.
+    Output shape: The same as the input shape.
 
     Raises:
         ValueError: for a `value_range` that is not a pair.

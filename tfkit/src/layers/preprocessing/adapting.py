@@ -17,10 +17,10 @@ _ARRAYS = (tf.Tensor, tf.Variable, tf.RaggedTensor, tf.SparseTensor, np.ndarray)
 
 
 def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
-    """Yields `all_batches`, of which one at least must have a row.
+    """Yields `all_batches`, at least one of which must have a row.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if no batch has a row.
     """
     has_rows = False
     for batch in all_batches(layer, data, steps):
@@ -80,7 +80,7 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
 
 @contextlib.contextmanager
 def kept_on_error(layer: Layer, *attributes: str) -> Iterator[None]:
-    """Context manager of `adapt`: after an error the layer has the attributes that it had before."""
+    """Context manager of `adapt` that restores the attributes of the layer after an error."""
     before = {name: getattr(layer, name) for name in attributes}
     try:
         yield
@@ -109,7 +109,7 @@ def _converted(layer: Layer, data: Any) -> tf.Tensor:
     except (TypeError, ValueError) as error:
         _refuse_missing(layer, data)
         raise ValueError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) takes rows of one "
+            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects rows of one "
             f"length and type; use `tf.ragged.constant` for others. {error}"
         ) from None
 
@@ -142,7 +142,7 @@ def refuse_texts(layer: Layer, batch: Any) -> None:
     """Raises an error for strings in the data of a layer of numbers, even if they are numerals.
 
     Raises:
-        ValueError: that names the layer and a text.
+        ValueError: with the layer and one of the strings.
     """
     flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
     if flat.size and isinstance(flat[0], (str, bytes)):

@@ -25,7 +25,7 @@ class Preprocessing(Layer):
         return super()._tfkit_as_tensors(plain, kwargs)
 
     def _plain(self, value: Any) -> Any:
-        """Returns a tensor for a number, a text or a nest of lists with these; else the value itself."""
+        """Returns a tensor for a number, a string or a nest of lists with these; else the value itself."""
         first = value
         # The first entry decides: looking at all would take longer than the conversion.
         while isinstance(first, (list, tuple)) and len(first):
@@ -62,12 +62,12 @@ class Preprocessing(Layer):
 
 
 def at_least_32_bits(dtype: str) -> str:
-    """Returns `float32` for floats of 16 bits, in which large numbers would be rounded or infinite."""
+    """Returns `float32` for 16-bit floats, in which large numbers would be rounded or infinite."""
     return "float32" if tf.as_dtype(dtype).size == 2 else dtype
 
 
 def is_plain(value: Any) -> bool:
-    """Whether a value is a number or text of Python, or a nest of lists whose first item is one."""
+    """Whether a value is a Python number or string, or a nest of lists whose first item is one."""
     while isinstance(value, (list, tuple)) and len(value):
         value = value[0]
     return isinstance(value, _PLAIN)

@@ -18,7 +18,7 @@ class CategoryEncoding(Preprocessing):
     Args:
         num_tokens: positive integer, the size of a vector: the largest integer plus one.
         output_mode: `"one_hot"` for a vector for each integer; `"multi_hot"` for a vector for each sample,
-            with a 1 for each integer that is there; `"count"` for one with the number of times.
+            with a 1 for each integer that occurs; `"count"` for one with the number of times.
             Default: `"multi_hot"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,

@@ -24,7 +24,8 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 class Discretization(Preprocessing):
     """The index of the bin of each number: the number of boundaries that are not above it.
 
-    The boundaries are given, or `adapt(data)` finds those between bins that hold about as many numbers each.
+    The boundaries are given, or `adapt(data)` finds them, so that all bins contain about equally many
+    numbers.
 
     Args:
         bin_boundaries: numbers in increasing order; with n of them there are n + 1 bins. `None` if
@@ -33,7 +34,7 @@ class Discretization(Preprocessing):
         epsilon: how much of the data a bin may have too many or too few, from 0 to 1: `adapt` keeps
             about `1 / epsilon` numbers. Default: `0.01`.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each number; `"multi_hot"` for a
-            vector for each sample, with a 1 for each bin that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each bin that occurs; `"count"` for one with the number
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         dtype: dtype of vectors, and to which float inputs are cast unless it has 16 bits; `None` for the
@@ -42,7 +43,7 @@ class Discretization(Preprocessing):
 
     Input shape: Any, of numbers; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
+    Output shape: The input shape for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
         the batch, and with `num_bins` at the end, for the others.
 
     Raises:
@@ -106,9 +107,9 @@ class Discretization(Preprocessing):
 
     @property
     def input_dtype(self) -> str:
-        """The dtype of the inputs: bins of integers too are those of numbers with fractions.
+        """The dtype of the inputs: a float type for integers too, because boundaries may have fractions.
 
-        Never of 16 bits, which would move numbers near a boundary to another bin.
+        It never has 16 bits, which would move numbers near a boundary to a different bin.
         """
         dtype = self.compute_dtype
         return at_least_32_bits(dtype) if tf.as_dtype(dtype).is_floating else settings.floatx()
@@ -194,7 +195,7 @@ class Discretization(Preprocessing):
         # "right": a value that equals a boundary belongs to the bin above it.
         flat = tf.searchsorted(boundaries, tf.reshape(values, [-1]), side="right")
         bins = tf.reshape(flat, tf.shape(values))
-        # NaN is after all numbers, as in NumPy; XLA's search finds it before them.
+        # NaN comes after all numbers, as in NumPy; XLA's search finds it before them.
         return tf.where(tf.math.is_nan(values), len(self.bin_boundaries), bins)
 
     @property

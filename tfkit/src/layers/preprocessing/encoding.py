@@ -17,12 +17,12 @@ def encode(
     sparse: bool = False,
     weights: Any = None,
 ) -> Any:
-    """Returns vectors of `depth` numbers for indices; indices outside of `[0, depth)` are left out.
+    """Returns vectors of `depth` entries for indices; indices outside of `[0, depth)` are left out.
 
     Args:
         inputs: integer tensor, dense, ragged or sparse.
         mode: `"one_hot"`: a vector for each index. `"count"`: how often each index is in a sample, that is
-            along axis 1 (or in all of a vector). `"multi_hot"`: whether it is there.
+            along axis 1 (or in all of a vector). `"multi_hot"`: whether it occurs.
         depth: size of a vector.
         dtype: dtype of the outputs.
         sparse: whether to return a `tf.SparseTensor`.

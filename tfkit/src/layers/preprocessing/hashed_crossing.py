@@ -18,7 +18,7 @@ _MODES = ("int", "one_hot")
 class HashedCrossing(Preprocessing):
     """An index for each combination of the values of features: `hash((a, b, ...)) % num_bins`.
 
-    The hash is that of `tf.sparse.cross_hashed`, FarmHash-64.
+    The hash is FarmHash-64, as in `tf.sparse.cross_hashed`.
 
     Args:
         num_bins: positive integer, the number of indices.
@@ -33,10 +33,10 @@ class HashedCrossing(Preprocessing):
     Input shape: A list or tuple of at least two tensors of strings or integers, each of shape
         `(batch, 1)`, `(batch,)` or `()`.
 
-    Output shape: That of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
+    Output shape: The shape of each input for `"int"`; `(batch, num_bins)` for `"one_hot"`.
 
     Raises:
-        ValueError: if `output_mode` is none of these, or if the inputs are.
+        ValueError: if `output_mode` or the inputs are anything else.
 
     Example:
         >>> layer = HashedCrossing(5)
@@ -67,7 +67,7 @@ class HashedCrossing(Preprocessing):
 
     @property
     def input_dtype(self) -> str:
-        """The dtype that inputs have when the layer is built from shapes alone."""
+        """The dtype of inputs when the layer is built only from shapes."""
         return "int64"
 
     def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

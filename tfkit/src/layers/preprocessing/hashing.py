@@ -18,31 +18,31 @@ _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
 class Hashing(Preprocessing):
-    """Computes `hash(inputs) % num_bins`: an index for each text or integer, without a vocabulary.
+    """Computes `hash(inputs) % num_bins`: an index for each string or integer, without a vocabulary.
 
     The hash is FarmHash-64, and with a salt SipHash-64, of strings, and of integers as decimal strings. Equal
-    inputs have equal indices on every machine; different ones may have equal ones, too.
+    inputs have equal indices on every machine; different inputs may have equal indices, too.
 
     Args:
-        num_bins: positive integer, the number of indices, that of masked inputs included.
+        num_bins: positive integer, the number of indices, including the index of masked inputs.
         mask_value: input whose index is 0, which no other then has; `None` for none.
         salt: integer, or two, the key of SipHash; `None` for FarmHash.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
-            vector for each sample, with a 1 for each index that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each index that occurs; `"count"` for one with the number
             of times. Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         **kwargs: arguments of every layer, with their defaults: `name`, a string; `trainable`,
-            whether training changes the weights (`True`); `dtype`, that of the outputs (`None`: `int64` for
-            `"int"`, else the global policy); `autocast`, which has no effect here;
+            whether training changes the weights (`True`); `dtype`, the dtype of the outputs (`None`:
+            `int64` for `"int"`, else the global policy); `autocast`, which has no effect here;
             `activity_regularizer`, a penalty on the outputs (`None`).
 
     Input shape: Any, of strings, of integers, or of floats, which are cast; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
+    Output shape: The input shape for `"int"`; `(..., num_bins)` for `"one_hot"`; without the axis after
         the batch, and with `num_bins` at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these.
+        ValueError: if an argument has any other value.
 
     Reference: Appleby and Pike (2014), FarmHash; Aumasson and Bernstein (2012), "SipHash: a fast
         short-input PRF".
@@ -102,7 +102,7 @@ class Hashing(Preprocessing):
     def _indices(self, values: tf.Tensor) -> tf.Tensor:
         if self.mask_value is None:
             return hashed(values, self.num_bins, self.salt)
-        # Bin 0 is for masked values alone, and so one bin less is left for the others.
+        # Bin 0 is only for masked values, so one bin less is left for the others.
         masked = tf.equal(values, tf.cast(tf.constant(self.mask_value), values.dtype))
         if self.num_bins == 1:
             return tf.zeros_like(values, tf.int64)
@@ -126,10 +126,10 @@ class Hashing(Preprocessing):
 
 
 def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
-    """Returns the dtype of a layer's outputs: `int64` for indices unless another is given.
+    """Returns the dtype of a layer's outputs: `int64` for indices unless another dtype is given.
 
     Raises:
-        ValueError: for indices in a dtype that is none of integers.
+        ValueError: for indices in a dtype that is not an integer type.
     """
     if mode != "int":
         return dtype or settings.floatx()

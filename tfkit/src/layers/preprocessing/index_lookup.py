@@ -20,7 +20,7 @@ from tfkit.src.symbolic import tensors
 from tfkit.src.symbolic.tensors import KerasTensor
 
 MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
-# Values in tables for a token out of vocabulary, and for a masked one without a place in vectors.
+# Values in tables for a token out of vocabulary, and for a masked one, which vectors leave out.
 _UNKNOWN, _MASKED = -1, -2
 
 
@@ -34,8 +34,8 @@ class IndexLookup(WithVocabulary):
     Args:
         max_tokens: most tokens of the vocabulary, special ones included; `None` for any number.
         num_oov_indices: number of indices of tokens out of vocabulary.
-        mask_token: token whose index is 0, and which vectors have no place for; `None` for none.
-        oov_token: token for those out of vocabulary, when indices become tokens.
+        mask_token: token whose index is 0, and which vectors leave out; `None` for none.
+        oov_token: the replacement of tokens out of vocabulary, when indices become tokens.
         vocabulary_dtype: `"string"` or `"int64"`.
         vocabulary: list, array or tensor of tokens, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
@@ -43,11 +43,11 @@ class IndexLookup(WithVocabulary):
         invert: whether indices become tokens.
         output_mode: `"int"`, `"one_hot"`, `"multi_hot"`, `"count"` or `"tf_idf"`.
         sparse: whether the vectors are a `tf.SparseTensor`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
         name: name of the layer; `None` for one that is made from the class's name.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` or
             `"farmhash"`.
-        salt: integer, or two, the key of SipHash, in the place of FarmHash; `None` for none.
+        salt: integer, or two, the key of SipHash, which replaces FarmHash; `None` for none.
         **kwargs: arguments of every layer.
     """
 
@@ -275,7 +275,7 @@ class IndexLookup(WithVocabulary):
         if self.pad_to_max_tokens:
             return self.max_tokens
         size = self._tfkit_known_size
-        # A model that has been described with this size could not use another one.
+        # A model that has been described with this size could not use a different one.
         if self._frozen_size is None:
             self._frozen_size = size
         return size

@@ -18,7 +18,7 @@ class IntegerLookup(IndexLookup):
             `None` for all.
         num_oov_indices: number of indices of integers out of vocabulary, over which these are spread. With 0,
             such integers are an error. Default: `1`.
-        mask_token: integer whose index is 0, and which vectors have no place for; `None` for none.
+        mask_token: integer whose index is 0, and which vectors leave out; `None` for none.
         oov_token: the replacement of integers out of vocabulary with `invert`. Default: `-1`.
         vocabulary: list, array or tensor of integers, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
@@ -26,15 +26,16 @@ class IntegerLookup(IndexLookup):
         idf_weights: with `"tf_idf"`, a float for each integer of `vocabulary`; `None` otherwise.
         invert: whether indices become integers of the vocabulary. Default: `False`.
         output_mode: `"int"` for indices; `"one_hot"` for a vector for each integer; `"multi_hot"` for a
-            vector for each sample, with a 1 for each integer that is there; `"count"` for one with the number
+            vector for each sample, with a 1 for each integer that occurs; `"count"` for one with the number
             of times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the integer))`.
             Default: `"int"`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         oov_method: how integers out of vocabulary are spread over several indices: `"floormod"` for their
             remainders, `"farmhash"` for a hash of their decimal digits. Default: `"floormod"`.
-        salt: with `"farmhash"`, integer, or two, the key of SipHash-64 in its place; `None` for none.
+        salt: with `"farmhash"`, integer, or two, the key of SipHash-64, which replaces FarmHash; `None` for
+            none.
         name: name of the layer, a string; `None` for one that is made from the class's name.
         **kwargs: `trainable`, whether training changes the weights, of which there are none (`True`);
             `vocabulary_size`, the size of vectors before there is a vocabulary, as configurations have it
@@ -43,11 +44,11 @@ class IntegerLookup(IndexLookup):
 
     Input shape: Any, of integers, or of floats, which are cast; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
+    Output shape: The input shape for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these, or if tokens repeat.
+        ValueError: if an argument has any other value, or if tokens repeat.
         RuntimeError: if the layer is called without a vocabulary.
         InvalidArgumentError: for integers out of vocabulary, where `num_oov_indices` is 0.
 

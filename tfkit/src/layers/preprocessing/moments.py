@@ -38,7 +38,7 @@ class Moments:
     def add(self, array: np.ndarray) -> None:
         """Adds an array, in pieces of rows."""
         rows = max(1, _PIECE // max(1, math.prod(array.shape[1:])))
-        # Rows with statistics of their own cannot be split over pieces.
+        # Rows with their own statistics cannot be split over pieces.
         if 0 not in self._reduced or array.ndim == 0:
             rows = max(1, len(array) if array.ndim else 1)
         for start in range(0, len(array) if array.ndim else 1, rows):

@@ -19,14 +19,14 @@ from tfkit.src.layers.sparse import dense
 class Normalization(Preprocessing):
     """Computes `(inputs - mean) / sqrt(variance)`, with mean and variance of data seen by `adapt`.
 
-    `adapt(data)` computes them; or they are given. Where the variance is 0, `inputs - mean` is divided by
+    `adapt(data)` computes them, or they are given. Where the variance is 0, `inputs - mean` is divided by
     a tiny number.
 
     Args:
-        axis: axes whose entries have a mean and variance of their own: an integer or a tuple; axis 0 is the
+        axis: axes whose entries each have their own mean and variance: an integer or a tuple; axis 0 is the
             batch. `None` for one mean and variance of everything. Default: `-1`.
-        mean: value of the mean, a number or an array of the sizes of `axis`; `None` for that of the data.
-        variance: value of the variance, in the same form. Both are given, or none.
+        mean: value of the mean, a number or an array of the sizes of `axis`; `None` to compute it from data.
+        variance: value of the variance, in the same form. Both must be given, or neither.
         invert: whether to go back: `mean + inputs * sqrt(variance)`. Default: `False`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.

@@ -1,7 +1,7 @@
 """Approximates quantiles of data of any size, by summaries of bounded size.
 
-A summary is an array of two rows: some of the values, in order, and how many values each represents. Numbers
-are those of Keras for the same batches. At most `1 / epsilon` values in all are kept exactly.
+A summary is an array of two rows: some of the values, in order, and how many values each represents. It
+equals Keras's for the same batches. At most `1 / epsilon` values in all are kept exactly.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 def summary_of(values: np.ndarray, epsilon: float) -> np.ndarray:
     """Returns the summary of an array: every n-th of its sorted values, about `1 / epsilon` of them."""
     ordered = np.sort(values, axis=None)
-    # The quotient instead of the product `len * epsilon`, which may be rounded to another integer.
+    # The quotient instead of the product `len * epsilon`, which may be rounded to a different integer.
     step = max(len(ordered) / (1.0 / epsilon), 1)
     kept = ordered[int(step - 1) :: int(step)]
     # Each value that is kept stands for `step` values of the data: its weight.

@@ -15,7 +15,7 @@ _PUNCTUATION = f"[{re.escape(string.punctuation)}]"
 
 
 def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns texts in lower case (ASCII) or without ASCII punctuation, or the result of a function.
+    """Returns strings in lower case (ASCII) or without ASCII punctuation, or the result of a function.
 
     Args:
         texts: tensor of strings.
@@ -24,7 +24,7 @@ def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
     if callable(how):
         return how(texts)
     if how in ("lower", "lower_and_strip_punctuation"):
-        # Without an encoding, `lower` changes ASCII letters alone, as in Keras.
+        # Without an encoding, `lower` changes only ASCII letters, as in Keras.
         texts = tf.strings.lower(texts)
     if how in ("strip_punctuation", "lower_and_strip_punctuation"):
         texts = tf.strings.regex_replace(texts, _PUNCTUATION, "")
@@ -32,7 +32,7 @@ def standardized(texts: Any, how: str | Callable[..., Any] | None) -> Any:
 
 
 def split(texts: Any, how: str | Callable[..., Any] | None) -> Any:
-    """Returns the tokens of texts, ragged; for `None` the texts.
+    """Returns the tokens of strings, ragged; for `None` the strings.
 
     Args:
         texts: tensor of strings.

@@ -18,17 +18,17 @@ class StringLookup(IndexLookup):
             `None` for all.
         num_oov_indices: number of indices of strings out of vocabulary, over which a hash spreads them. With
             0, such strings are an error. Default: `1`.
-        mask_token: string whose index is 0, and which vectors have no place for; `None` for none.
+        mask_token: string whose index is 0, and which vectors leave out; `None` for none.
         oov_token: the replacement of strings out of vocabulary with `invert`. Default: `"[UNK]"`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
         idf_weights: with `"tf_idf"`, a float for each string of `vocabulary`; `None` otherwise.
         invert: whether indices become strings. Default: `False`.
         output_mode: `"int"` for indices; `"one_hot"` for a vector for each string; `"multi_hot"` for a vector
-            for each sample, with a 1 for each string that is there; `"count"` for one with the number of
+            for each sample, with a 1 for each string that occurs; `"count"` for one with the number of
             times; `"tf_idf"` for these times `log(1 + samples / (1 + samples with the string))`.
             Default: `"int"`.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         sparse: whether the vectors are a `tf.SparseTensor`. Default: `False`.
         encoding: encoding of the strings. Default: `"utf-8"`.
@@ -42,11 +42,11 @@ class StringLookup(IndexLookup):
 
     Input shape: Any, of strings; dense, ragged or sparse.
 
-    Output shape: That of the inputs for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
+    Output shape: The input shape for `"int"`; `(..., size)` for `"one_hot"`; without the axis after the
         batch, and with the vocabulary's size at the end, for the others.
 
     Raises:
-        ValueError: if an argument is none of these, or if tokens repeat.
+        ValueError: if an argument has any other value, or if tokens repeat.
         RuntimeError: if the layer is called without a vocabulary.
         InvalidArgumentError: for strings out of vocabulary, where `num_oov_indices` is 0.
 

@@ -15,12 +15,12 @@ _tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
-    """A table that never changes: for another vocabulary, another table is made.
+    """A table that never changes: a different vocabulary gets a new table.
 
-    So threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
+    Thus threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
     could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under
-    its name; this one is gone with the last program that reads it. Only in a SavedModel it has a name, by
-    which the sessions of TensorFlow's C library find it again.
+    its name; this one is gone with the last program that reads it. It has a name only in a SavedModel, where
+    sessions of TensorFlow's C library need it.
 
     Args:
         keys: vector of integers or strings, without repetitions.

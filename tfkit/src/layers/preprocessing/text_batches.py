@@ -1,4 +1,4 @@
-"""Counts batches of texts of any size, in pieces on two threads."""
+"""Counts batches of strings of any size, in pieces on two threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tensorflow as tf
 
 # Large enough that TensorFlow's kernels do most of the work, and small enough to save memory.
 PIECE = 8192
-# Few texts take little memory: the first pieces are small, and need no threads.
+# A few strings need little memory: the first pieces are small, and need no threads.
 _FIRST_PIECE = 128
 _NUM_FIRST = 8
 _THREADS = 2
@@ -21,14 +21,14 @@ _THREADS = 2
 def counted(
     batches: Iterable[Any], count: Callable[[Any], Any], size: int | None = None
 ) -> Iterator[Any]:
-    """Yields `count(piece)` for pieces of `size` texts; small batches are joined to one piece.
+    """Yields `count(piece)` for pieces of `size` strings; small batches are joined to one piece.
 
-    Kernels of TensorFlow leave Python's lock, so two threads count at once. No more than three pieces wait.
+    Kernels of TensorFlow release Python's lock, so two threads count at once. No more than three pieces wait.
 
     Args:
         batches: tensors of strings.
         count: function of a tensor.
-        size: texts of a piece; `None` for a hundred in the first, and some thousand in later ones.
+        size: number of strings in a piece; `None` for a hundred in the first pieces, and thousands later.
     """
     waiting: collections.deque[Future[Any]] = collections.deque()
     first = itertools.repeat(size or _FIRST_PIECE, _NUM_FIRST)
@@ -45,7 +45,7 @@ def counted(
 
 
 def _pieces(batches: Iterable[Any], sizes: Iterator[int]) -> Iterator[Any]:
-    """Yields the texts of batches in pieces of these sizes; a batch that is not a vector is one piece."""
+    """Yields the strings of batches in pieces of these sizes; a batch that is not a vector is one piece."""
     held: list[Any] = []
     number = 0
     size = next(sizes)

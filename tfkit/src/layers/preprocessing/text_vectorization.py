@@ -1,4 +1,4 @@
-"""A layer that maps texts to the indices of their words."""
+"""A layer that maps strings to the indices of their words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 
 class TextVectorization(Preprocessing):
-    """Standardizes texts, splits them into tokens, and maps these to indices in a vocabulary.
+    """Standardizes strings, splits them into tokens, and maps the tokens to indices in a vocabulary.
 
     Index 0 is padding, 1 is used for tokens out of vocabulary. The vocabulary is given or found by
     `adapt(data)`; it is data of the model, in its file.
@@ -36,14 +36,14 @@ class TextVectorization(Preprocessing):
         split: `"whitespace"`, `"character"`, a function of a tensor of strings that returns a ragged one, or
             `None`. Default: `"whitespace"`.
         ngrams: integer n for groups of 1 to n tokens, joined by spaces, or a tuple of sizes; `None` for
-            tokens alone.
-        output_mode: `"int"` for an index for each token; `"multi_hot"` for a vector for each text, with a 1
-            for each token that is there; `"count"` for one with the number of times; `"tf_idf"` for these
-            times `log(1 + texts / (1 + texts with the token))`; `"one_hot"` for a vector for each token.
+            single tokens.
+        output_mode: `"int"` for an index for each token; `"multi_hot"` for a vector for each string, with a
+            1 for each token that occurs; `"count"` for a vector of the numbers of times; `"tf_idf"` for these
+            times `log(1 + strings / (1 + strings with the token))`; `"one_hot"` for a vector for each token.
             Default: `"int"`.
-        output_sequence_length: with `"int"`, number of indices for each text: others are cut off or padded
-            with 0. `None` for that of the longest text.
-        pad_to_max_tokens: whether vectors have `max_tokens` numbers, whatever the vocabulary's size.
+        output_sequence_length: with `"int"`, number of indices for each string: longer sequences are cut
+            off, shorter ones are padded with 0. `None` for the length of the longest one.
+        pad_to_max_tokens: whether vectors have `max_tokens` entries, whatever the vocabulary's size.
             Default: `False`.
         vocabulary: list, array or tensor of strings, or path of a text file with one on each line; `None`
             where `adapt` is to find them.
@@ -59,11 +59,11 @@ class TextVectorization(Preprocessing):
 
     Input shape: `(batch,)`, `(batch, 1)` or `()`, of strings; any without `split`.
 
-    Output shape: `(batch, length)` for `"int"`; `(batch, size)` for vectors of texts; `(batch, None, size)`,
-        ragged, for `"one_hot"`.
+    Output shape: `(batch, length)` for `"int"`; `(batch, size)` for a vector for each string; `(batch, None,
+        size)`, ragged, for `"one_hot"`.
 
     Raises:
-        ValueError: if an argument is none of these, or if inputs to be split have more than one column.
+        ValueError: if an argument has any other value, or if inputs to be split have more than one column.
         RuntimeError: if the layer is called without a vocabulary.
 
     Example:
@@ -168,10 +168,10 @@ class TextVectorization(Preprocessing):
         number of different tokens only.
 
         Args:
-            data: an array, a tensor or a list of texts; or batches: a `tf.data.Dataset`, a `PyDataset`, a
+            data: an array, a tensor or a list of strings; or batches: a `tf.data.Dataset`, a `PyDataset`, a
                 list of arrays, any iterable. Of tuples `(x, y)` the first item counts.
-            batch_size: texts of an array that are looked at together; `None` for a few thousand. It changes
-                only the number of texts that functions for `standardize` and `split` see at once.
+            batch_size: number of strings of an array that are processed together; `None` for a few thousand.
+                It changes only how many strings functions for `standardize` and `split` get at once.
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:
@@ -243,7 +243,7 @@ class TextVectorization(Preprocessing):
     # --- Calls ----------------------------------------------------------------------------------------
 
     def call(self, inputs: Any) -> Any:
-        """Returns the indices of the tokens of texts, or vectors."""
+        """Returns the indices of the tokens of strings, or vectors."""
         texts = self._column(inputs)
         return _with_rows(self._of_tokens(self._tokens(texts)), texts)
 
@@ -273,7 +273,7 @@ class TextVectorization(Preprocessing):
         return tf.ensure_shape(padded, [*indices.shape[:-1], length])
 
     def _column(self, texts: Any) -> Any:
-        """Returns texts to be split without a last axis of size 1.
+        """Returns strings to be split without a last axis of size 1.
 
         Raises:
             ValueError: for several columns, and for numbers.
@@ -294,13 +294,13 @@ class TextVectorization(Preprocessing):
         return tf.squeeze(texts, axis=-1)
 
     def _tokens(self, texts: Any) -> Any:
-        """Returns the tokens of texts."""
+        """Returns the tokens of strings."""
         tokens = split(standardized(texts, self.standardize), self.split)
         if self.ngrams is None:
             return tokens
         sizes = _sizes(self.ngrams)
         if is_integer(self.ngrams):
-            # An integer means all lengths up to it, a tuple these lengths alone.
+            # An integer means all lengths up to it, a tuple only these lengths.
             sizes = list(range(1, sizes[0] + 1))
         return tf.strings.ngrams(tokens, ngram_width=sizes, separator=" ")
 
@@ -394,9 +394,9 @@ def _saved(value: Any) -> Any:
 
 
 def _with_rows(outputs: Any, texts: Any) -> Any:
-    """Returns vectors of texts with their number in the shape, where a trace lost it in ragged tensors.
+    """Returns vectors with the number of strings in the shape, where a trace lost it in ragged tensors.
 
-    `fit` looks up words ahead of a step only if it knows that there is a row for each text.
+    `fit` looks up words ahead of a step only if it knows that there is a row for each string.
     """
     lost = (
         isinstance(outputs, tf.Tensor)

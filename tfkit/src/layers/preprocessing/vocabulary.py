@@ -18,7 +18,7 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.layers.preprocessing.tables import Table
 
 Token = bytes | int
-# The encodings of texts that Python knows by other names, too. It would look for any other as a module.
+# The text encodings that Python knows by other names, too. It would look for any other as a module.
 _NO_TEXTS = {
     *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
     *("mbcs", "tactis"),  # Of Windows, and of no Python.
@@ -35,8 +35,8 @@ class Vocabulary:
     """Distinct tokens in order, and the tables that are made of them on demand.
 
     Args:
-        tokens: integers, or texts as bytes.
-        idf_weights: a float for each index, those of special tokens included; `None` for none.
+        tokens: integers, or strings as bytes.
+        idf_weights: a float for each index, including special tokens; `None` for none.
     """
 
     def __init__(self, tokens: Sequence[Token], idf_weights: np.ndarray | None = None) -> None:
@@ -53,14 +53,14 @@ class Vocabulary:
             return self._tables[key]
 
 
-# --- Python's texts and numbers ---------------------------------------------------------------------------
+# --- Python's strings and numbers -------------------------------------------------------------------------
 
 
 def check_encoding(encoding: Any) -> None:
-    """Refuses what is not the name of an encoding of texts; a file may say anything.
+    """Refuses anything that is not the name of a text encoding; a file may contain anything.
 
     Raises:
-        ValueError: for any other; `None` is none.
+        ValueError: for any other value but `None`, which means no encoding.
     """
     if encoding is None:
         return
@@ -68,16 +68,16 @@ def check_encoding(encoding: Any) -> None:
     if named and encodings.normalize_encoding(encoding).lower() in _ENCODINGS:
         return
     raise ValueError(
-        f'`encoding` must be the name of an encoding of texts, such as "utf-8". Received: {quoted(encoding)}'
+        f'`encoding` must be the name of a text encoding, such as "utf-8". Received: {quoted(encoding)}'
     )
 
 
 def tokens_of(values: Any, encoding: str | None) -> list[Token]:
-    """Returns tokens in their internal form: texts as bytes, numbers as integers.
+    """Returns tokens in their internal form: strings as bytes, numbers as integers.
 
     Args:
         values: list, array or tensor of one axis.
-        encoding: of texts; `None` for a vocabulary of integers.
+        encoding: encoding of strings; `None` for a vocabulary of integers.
 
     Raises:
         ValueError: for tokens of a different kind.
@@ -91,9 +91,9 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
     if (others and len(others) == len(values)) or any(_is_no_token(value) for value in others):
         found = next((value for value in others if _is_no_token(value)), others[0])
         raise ValueError(
-            f"A vocabulary of texts is a flat list of them. Received: {quoted(found)} of type "
-            f"{type(found).__name__} in it. Leave missing values out, turn numbers into texts with `str`, or "
-            "use `IntegerLookup`."
+            f"A vocabulary of strings must be a flat list of strings. Received: {quoted(found)} of type "
+            f"{type(found).__name__} in it. Leave missing values out, turn numbers into strings with `str`, "
+            "or use `IntegerLookup`."
         )
     return [
         value if isinstance(value, bytes) else str(value).encode(encoding, UNDECODABLE)
@@ -110,8 +110,8 @@ def _integer(value: Any) -> int:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
-            f"A vocabulary of integers is a flat list of them. Received: {quoted(value)} of type "
-            f"{type(value).__name__} in it. Leave missing values out, or use `StringLookup` for texts."
+            f"A vocabulary of integers must be a flat list of integers. Received: {quoted(value)} of type "
+            f"{type(value).__name__} in it. Leave missing values out, or use `StringLookup` for strings."
         ) from None
 
 
@@ -132,7 +132,7 @@ def repeated(tokens: Sequence[Token]) -> list[Token]:
 
 
 def to_arrays(tokens: Sequence[Token], is_text: bool) -> dict[str, np.ndarray]:
-    """Returns tokens as arrays of numbers: integers unchanged, texts as their bytes and lengths."""
+    """Returns tokens as arrays of numbers: integers unchanged, strings as their bytes and lengths."""
     if not is_text:
         return {"vocabulary": np.array(tokens, np.int64)}
     lengths = np.array([len(token) for token in tokens], np.int64)  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
         raise ValueError(
             f"The vocabulary is stored as {values.dtype.name} of shape {values.shape}, "
             f"{'without' if lengths is None else 'with'} lengths. Expected "
-            f"{'bytes and lengths of texts' if is_text else 'a vector of int64 alone'}."
+            f"{'bytes and lengths of strings' if is_text else 'a vector of int64 alone'}."
         )
     check_number(len(values) if lengths is None else len(np.atleast_1d(lengths)))
     if lengths is None:
@@ -163,7 +163,7 @@ def from_arrays(arrays: dict[str, np.ndarray], is_text: bool) -> list[Token]:
     ends = np.cumsum(lengths.astype(np.float64)) if whole else np.array([-1.0])
     if (ends[-1] if len(ends) else 0) != len(values):
         raise ValueError(
-            f"The lengths of the vocabulary's texts do not add up to its {len(values)} bytes."
+            f"The lengths of the vocabulary's strings do not add up to its {len(values)} bytes."
         )
     data, stops = values.tobytes(), np.cumsum(lengths)
     return [
@@ -197,7 +197,7 @@ def to_lines(tokens: Sequence[Any], encoding: str | None) -> bytes:
     if broken is not None:
         raise ValueError(
             f"The token {quoted(broken.decode(encoding, 'replace'))} has a line break: a text file with a "
-            "token on each line cannot hold it. Save to `.h5`, or split texts at line breaks."
+            "token on each line cannot hold it. Save to `.h5`, or split strings at line breaks."
         )
     return b"\n".join(texts)
 

@@ -20,8 +20,8 @@ _ASSET = "vocabulary.txt"
 class WithVocabulary(Preprocessing):
     """A layer that has a vocabulary, or none yet.
 
-    It is never changed: another one replaces it, and programs that were traced with the old one are
-    traced again.
+    A vocabulary is never changed: a new one replaces it, and programs that were traced with the old one
+    are traced again.
     """
 
     _tfkit_not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
@@ -172,7 +172,7 @@ class WithVocabulary(Preprocessing):
         self._idf_of_file = None
 
     def _check_tokens(self, tokens: list[Any], with_special: int) -> None:
-        """Raises an error for repeated tokens, special ones in wrong places, and too many."""
+        """Raises an error for repeated tokens, special ones in wrong positions, and too many."""
         if found := vocabularies.repeated(tokens):
             raise ValueError(
                 "The passed vocabulary has at least one repeated term. Please uniquify your dataset. The "
@@ -315,7 +315,7 @@ class WithVocabulary(Preprocessing):
         self._replace(self._with_weights(tokens, idf))
 
     def _with_weights(self, tokens: list[Any], idf: Any) -> Vocabulary:
-        """Returns a vocabulary with the weights of a file, of which there must be one for each index."""
+        """Returns a vocabulary with the weights of a file, which must have one for each index."""
         size = len(self._special_tokens()) + len(tokens)
         if self.pad_to_max_tokens:
             size = self.max_tokens or size

@@ -56,7 +56,7 @@ class Quantizable(Adaptable):
         layer by `model.quantize`.
 
         Args:
-            mode: `"int8"`, `"int4"` or, for `Dense` and `EinsumDense`, `"float8"`; `None` for that of
+            mode: `"int8"`, `"int4"` or, for `Dense` and `EinsumDense`, `"float8"`; `None` for the mode of
                 `config`.
             type_check: whether to refuse classes that extend one of tfkit's, whose `call` may use the floats.
                 Default: `True`.
@@ -76,7 +76,7 @@ class Quantizable(Adaptable):
         """
         config = self._tfkit_checked_quantization(mode, type_check, config)
         block_size = getattr(config, "block_size", None)
-        # A class that extends this one may have made the weight in a `build` of its own.
+        # A class that extends this one may have made the weight in its own `build`.
         self._tfkit_float_shape = tuple(vars(self)[self._tfkit_main].shape)
         policy = quantized_policies.quantized(self.dtype_policy, config.mode, block_size)
         with changing_weights(self):
@@ -170,7 +170,7 @@ class Quantizable(Adaptable):
 
         Args:
             shape: its shape as floats.
-            initializer: its initial value; `None` for that of the constructor.
+            initializer: its initial value; `None` for the constructor's initializer.
         """
         main = self._tfkit_main
         self._tfkit_float_shape = tuple(shape)

@@ -43,7 +43,7 @@ class IntegerProduct:
         if quantizer is not None:
             integers, scale = quantizer(x, axis=layer._tfkit_summed_inputs(inputs))
             integers, scale = tf.cast(integers, tf.float32), tf.stop_gradient(scale)
-            # The value of `integers` with the gradient of `inputs * scale`: that of rounding is zero.
+            # The value of `integers` with the gradient of `inputs * scale`: rounding has the gradient zero.
             scaled = x * scale
             x = scaled + tf.stop_gradient(integers - scaled)
             divisor *= layer._tfkit_scale_of_outputs(scale)

@@ -38,9 +38,9 @@ class Table:
     packed_axis: int = 1
     zero_dtype: str = "int8"
 
-    # Integers of 4 bits are a matrix with as many rows as entries along `summed`, in the order in which
-    # the weight holds its entries. For kernels whose first axes are others, so that is no matrix product,
-    # and the groups are not those of one output; files of Keras have them so.
+    # 4-bit integers are a matrix with as many rows as entries along `summed`, in the order in which the
+    # weight holds its entries. If the kernel's first axes are different ones, this is not the matrix of a
+    # product, and a group does not belong to one output; Keras's files store them in this form.
 
     @property
     def matrix_shape(self) -> tuple[int, int]:

@@ -43,8 +43,8 @@ class Bidirectional(Layer):
             `backward_layer` is given.
         merge_mode: how the outputs are merged: `"concat"` along the last axis, `"sum"`, `"mul"`
             (product), `"ave"` (mean), or `None` for a tuple of both. Default: `"concat"`.
-        weights: list of initial values of the weights, those of the forward layer first; `None` for
-            the initializers'.
+        weights: list of initial values of the weights, with the forward layer's first; `None` to use
+            the initializers.
         backward_layer: recurrent layer with `go_backwards=True` that reads backward; `None` for a
             copy of `layer`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
@@ -52,15 +52,15 @@ class Bidirectional(Layer):
 
     Call arguments:
         sequences: the inputs.
-        initial_state: list of first states, those of the forward layer first; `None` for zeros.
+        initial_state: list of initial states, with the forward layer's first; `None` for zeros.
         mask: booleans of shape `(batch, steps)`; `None` for no mask.
         training: whether the layers are called in training mode.
 
-    Input shape: That of `layer`: `(batch, steps, ...)`.
+    Input shape: The input shape of `layer`: `(batch, steps, ...)`.
 
-    Output shape: That of `layer` with twice its last size for `"concat"`. With `return_sequences`,
-    outputs of both directions are aligned in time. With `return_state`, a tuple of the outputs and
-    the last states of both layers.
+    Output shape: The output shape of `layer`, with twice its last size for `"concat"`. With
+    `return_sequences`, outputs of both directions are aligned in time. With `return_state`, a tuple of
+    the outputs and the last states of both layers.
 
     Raises:
         ValueError: if `layer` is not a recurrent layer, if `merge_mode` is unknown, if both layers
@@ -113,7 +113,7 @@ class Bidirectional(Layer):
 
     @property
     def states(self) -> Any:
-        """The variables that hold the states between batches, those of the forward layer first."""
+        """The variables that hold the states between batches, with the forward layer's first."""
         forward, backward = self.forward_layer.states, self.backward_layer.states
         return (*forward, *backward) if forward and backward else None
 

@@ -96,7 +96,7 @@ def state_sizes_of(cell: Any) -> list[Any]:
 
 
 def output_size_of(cell: Any) -> Any:
-    """Returns the size of the output: that of the first state unless the cell defines it."""
+    """Returns the size of the output: the size of the first state unless the cell defines it."""
     size = getattr(cell, "output_size", None)
     return state_sizes_of(cell)[0] if size is None else size
 

@@ -299,7 +299,7 @@ class ConvLSTM1D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
@@ -323,7 +323,7 @@ class ConvLSTM1D(_ConvLSTM):
     `data_format="channels_first"`.
 
     Output shape: `(batch, new_length, filters)`; with `return_sequences`,
-    `(batch, steps, new_length, filters)`; the channels' axis is that of `data_format`. With
+    `(batch, steps, new_length, filters)`; `data_format` determines the channels' axis. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -397,7 +397,7 @@ class ConvLSTM2D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
@@ -421,7 +421,7 @@ class ConvLSTM2D(_ConvLSTM):
     `(batch, steps, channels, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_height, new_width, filters)`; the channels' axis is that of `data_format`. With
+    `(batch, steps, new_height, new_width, filters)`; `data_format` determines the channels' axis. With
     `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
@@ -495,7 +495,7 @@ class ConvLSTM3D(_ConvLSTM):
             entries in all steps, others for each gate. Default: `0.0`.
         seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
             is made.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
@@ -519,8 +519,8 @@ class ConvLSTM3D(_ConvLSTM):
     `(batch, steps, channels, depth, height, width)` with `data_format="channels_first"`.
 
     Output shape: `(batch, new_depth, new_height, new_width, filters)`; with `return_sequences`,
-    `(batch, steps, new_depth, new_height, new_width, filters)`; the channels' axis is that of
-    `data_format`. With `return_state`, a tuple of this, the last output and the last memory.
+    `(batch, steps, new_depth, new_height, new_width, filters)`; `data_format` determines the channels'
+    axis. With `return_state`, a tuple of this, the last output and the last memory.
 
     Raises:
         ValueError: if a number is not a positive integer, if a share is not between 0 and 1, if

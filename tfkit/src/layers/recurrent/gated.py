@@ -67,7 +67,7 @@ class GatedCell(Cell):
     gate_count = 1
     num_kept = 1
     additive = True  # Whether `gates` receives the sum of the two projections.
-    # Drawn before those of the initializers, because the draws of a global seed depend on the order.
+    # Drawn before the initializers' seeds, because the draws of a global seed depend on the order.
     draws_dropout_seed_first = False
 
     @constructors.named_after_class
@@ -177,7 +177,7 @@ class GatedCell(Cell):
 
         Args:
             projections: one tensor for each gate, the sums of the projections of inputs and state; unless
-                `additive`, those of the inputs and then those of the state.
+                `additive`, the projections of the inputs and then the projections of the state.
             states: the states before the step.
         """
         raise NotImplementedError
@@ -185,7 +185,7 @@ class GatedCell(Cell):
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the gradients of projections and states, from those of the next states."""
+        """Returns the gradients of projections and states, from the gradients of the next states."""
         raise NotImplementedError
 
     def project(self, inputs: tf.Tensor, masks: Any = None) -> tf.Tensor:
@@ -257,14 +257,14 @@ def _arguments_of(cell_class: type[GatedCell]) -> set[str]:
 
 
 class GatedRNN(RNN):
-    """The common base of `SimpleRNN`, `LSTM` and `GRU`, which take their cell's arguments.
+    """The common base of `SimpleRNN`, `LSTM` and `GRU`, which accept their cell's arguments.
 
     Args:
-        cell_class: the class of the cell, which gets those of the options that its constructor names.
+        cell_class: the class of the cell, which gets the options that its constructor names.
         use_cudnn: `"auto"` or `False`; `None` for a layer without this argument. With `True` a call is
             refused, as tfkit has no cuDNN kernel.
-        **options: options of the cell, of `RNN`, and of every layer; `trainable` and `dtype` are those of
-            the cell, too.
+        **options: options of the cell, of `RNN`, and of every layer; the cell gets `trainable` and `dtype`,
+            too.
     """
 
     _tfkit_omitted_from_config = {"use_cudnn": "auto"}

@@ -86,7 +86,7 @@ class GRUCell(GatedCell):
 
     @property
     def fused(self) -> bool:
-        """Whether the loop may be fused: a reset gate before the product has another gradient."""
+        """Whether the loop may be fused: a reset gate before the product has a different gradient."""
         return self.reset_after and super().fused
 
     def step(
@@ -149,7 +149,7 @@ class GRU(GatedRNN):
     """The gated recurrent unit: a recurrent layer with one state `h`, which is its output.
 
     A step computes, with `xz`, `xr`, `xn` the three parts of `x @ kernel + bias[0]`, and `hz`,
-    `hr`, `hn` those of `h @ recurrent_kernel + bias[1]`:
+    `hr`, `hn` the three parts of `h @ recurrent_kernel + bias[1]`:
 
         z = recurrent_activation(xz + hz)
         r = recurrent_activation(xr + hr)

@@ -11,7 +11,7 @@ from tfkit.src.engine import litert, xla
 from tfkit.src.engine.derivatives import derivative
 
 # Kernels of at least this many elements are multiplied in two halves of their columns, which run side
-# by side: batches of 32 rows and more take a third less time. Of smaller kernels, and for a single row, the
+# by side: batches of 32 rows and more take a third less time. For smaller kernels, and for a single row, the
 # second product costs more than it saves.
 _LARGE_FORWARD, _LARGE_BACKWARD = 6_000, 12_000
 
@@ -29,7 +29,7 @@ def run_cell(
 ) -> tuple[tf.Tensor, Any]:
     """Calls `step` for each time step.
 
-    Where the mask is false, the states are kept, and the output is that of the previous step.
+    Where the mask is false, the states are kept, and the output of the previous step is repeated.
 
     Args:
         step: returns the output and the next states for an input, `(batch, ...)`, and the states.
@@ -162,15 +162,15 @@ class Gates(Protocol):
         """Returns the next states, and the tensors of this step for the gradient, each of a state's shape.
 
         Args:
-            projections: one tensor for each gate, the sums; unless `additive`, those of the inputs and
-                then those of the state.
+            projections: one tensor for each gate, the sums; unless `additive`, the projections of the
+                inputs and then the projections of the state.
             states: the states before the step.
         """
 
     def gates_gradient(
         self, kept: list[tf.Tensor], states: list[tf.Tensor], upstream: list[tf.Tensor]
     ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
-        """Returns the gradients of projections and states, from those of the next states."""
+        """Returns the gradients of projections and states, from the gradients of the next states."""
 
 
 def run_gates(
@@ -279,7 +279,7 @@ def _forward(
     ]
     with xla.own_loop():
         _, arrays, final = tf.while_loop(lambda time, *_: time < steps, body, (0, arrays, states))
-    # Stacked, because a gradient that is saved in a SavedModel cannot take arrays.
+    # Stacked, because a gradient that is saved in a SavedModel does not accept arrays.
     stacks = [array.stack() for array in arrays]
     first, last = int(all_outputs), all_outputs + cell.num_kept
     return stacks[:first], stacks[first:last], stacks[last:], final

@@ -35,18 +35,18 @@ class RNN(Layer):
             and with `state_size`, an integer or a list of integers; or a list of such cells, to be
             stacked. `get_initial_state(batch_size)` and `output_size` are used where the cell has
             them.
-        return_sequences: whether the output is that of all steps, and not that of the last one.
+        return_sequences: whether to return the outputs of all steps, and not only the last one.
             Default: `False`.
         return_state: whether the last states are returned as well. Default: `False`.
         go_backwards: whether the steps are read from the last to the first; outputs are in the
             order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
+        stateful: whether a batch starts with the last states of the batch before. The batch size must
+            be known; `reset_state()` sets the states to zero. Default: `False`.
         unroll: whether each step is written into the program, instead of a loop; for short
             sequences of a known length. Default: `False`.
-        zero_output_for_mask: whether the output of a step is zero where the mask is `False`, and not
-            that of the step before; for `return_sequences=True` only: the last output is always that
-            of the last step that counts. Default: `False`.
+        zero_output_for_mask: whether the output of a step is zero where the mask is `False`, instead of
+            the output of the step before. It applies only to `return_sequences=True`: the last output
+            always belongs to the last step that counts. Default: `False`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
@@ -55,11 +55,11 @@ class RNN(Layer):
         initial_state: list of the first states; `None` for the cell's own, or zeros.
         mask: booleans of shape `(batch, steps)`; where it is `False`, states and output remain as
             they are. `None` for no mask.
-        training: whether the cell is called in training mode, if it takes `training`.
+        training: whether the cell is called in training mode, if it accepts `training`.
 
     Input shape: `(batch, steps, ...)`.
 
-    Output shape: That of the cell: `(batch, ...)`, or with `return_sequences`
+    Output shape: The output shape of the cell: `(batch, ...)`, or with `return_sequences`
     `(batch, steps, ...)`. With `return_state`, a tuple of this and the last states.
 
     Raises:
@@ -244,7 +244,9 @@ class RNN(Layer):
             )
         for index, (state, size) in enumerate(zip(states, self.state_size, strict=True)):
             shape = tf.TensorShape(getattr(state, "shape", None))
-            is_vector = isinstance(size, int) and shape.rank == 2  # Those of images have more axes.
+            is_vector = (
+                isinstance(size, int) and shape.rank == 2
+            )  # States of images have more axes.
             if is_vector and not shape[1:].is_compatible_with((size,)):
                 raise ValueError(
                     f"Layer '{self.path}' has states of the sizes {list(self.state_size)}. Received an "
@@ -252,8 +254,8 @@ class RNN(Layer):
                 )
         rows = tf.nest.flatten(states)[0].shape[0]
         watch, batch_size = current_watch(), sequences.shape[0]
-        # Only `fit` and the like may run a trace for any batch size. A direct call with another size than the
-        # first runs eagerly if its trace is refused, and then the size is known.
+        # Only `fit` and the like may run a trace for any batch size. A direct call with a size different from
+        # the first runs eagerly if its trace is refused, and then the size is known.
         any_batch = batch_size is None and (watch is None or not watch.frozen)
         if self.stateful and batch_size != rows and not any_batch:
             raise ValueError(
@@ -278,7 +280,7 @@ class RNN(Layer):
             unroll=self.unroll,
             # A user's cell may do different things in each step.
             shapes_only=is_described() and all(map(is_unchanged, _cells(self.cell))),
-            # The last output is that of the last step that counts: there is no masked step in it.
+            # The last output belongs to the last step that counts, which is not masked.
             zero_output_for_mask=self.zero_output_for_mask and bool(self.return_sequences),
             all_outputs=bool(self.return_sequences),
         )

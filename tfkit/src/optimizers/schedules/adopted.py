@@ -1,4 +1,4 @@
-"""Learning rates that are not schedules of tfkit's: schedules of another Keras, and functions of the step."""
+"""Learning rates that are not tfkit's schedules: schedules of another Keras, and functions of the step."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfkit.src.optimizers.schedules.lookup import deserialize
 
 
 class FunctionOfStep(LearningRateSchedule):
-    """A schedule that calls an object of the user's with the number of updates so far.
+    """A schedule that calls a user's object with the number of updates so far.
 
     Args:
         function: the object.
@@ -40,7 +40,7 @@ class FunctionOfStep(LearningRateSchedule):
 def as_schedule(learning_rate: Any) -> Any:
     """Returns a callable that needs the step as a schedule, and anything else unchanged.
 
-    One of another Keras becomes tfkit's of the same name, so that it can be saved.
+    A schedule of another Keras becomes tfkit's of the same name, so that it can be saved.
     """
     if isinstance(learning_rate, LearningRateSchedule) or not _needs_step(learning_rate):
         return learning_rate

@@ -22,8 +22,8 @@ class CosineDecay(LearningRateSchedule):
         decay_steps: positive number of steps of the decay, after the warm-up.
         alpha: share of the learning rate that is left at the end. Default: `0.0`.
         name: name of the schedule's operations. Default: `"CosineDecay"`.
-        warmup_target: learning rate to which the warm-up rises and from which the decay starts;
-            `None` for no warm-up.
+        warmup_target: learning rate at the end of the warm-up, where the decay starts; `None` for no
+            warm-up.
         warmup_steps: number of steps of the warm-up. Default: `0`.
 
     Call arguments:
@@ -92,7 +92,7 @@ class CosineDecay(LearningRateSchedule):
 
 
 class CosineDecayRestarts(LearningRateSchedule):
-    """Decays along half cosines, each `t_mul` times as long and `m_mul` times as high as the last.
+    """Decays along half cosines, each `t_mul` times as long and `m_mul` times as high as the one before.
 
     Args:
         initial_learning_rate: learning rate at step 0.

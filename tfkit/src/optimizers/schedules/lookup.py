@@ -15,7 +15,7 @@ def serialize(learning_rate_schedule: LearningRateSchedule) -> dict[str, Any]:
         learning_rate_schedule: a schedule.
 
     Returns:
-        A dict of plain data that `deserialize` takes.
+        A dict of plain data that `deserialize` accepts.
 
     Example:
         >>> serialize(tfkit.optimizers.schedules.ExponentialDecay(0.1, 100, 0.5))["config"][

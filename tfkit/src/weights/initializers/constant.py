@@ -229,7 +229,7 @@ class STFT(Initializer):
         if isinstance(window, str) and window not in NAMED_WINDOWS:
             raise ValueError(
                 f"Unknown `window`. Expected one of {NAMED_WINDOWS}, the values of "
-                f"another window as an array, or None. Received: window={window!r}"
+                f"a window as an array, or None. Received: window={window!r}"
             )
         if scaling not in ("density", "spectrum", None):
             raise ValueError(

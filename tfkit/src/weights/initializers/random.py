@@ -1,6 +1,6 @@
 """Initializers with random numbers: plain distributions, variance scaling, orthogonal matrices.
 
-An initializer without a seed takes one when it is constructed, and returns equal values each time it
+An initializer without a seed draws one when it is constructed, and returns equal values each time it
 is called. With a `SeedGenerator` as seed each call returns new values.
 """
 
@@ -59,7 +59,7 @@ class RandomNormal(RandomInitializer):
         stddev: standard deviation of the distribution. Default: `0.05`.
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
 
     Call arguments:
         shape: shape of the variable, a tuple of integers.
@@ -90,14 +90,14 @@ class RandomNormal(RandomInitializer):
 class TruncatedNormal(RandomNormal):
     """Draws from a normal distribution, within two standard deviations of the mean.
 
-    Such values are drawn again.
+    Values outside are drawn again.
 
     Args:
         mean: mean of the distribution before it is truncated. Default: `0.0`.
         stddev: standard deviation of the distribution before it is truncated. Default: `0.05`.
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
 
     Call arguments:
         shape: shape of the variable, a tuple of integers.
@@ -124,7 +124,7 @@ class RandomUniform(RandomInitializer):
         maxval: upper bound, excluded. Default: `0.05`.
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
 
     Call arguments:
         shape: shape of the variable, a tuple of integers.
@@ -190,7 +190,7 @@ class VarianceScaling(RandomInitializer):
             Default: `"truncated_normal"`.
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -303,7 +303,7 @@ class GlorotUniform(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -334,7 +334,7 @@ class GlorotNormal(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -365,7 +365,7 @@ class LecunNormal(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -395,7 +395,7 @@ class LecunUniform(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -425,7 +425,7 @@ class HeNormal(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -457,7 +457,7 @@ class HeUniform(_NamedScaling):
     Args:
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
         input_axes: axes of the shape that count as inputs; `None` for the last but one, with the
             axes of a convolution's window.
         output_axes: axes of the shape that count as outputs; `None` for the last, with the axes of
@@ -490,7 +490,7 @@ class Orthogonal(RandomInitializer):
         gain: factor of the values. Default: `1.0`.
         seed: integer, a `SeedGenerator` or its configuration; `None` for a seed that Python's
             `random` draws when the initializer is made. With an integer or `None`, each call draws
-            the same numbers.
+            the same values.
 
     Call arguments:
         shape: shape of the variable, a tuple of integers.

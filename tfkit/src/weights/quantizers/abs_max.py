@@ -60,7 +60,7 @@ def abs_max_quantize_grouped_with_zero_point(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns the integers `round(inputs / scale) + zero`, `scale` and `zero`, for groups of rows.
 
-    `(quantized - zero) * scale` is close to the inputs. `scale` and `zero` are those for which the range of
+    `(quantized - zero) * scale` is close to the inputs. `scale` and `zero` are chosen so that the range of
     the integers covers the group's values in a column, and 0.
 
     Args:
@@ -97,7 +97,7 @@ def abs_max_quantize_grouped_with_zero_point(
         rows = tf.shape(x)[0]
         groups = -(-rows // block_size)
         padded = tf.pad(x, [[0, groups * block_size - rows], [0, 0]])
-        # Groups of consecutive rows; each column of a group has a scale of its own.
+        # Groups of consecutive rows; each column of a group has its own scale.
         blocks = tf.reshape(padded, [groups, block_size, tf.shape(x)[1]])
         smallest = tf.minimum(tf.reduce_min(blocks, 1, keepdims=True), 0)  # (groups, 1, columns)
         largest = tf.maximum(tf.reduce_max(blocks, 1, keepdims=True), 0)
@@ -114,7 +114,7 @@ def as_floats(inputs: Any) -> tf.Tensor:
     """Returns floats as a tensor.
 
     Raises:
-        ValueError: for other numbers, whose scale would be rounded.
+        ValueError: for other dtypes; the scale of integers would be rounded.
     """
     if not tf.is_tensor(inputs) and not isinstance(inputs, (tf.Variable, np.ndarray)):
         inputs = np.asarray(inputs)

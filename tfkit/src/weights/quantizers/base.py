@@ -10,7 +10,7 @@ from tfkit.src.weights.quantizers.abs_max import abs_max_quantize, check_range
 
 
 class Quantizer:
-    """The base of quantizers, which a subclass makes by `__call__` and `get_config`.
+    """The base of quantizers; a subclass defines `__call__` and `get_config`.
 
     Args:
         output_dtype: dtype of the quantized values. Default: `"int8"`.
@@ -51,14 +51,14 @@ class AbsMaxQuantizer(Quantizer):
     """A quantizer whose scale makes the largest absolute value the largest integer.
 
     Args:
-        axis: axis or axes along which the maximum is taken; `None` for the last, or for those of the call.
+        axis: axis or axes along which the maximum is taken; `None` for the last, or for the call's `axis`.
         value_range: smallest and largest integer. Default: `(-127, 127)`.
         epsilon: number that is added to the maximum, so that zeros have a scale. Default: `1e-7`.
         output_dtype: dtype of the integers. Default: `"int8"`.
 
     Call arguments:
         x: floats.
-        axis: axis or axes, in place of the constructor's; `None` for these.
+        axis: axis or axes that replace the constructor's; `None` to keep these.
         to_numpy: whether to compute on the CPU. Default: `False`.
 
     Output shape: Integers of the shape of `x`, and the scale, with size 1 along the axes.

@@ -47,13 +47,13 @@ class QuantizationConfig:
 
     @staticmethod
     def weight_quantizer_or_default(config: Any, default: Callable[..., Any]) -> Callable[..., Any]:
-        """Returns the quantizer of weights of a configuration, or the default if there is none."""
+        """Returns a configuration's quantizer of weights, or the default if there is no configuration."""
         found = None if config is None else config.weight_quantizer
         return default if found is None else found
 
     @staticmethod
     def activation_quantizer_or_default(config: Any, default: Any) -> Any:
-        """Returns the quantizer of inputs of a configuration; the default if there is no configuration."""
+        """Returns a configuration's quantizer of inputs; the default if there is no configuration."""
         return default if config is None else config.activation_quantizer
 
 
@@ -108,8 +108,8 @@ class Int4QuantizationConfig(QuantizationConfig):
         block_size: number of rows of a group; -1 or `None` for one scale for each column. Default: `128`.
 
     Raises:
-        ValueError: for a size of groups that is neither positive nor -1, for quantizers with groups, which
-            have their own, and for a quantizer of weights with another range.
+        ValueError: for a group size that is neither positive nor -1, for quantizers together with groups,
+            which have their own, and for a quantizer of weights with a different range.
 
     Example:
         >>> Int4QuantizationConfig(block_size=64).get_config()["block_size"]
@@ -133,7 +133,7 @@ class Int4QuantizationConfig(QuantizationConfig):
         given = (self.weight_quantizer, self.activation_quantizer)
         if self.has_groups and given != (None, None):
             raise ValueError(
-                "Groups of rows have quantizers of their own. Pass `block_size=-1` for one scale for each "
+                "Groups of rows have their own quantizers. Pass `block_size=-1` for one scale for each "
                 f"column, or no quantizers. Received: block_size={block_size}, "
                 f"weight_quantizer={given[0]!r}, activation_quantizer={given[1]!r}"
             )
@@ -148,7 +148,7 @@ class Int4QuantizationConfig(QuantizationConfig):
 
     @property
     def has_groups(self) -> bool:
-        """Whether groups of rows have scales of their own."""
+        """Whether groups of rows have their own scales."""
         return self.block_size not in (None, -1)
 
     @property
@@ -178,7 +178,7 @@ class Float8QuantizationConfig(QuantizationConfig):
         return "float8"
 
     def get_config(self) -> dict[str, Any]:
-        """Returns an empty dict, for there are no arguments."""
+        """Returns an empty dict, because there are no arguments."""
         return {}
 
 
@@ -190,7 +190,7 @@ _CONFIGS = {
 
 
 def resolved(mode: Any, config: Any) -> QuantizationConfig:
-    """Returns the configuration of a quantization, of which mode or configuration are given.
+    """Returns the configuration of a quantization, given its mode or a configuration.
 
     Raises:
         ValueError: if both are missing or contradict each other, and for any other mode.

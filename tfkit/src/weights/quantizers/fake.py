@@ -1,4 +1,4 @@
-"""Floats rounded to the steps of an integer, for training that knows of the rounding."""
+"""Floats rounded to the steps of an integer, for training that takes the rounding into account."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fake_quant_with_min_max_vars(
     """Returns `inputs` rounded to the nearest of `2 ** num_bits` steps from `min_vals` to `max_vals`.
 
     The range is shifted a little, so that 0 is a step. Gradients pass where the inputs are in the range; at
-    its ends they go to `min_vals` and `max_vals`, which can so be trained.
+    its ends they go to `min_vals` and `max_vals`, which can therefore be trained.
 
     Args:
         inputs: floats.
@@ -30,7 +30,7 @@ def fake_quant_with_min_max_vars(
         max_vals: the upper end.
         num_bits: number of bits, from 2 to 16. Default: `8`.
         narrow_range: whether to have one step less, as many below 0 as above it. Default: `False`.
-        axis: the axis along which each entry has a range of its own; `None` for one range.
+        axis: the axis along which each entry has its own range; `None` for one range.
 
     Returns:
         A tensor of the inputs' shape and dtype.
@@ -51,7 +51,7 @@ def fake_quant_with_min_max_vars(
     if not 2 <= num_bits <= 16:
         raise ValueError(f"`num_bits` must be from 2 to 16. Received: num_bits={num_bits}")
     inputs = tf.convert_to_tensor(inputs)
-    # TensorFlow's kernels exist for float32 alone.
+    # TensorFlow's kernels exist only for float32.
     x, low, high = (tf.cast(value, tf.float32) for value in (inputs, min_vals, max_vals))
     options = {"num_bits": num_bits, "narrow_range": narrow_range}
     if axis is None:

@@ -36,7 +36,7 @@ def compute_float8_scale(amax: Any, scale: Any, dtype_max: Any, margin: int = 0)
 
 
 def compute_float8_amax_history(x: Any, amax_history: Any) -> tf.Tensor:
-    """Returns a history of largest absolute values with that of `x` as the first, and without the oldest.
+    """Returns a history of largest absolute values that starts with the value of `x` and lacks the oldest.
 
     Args:
         x: a tensor.

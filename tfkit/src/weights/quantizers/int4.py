@@ -28,7 +28,7 @@ def pack_int4(
         The bytes, their shape, and the size of `arr` along `axis`.
 
     Raises:
-        ValueError: for another `dtype`.
+        ValueError: for any other `dtype`.
         TypeError: if `arr` has a different dtype.
 
     Example:
@@ -63,7 +63,7 @@ def unpack_int4(packed: Any, orig_len: int, axis: int = 0, dtype: str = "int8") 
         Integers of dtype `dtype`.
 
     Raises:
-        ValueError: for another `dtype`.
+        ValueError: for any other `dtype`.
         TypeError: if `packed` has a different dtype.
 
     Example:

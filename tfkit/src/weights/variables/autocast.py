@@ -53,7 +53,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
     So is `dtype`, so that `tf.cast(x, self.w.dtype)` gives what can be used with `self.w`.
     Made for layers with a mixed policy; every other weight is a plain `tf.Variable`.
 
-    It is no `ResourceVariable`: eager operations read these in C++, past any conversion.
+    It is not a `ResourceVariable`: eager operations read those in C++, without any conversion.
 
     Args:
         initial_value: the first value.
@@ -94,7 +94,7 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
 
     @property
     def dtype(self) -> tf.DType:
-        """The dtype of the call in progress, in which it is read; else that in which it is stored."""
+        """The dtype of the call in progress, in which the variable is read; otherwise the stored dtype."""
         frame = current_frame()
         if frame is None or frame.autocast_dtype is None or calls.assignments:
             return self._owner.dtype
@@ -110,7 +110,7 @@ def has_copies() -> bool:
 
 
 def read_in_calls_dtype(variable: Any) -> None:
-    """Gives a variable of which a strategy has made several copies the reads of `AutocastVariable`."""
+    """Lets a variable with several copies, under a strategy, be read like an `AutocastVariable`."""
     variable.__class__ = _class_over(type(variable))  # type: ignore[arg-type]
 
 

@@ -15,13 +15,13 @@ from tfkit.src.base.names import operation_name
 class name_scope:
     """Prefixes names of objects made in its `with` block: operations of a graph, and paths of new variables.
 
-    Files and messages name layers by the places of their attributes, and not by scopes: the path of a weight
-    is that of its layer.
+    Files and messages name layers by their attributes, and not by scopes: the path of a weight starts with
+    the path of its layer.
 
     Args:
         name: name of the scope, a string without `/`.
         **kwargs: `caller`: an object; a scope with the same one and the same name as the scope
-            directly around it adds nothing. `override_parent`: path that replaces those of the scopes
+            directly around it adds nothing. `override_parent`: path that replaces the paths of the scopes
             around; `None` for none. `deduplicate`: whether `caller` counts (default: `True`).
 
     Raises:

@@ -35,7 +35,7 @@ _OPS = {
 }
 _LOGIC = tuple(f"__{side}{name}__" for side in ("", "r") for name in ("and", "or", "xor"))
 _DIVISIONS = ("__truediv__", "__rtruediv__")
-_POWERS = ("__pow__", "__rpow__")  # TensorFlow has no kernel for those of unsigned integers.
+_POWERS = ("__pow__", "__rpow__")  # TensorFlow has no kernel for powers of unsigned integers.
 _PROMOTING = (
     *(f"__{side}{name}__" for side in ("", "r") for name in ("add", "sub", "mul", "floordiv")),
     *(f"__{side}{name}__" for side in ("", "r") for name in ("mod", "pow", "matmul")),
@@ -81,7 +81,7 @@ def _is_of_another_kind(variable: Any, other: Any) -> bool:
 
 
 def _is_vector(variable: Any, other: Any, name: str) -> bool:
-    """Whether a vector is multiplied as a matrix is, which TensorFlow refuses."""
+    """Whether a vector is multiplied like a matrix, which TensorFlow refuses."""
     return name in ("__matmul__", "__rmatmul__") and 1 in (variable.shape.rank, _rank(other))
 
 
@@ -172,7 +172,7 @@ class Value(View):
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
-        """The type of the variable: tapes, checkpoints and `isinstance` take its value as a `tf.Variable`."""
+        """The type of the variable: tapes, checkpoints and `isinstance` treat it as a `tf.Variable`."""
         return type(self._variable)
 
     def __call__(self) -> tf.Tensor:

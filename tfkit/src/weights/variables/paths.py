@@ -1,4 +1,4 @@
-"""The names by which messages and files refer to variables."""
+"""The names that messages and files use for variables."""
 
 from __future__ import annotations
 

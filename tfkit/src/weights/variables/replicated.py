@@ -1,8 +1,8 @@
-"""Assignments to variables by the replicas of a step: one value for all of them, which one device would have.
+"""Assignments to variables by the replicas of a step: all get the one value that a single device would have.
 
-A value that each replica has computed from its rows is assigned as that of the whole batch, where it is known
-how to get it: sums are added up, means are weighed by the rows. Otherwise the variable's `aggregation` says
-what is meant, and without one the assignment is refused.
+Each replica has computed a value from its own rows. The variable gets the value for the whole batch, if it is
+known how to compute it: sums are added up, means are weighted by the rows. Otherwise the variable's
+`aggregation` says what is meant, and without one the assignment is refused.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def is_combined(variable: Any) -> bool:
 
 
 def _aggregated(value: tf.Tensor, aggregation: tf.VariableAggregation) -> tf.Tensor:
-    """Returns what the replicas' values become by an `aggregation`; means are weighed by the rows."""
+    """Returns what the replicas' values become by an `aggregation`; means are weighted by the rows."""
     context = tf.distribute.get_replica_context()
     is_number = value.dtype.is_floating or value.dtype.is_complex
     dtype = value.dtype if is_number else tf.int64

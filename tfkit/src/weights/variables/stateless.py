@@ -18,8 +18,8 @@ class StatelessScope:
     """A context in which variables have given values; new values are stored, and the changes undone.
 
     This applies to tfkit's variables: weights, `tfkit.Variable`, the states of metrics, optimizers and seeds.
-    Their methods `assign`, `assign_add` and `assign_sub` are seen, and so are layers that are called, which
-    run eagerly. What a `tf.function` of your own assigns in a call after its first is not seen.
+    Their methods `assign`, `assign_add` and `assign_sub` are noticed, and so are called layers, which run
+    eagerly. What a `tf.function` of your own assigns in a call after its first is not noticed.
 
     Gradients are those with respect to the variables. For gradients with respect to the given values use
     `layer.stateless_call(...)`.
@@ -87,7 +87,7 @@ class StatelessScope:
             calls.scopes = calls.scopes[:-1]
 
     def about_to_change(self, variable: Any) -> None:
-        """Keeps the value that a variable had when the block began."""
+        """Keeps the value of a variable at the start of the block."""
         if id(variable) in self._before:
             return
         with tf.init_scope() if self._graph is None else self._graph.as_default():

@@ -63,7 +63,7 @@ def temporary_values(
                     set_handle(*pair)
             yield
         finally:
-            # TensorFlow orders the uses of one handle in a trace, not those of two handles of a variable.
+            # TensorFlow orders the uses of one handle in a trace, not the uses of two handles of a variable.
             traced = [] if tf.executing_eagerly() else handles
             with tf.control_dependencies([use for handle in traced for use in handle.consumers()]):
                 _assign(plain, before)
@@ -75,7 +75,7 @@ def _unseen(variables: Sequence[Any], readable: Sequence[Any]) -> Iterator[None]
     own = [(variable, variable.handle, is_watched(variable)) for variable in readable]
     known = [variable for variable in variables if hasattr(variable, "replaced")]
     for variable in known:
-        variable.replaced += 1  # Replicas, in threads of their own, share it.
+        variable.replaced += 1  # Replicas, each in its own thread, share it.
     for variable in readable:
         set_trainable(variable, False)
     try:
@@ -106,7 +106,7 @@ def _fitting(variable: Any, value: Any, what: str) -> tf.Tensor:
         tensor = tf.convert_to_tensor(value, variable.dtype)
     if not tensor.shape.is_compatible_with(variable.shape):
         raise ValueError(
-            f"`{what}` has shape {tensor.shape}. Expected that of variable "
+            f"`{what}` has shape {tensor.shape}. Expected the shape of variable "
             f"'{getattr(variable, 'path', variable.name)}': {variable.shape}"
         )
     return tensor if tf.executing_eagerly() else tf.ensure_shape(tensor, variable.shape)

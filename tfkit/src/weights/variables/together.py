@@ -23,7 +23,7 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
         owner: whose weights they are, for messages: `"layer 'dense'"`.
 
     Raises:
-        ValueError: if the number of values, a shape or a kind of numbers differs.
+        ValueError: if the number of values or a shape differs, or if an array does not hold numbers.
     """
     if len(values) != len(variables):
         raise ValueError(

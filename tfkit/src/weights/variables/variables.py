@@ -1,7 +1,7 @@
 """Makes all variables.
 
 A variable that tfkit makes is TensorFlow's, of the class that the current distribution strategy requires,
-with the interface of Keras's on top: its class is a subclass of that one and of `Variable`.
+with Keras's interface on top: its class is a subclass of that class and of `Variable`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "train
 
 
 class Variable(Operators, VariableHooks):
-    """A `tf.Variable` with the interface of Keras's: the class of weights and of tfkit's other variables.
+    """A `tf.Variable` with Keras's interface: the class of weights and of tfkit's other variables.
 
     An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
     read in its own dtype; under a mixed policy only `add_weight` makes weights that are read in 16 bits.
@@ -55,7 +55,7 @@ class Variable(Operators, VariableHooks):
         initializer: the initial value; or, with `shape`, the name of an initializer, an `Initializer`, or a
             function of shape and dtype.
         shape: its sizes, for an initializer.
-        dtype: its dtype, unless given that of the value, and the default float type for an initializer.
+        dtype: its dtype; unless given, the dtype of the value, or the default float type for an initializer.
         trainable: whether training updates it.
         autocast: must be a boolean; see above.
         aggregation: how a distribution strategy combines the values of replicas: `"none"`, `"mean"`,
@@ -211,7 +211,7 @@ class Variable(Operators, VariableHooks):
 
         Raises:
             ValueError: for a value of a different shape.
-            TypeError: for text in place of numbers, and vice versa.
+            TypeError: for strings in place of numbers, and vice versa.
         """
         value = _assignable(self, value)
         stateless.about_to_change(self)
@@ -412,7 +412,7 @@ def make_variable(
             **options,
         )
     while isinstance(variable, AggregatingVariable | CachingVariable):
-        # What a strategy with parameter servers puts around a variable: neither sums nor caches are needed.
+        # A strategy with parameter servers wraps variables; sums and caches are not needed here.
         variable = variable.get()
     if not isinstance(variable, tf.Variable):
         raise ValueError(
