@@ -249,7 +249,7 @@ class ShardReader:
         ]
         if len(found) != len(self._places) or dict(found) != self._places:
             raise LoadError(
-                f"File {self.path} has a `weight_map` that is not that of the files it names."
+                f"File {self.path} has a `weight_map` that does not match the files it names."
             )
 
     def __enter__(self) -> ShardReader:

@@ -1,4 +1,4 @@
-"""The devices of this process, and its place among others."""
+"""The devices of this process, and its index among the processes."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def initialize(
 
     Raises:
         RuntimeError: if it was called before, or after TensorFlow was used.
-        ValueError: if the numbers do not fit the addresses, and for several processes without addresses.
+        ValueError: if number and index of processes do not fit the addresses; for several without any.
     """
     variables = os.environ
     job_addresses = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES")

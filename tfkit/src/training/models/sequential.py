@@ -209,9 +209,9 @@ class Sequential(Model):
         return layer
 
     def _tfkit_set_stack(self, stack: list[Layer]) -> None:
-        """Sets another stack of layers: new layers are called, existing ones are not changed.
+        """Sets a new stack of layers: new layers are called, existing ones are not changed.
 
-        For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
+        Layers below the new ones are not called: adding a layer takes as long on 1,000 layers as on one.
         """
         before = self._tfkit_stack
         self._tfkit_set("_tfkit_stack", stack)
@@ -307,7 +307,7 @@ class Sequential(Model):
     def _tfkit_graph_layers(self) -> list[Layer]:
         return list(
             dict.fromkeys(self._tfkit_stack)
-        )  # A layer may be in several places of the stack.
+        )  # A layer may be at several positions of the stack.
 
     def get_config(self) -> dict[str, Any]:
         """Returns the layers from bottom to top."""

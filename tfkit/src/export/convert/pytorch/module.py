@@ -196,7 +196,7 @@ class TorchModule(torch.nn.Module):
         """Assigns the values of parameters and buffers to the layer that this module was made of.
 
         Raises:
-            ValueError: if the layer has other weights by now, or a value a different shape. No weight has changed
+            ValueError: if the layer has other weights now, or a value a different shape. No weight changes
                 then.
         """
         (layer,) = self._layer

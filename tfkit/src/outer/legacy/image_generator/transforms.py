@@ -1,4 +1,4 @@
-"""Changes of one image, by given numbers or by random ones: `tf.keras.preprocessing.image`."""
+"""Changes of one image, by given or by random parameters: `tf.keras.preprocessing.image`."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def apply_affine_transform(
     ndimage = imported("scipy.ndimage", "A change of an image by a matrix", "SciPy", "scipy")
     matrix = matrix[[1, 0, 2]][:, [1, 0, 2]]  # The rows of a plane, y, are its first axis.
     planes = np.moveaxis(x, axes, (1, 2, 0))
-    centre = (np.array(planes.shape[1:]) - 1) / 2  # Keras takes that of the other axis.
+    centre = (np.array(planes.shape[1:]) - 1) / 2  # Keras uses the center of the other axis.
     offset = matrix[:2, 2] + centre - matrix[:2, :2] @ centre
     changed = [
         ndimage.affine_transform(plane, matrix[:2, :2], offset, None, None, order, fill_mode, cval)
