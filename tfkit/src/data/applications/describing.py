@@ -77,7 +77,7 @@ Example:
 
 
 class Family(NamedTuple):
-    """What the docstrings of a family contain that others do not.
+    """The parts of docstrings that differ from family to family.
 
     Args:
         module: the public module with `preprocess_input`.

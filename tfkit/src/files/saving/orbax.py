@@ -1,7 +1,7 @@
 """Writes and reads folders of checkpoints of the library Orbax: arrays by attribute path, documents as JSON.
 
 A folder has a folder for each step. That has a folder for each group of arrays, which Orbax writes (nested
-dicts, a level for each step of a path), and one for a JSON document: the documents of a model file, and for each
+dicts, a level for each step of a path), and one for a JSON document: those of a model file, and for each
 array the shape, dtype and checksum.
 """
 

@@ -33,8 +33,8 @@ def rnn(
         inputs: tensor, or nest of tensors, `(batch, steps, ...)`.
         initial_states: list of tensors `(batch, ...)`.
         go_backwards: whether the last time step is the first. Default: `False`.
-        mask: booleans `(batch, steps)`; where false, the step keeps the states and repeats the output of the one
-            before. `None` for all true.
+        mask: booleans `(batch, steps)`; where false, the step keeps the states and repeats the output
+            of the step before. `None` for all true.
         constants: list of tensors that each step is given; `None` for none.
         unroll: whether each step is written into the program, instead of a loop. Default: `False`.
         input_length: the number of steps; `None` for the number of the inputs, which it must equal.

@@ -63,7 +63,7 @@ def initialize(
 
     Raises:
         RuntimeError: if it was called before, or after TensorFlow was used.
-        ValueError: if number and index of processes do not fit the addresses; for several without any.
+        ValueError: if the number or index of processes does not fit the addresses; if several have none.
     """
     variables = os.environ
     job_addresses = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES")
