@@ -14,9 +14,9 @@ REFUSED = [
     (
         "ResNet50",
         {"weights": "imagenett"},
-        r"weights='imagenett', which is no file. Did you mean 'imagenet'\?",
+        r"weights='imagenett', which is not a file. Did you mean 'imagenet'\?",
     ),
-    ("VGG16", {"weights": "/nowhere/vgg.h5"}, r"weights='/nowhere/vgg.h5', which is no file"),
+    ("VGG16", {"weights": "/nowhere/vgg.h5"}, r"weights='/nowhere/vgg.h5', which is not a file"),
     ("VGG19", {"weights": 3}, r"weights=3 \(of type int\)"),
     ("ResNet50V2", {"classes": 10}, r"must be 1000.*include_top=False and add.*classes=10"),
     ("DenseNet121", {"classes": 10}, r"classes=10"),

@@ -224,7 +224,7 @@ def test_cifar(cifar, monkeypatch):
     equal(tfkit.datasets.cifar100.load_data(), keras.datasets.cifar100.load_data())
     with pytest.raises(ValueError, match="`label_mode` must be"):
         tfkit.datasets.cifar100.load_data("all")
-    with pytest.raises(ValueError, match=r"no file of CIFAR's: .* 0 labels"):
+    with pytest.raises(ValueError, match=r"not a CIFAR file: .* 0 labels"):
         tfkit.datasets.cifar100.load_data("coarse")
 
 
@@ -242,7 +242,7 @@ def test_pickles_of_python_2(tmp_path):
     assert images.shape == (3, 32, 32, 3)
     assert labels.tolist() == [[6], [9], [7]]
     (tmp_path / "batch").write_bytes(content[:-20])
-    with pytest.raises(ValueError, match="no file of CIFAR's"):
+    with pytest.raises(ValueError, match="not a CIFAR file"):
         read_batch(tmp_path / "batch", "labels")
 
 

@@ -42,7 +42,7 @@ def test_a_mesh_that_does_not_fit_is_refused_as_in_keras(shape, names):
 
 
 def test_axes_of_one_name_are_refused():
-    with pytest.raises(ValueError, match="one name of its own"):
+    with pytest.raises(ValueError, match="needs its own name"):
         OURS.DeviceMesh((2, 2), ["batch", "batch"], DEVICES)
 
 

@@ -258,7 +258,7 @@ def test_a_text_stands_for_one_attribute_alone(tmp_path):
     first = data.index(size)
     second = data.index(size, first + 4)
     (tmp_path / "m.h5").write_bytes(data[:second] + data[first : first + 16] + data[second + 16 :])
-    with pytest.raises(hdf5_tree.TreeError, match="belongs to another one"):
+    with pytest.raises(hdf5_tree.TreeError, match="belongs to another attribute"):
         old_items(tmp_path / "m.h5")
 
 

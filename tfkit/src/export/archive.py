@@ -106,7 +106,7 @@ class ExportArchive:
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.
-            freeze: whether constants take the place of its variables, and everything that depends only on
+            freeze: whether constants replace its variables, and everything that depends only on
                 them is computed now. It cannot be trained further then.
             **kwargs: not supported: Keras's arguments here are for JAX.
 
@@ -152,7 +152,7 @@ class ExportArchive:
         return endpoint.function
 
     def add_variable_collection(self, name: str, variables: Any) -> None:
-        """Keeps variables as a list under a name of its own.
+        """Keeps variables as a list under a separate name.
 
         Args:
             name: attribute of the object that `tf.saved_model.load` returns.

@@ -133,7 +133,7 @@ def traced_endpoint(
 def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) -> tuple[Any, Any]:
     """Returns a `tf.function` whose arguments have the names and specs, and its trace."""
 
-    # A function of its own, because `tf.function` takes names of arguments from the signature.
+    # A new function, because `tf.function` reads the names of arguments from the signature.
     def serve(*args: Any) -> Any:
         return call(*args)
 
@@ -146,7 +146,7 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
         autograph=False,
         jit_compile=jit_compile or None,  # Not `False`, which would forbid callers to compile it.
     )
-    # The context of saving; otherwise saving would trace it once more. The file may run on any CPU.
+    # The context of saving; otherwise saving would trace it again. The file may run on any CPU.
     # `tf.saved_model.save` of a model is in that context already.
     context = nullcontext() if in_save_context() else save_context(tf.saved_model.SaveOptions())
     with context, assume_onednn(True):
@@ -177,13 +177,13 @@ def _check_dense(name: str, specs: list[Any]) -> None:
     for spec in specs:
         if not isinstance(spec, tf.TensorSpec):
             raise ValueError(
-                f"Endpoint '{name}' takes {spec}. A signature accepts dense tensors only: export a function "
+                f"Endpoint '{name}' takes {spec}. A signature accepts only dense tensors: export a function "
                 "that takes the parts of it, and makes it of them."
             )
 
 
 def _as_passed(layer: Layer, arguments: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-    """Returns the arguments of `call` by position and by name: those of a `*args` have no names."""
+    """Returns the arguments of `call` by position and by name: the arguments of a `*args` have no names."""
     parameters = inspect.signature(layer.call).parameters
     names, kinds = list(parameters), [each.kind for each in parameters.values()]
     if inspect.Parameter.VAR_POSITIONAL not in kinds:
@@ -213,7 +213,7 @@ def layer_endpoint(
         batch_size: the first size of inputs where it would be free.
         numbered: whether tensors are `inputs`, `inputs_1`, ..., `output_0`, `output_1`, ... (outputs in a
             dict keep their keys), and not named after the `Input`s and layers of a functional model.
-        **options: those of `traced_endpoint`.
+        **options: options of `traced_endpoint`.
     """
     specs = layer_specs(layer, input_signature)
     if numbered:
@@ -246,7 +246,7 @@ def function_endpoint(
         function: the function; a `tf.function` that was called needs no signature, and neither does a
             method marked with `endpoint`.
         input_signature: list with a spec, or a nest of specs, for each argument.
-        **options: those of `traced_endpoint`.
+        **options: options of `traced_endpoint`.
     """
     mark = getattr(function, _MARK, None)
     owner: Any = getattr(function, "__self__", None)
@@ -334,9 +334,9 @@ def endpoint(
 
     Args:
         function: the method.
-        name: name of the endpoint, that of the method unless given.
+        name: name of the endpoint; the name of the method unless given.
         input_signature: list with a spec, or a nest of specs, for each argument. Unless given, arguments
-            are as those of `call` that have the same names.
+            have the specs of the arguments of `call` with the same names.
         jit_compile: whether the runtime compiles it with XLA. Default: `False`.
 
     Example:

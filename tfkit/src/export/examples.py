@@ -69,7 +69,7 @@ class ExampleFunction:
         return self._answer(tf.cast(outputs[0], tf.float32))
 
     def endpoint(self, name: str, **options: Any) -> Endpoint:
-        """Returns the endpoint of this name; options are those of `traced_endpoint`."""
+        """Returns the endpoint of this name; `options` are options of `traced_endpoint`."""
         specs = {"inputs": tf.TensorSpec([None], tf.string)}
         return traced_endpoint(name, self, specs, method_name=self.method_name, **options)
 

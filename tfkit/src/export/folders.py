@@ -1,4 +1,4 @@
-"""Writes the folder of an export: completely or not at all, and never in place of something else."""
+"""Writes the folder of an export: completely or not at all, and never replaces anything but an export."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def export_stablehlo(
 ) -> None:
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
-    A module has fixed sizes: free ones, the batch among them, are 1 unless `input_signature` specifies them.
-    Its arguments and results are those of the model, in the order of `tf.nest.flatten`.
+    A module has fixed sizes: free ones, including the batch, are 1 unless `input_signature` specifies them.
+    Its arguments and results are the same as those of the model, in the order of `tf.nest.flatten`.
 
     Reference: https://openxla.org/stablehlo/spec
     """
@@ -107,8 +107,8 @@ def export_litert(
 ) -> None:
     """Writes the call of a layer as a LiteRT (TFLite) model with the signature `serving_default`.
 
-    A stateful model takes the batch size of its states; the file keeps states between its runs, and begins
-    with those of the model.
+    A stateful model accepts only the batch size of its states; the file keeps states between runs, and begins
+    with the states of the model.
 
     Args:
         layer: a layer or model.
@@ -119,7 +119,7 @@ def export_litert(
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
 
     Raises:
-        ValueError: for another file name.
+        ValueError: for any other file name.
         TypeError: for an attribute that the converter does not have.
         RuntimeError: if LiteRT has no counterpart of an operation.
     """
@@ -226,11 +226,11 @@ def export_onnx(
             last = done.stderr.strip().splitlines()[-1:] or ["it said nothing"]
             if "No module named" in last[0]:
                 raise ImportError(
-                    f"Cannot export '{layer.name}' to ONNX: {last[0]}. Install what it takes: "
+                    f"Cannot export '{layer.name}' to ONNX: {last[0]}. Install what it needs: "
                     "pip install tf2onnx onnx"
                 )
             raise RuntimeError(
-                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It takes operations that ONNX has."
+                f"Cannot export '{layer.name}' to ONNX: {last[0]}. It needs operations that ONNX has."
             )
     _say(filepath, verbose)
 
@@ -255,10 +255,10 @@ def export_torch(
             not written.
 
     Raises:
-        ValueError: for another file name.
+        ValueError: for any other file name.
         ImportError: without PyTorch.
         NotImplementedError: if there is no formula for an operation.
-        VerificationError: if the program gives other numbers than the layer.
+        VerificationError: if the outputs of the program differ from the layer's.
     """
     if not str(filepath).endswith(".pt2"):
         raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")

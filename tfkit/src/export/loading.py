@@ -106,7 +106,7 @@ class TFSMLayer(Layer):
         return signatures[endpoint], signatures[endpoint]
 
     def _set_arguments(self, trace: Any) -> None:
-        """Sets the layer's arguments to those of its endpoint."""
+        """Gives the layer the arguments of its endpoint."""
         args, kwargs = trace.structured_input_signature
         names = _argument_names(trace)
         specs = zip(names, [*args, *kwargs.values()], strict=True)
@@ -158,7 +158,7 @@ def _argument_names(trace: Any) -> list[str]:
 
 
 class _Arguments(CallSignature):
-    """The arguments of an endpoint in place of those of `call`."""
+    """The arguments of an endpoint, used instead of those of `call`."""
 
     def __init__(self, call: Any, names: list[str]) -> None:
         super().__init__(call)
@@ -172,7 +172,7 @@ class _Arguments(CallSignature):
 
 
 def _unnamed(spec: Any) -> Any:
-    """Returns a spec named after its place in the arguments."""
+    """Returns a spec named after its position in the arguments."""
     return tf.TensorSpec(spec.shape, spec.dtype) if isinstance(spec, tf.TensorSpec) else spec
 
 
@@ -187,7 +187,7 @@ def _by_name(variables: list[tf.Variable], loaded: Any) -> dict[str, tf.Variable
     kept: dict[str, tf.Variable] = {}
     for variable in variables:
         if trained is not None:
-            # A SavedModel stores the flag of the variable, which need not be that of its layer.
+            # A SavedModel stores the flag of the variable, which may differ from the flag of its layer.
             set_trainable(variable, any(variable is each for each in trained))
         name = variable.name.partition(":")[0]
         numbers = itertools.count(1)

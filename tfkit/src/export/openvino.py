@@ -35,10 +35,10 @@ def export_openvino(
             differs is not written.
 
     Raises:
-        ValueError: for another file name.
+        ValueError: for any other file name.
         ImportError: without the package `openvino`.
         RuntimeError: if OpenVINO has no counterpart of an operation.
-        VerificationError: if the model gives other numbers than the layer.
+        VerificationError: if the outputs of the model differ from the layer's.
 
     Reference: https://docs.openvino.ai
     """
@@ -54,7 +54,7 @@ def export_openvino(
             converted = openvino.convert_model(str(Path(folder, "saved")))
             # The default would round the weights to float16.
             openvino.save_model(converted, str(xml), compress_to_fp16=False)
-        except Exception as error:  # Its errors have no class of their own in common.
+        except Exception as error:  # Its errors have no common class.
             last = (str(error).strip().splitlines() or ["it said nothing"])[-1]
             raise RuntimeError(f"Cannot export '{layer.name}' to OpenVINO: {last}") from error
         if verify:

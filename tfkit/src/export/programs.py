@@ -29,10 +29,10 @@ def check(
         endpoint: its call.
         run: computes the program: its results for its inputs, both in the order of `tf.nest.flatten`.
         where: names the program in messages.
-        with_other_sizes: whether the program takes batches of other sizes than the first one.
+        with_other_sizes: whether the program accepts batches of other sizes than the first one.
 
     Raises:
-        VerificationError: if it fails, or gives other numbers than the layer.
+        VerificationError: if it fails, or if its outputs differ from the layer's.
     """
     with unchanged(list(layer.variables)):
         for rows, steps in (FIRST, *(OTHERS if with_other_sizes else ())):
@@ -65,6 +65,6 @@ def _sized(endpoint: Endpoint, rows: int, steps: int) -> Arrays:
 
 
 def _as(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Returns integers as those of the layer: a framework may have wider ones in their place."""
+    """Returns integers in the layer's dtype: a framework may use wider ones instead."""
     whole = found.dtype.kind in "iu" and wanted.dtype.kind in "iu"
     return found.astype(wanted.dtype) if whole else found

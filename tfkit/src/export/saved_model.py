@@ -27,7 +27,7 @@ def archive_of(
         layer: a layer or model whose inputs are known: functional, called or fitted.
         input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles `serve` with XLA.
-        freeze: whether constants take the place of the variables of all endpoints.
+        freeze: whether constants replace the variables of all endpoints.
         batch_size: the first size of the inputs of `serve` where it would be free.
 
     Raises:
@@ -85,7 +85,7 @@ def export_saved_model(
         verbose: whether to print the endpoints; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model with XLA.
-        freeze: whether constants take the place of the variables.
+        freeze: whether constants replace the variables.
     """
     archive = archive_of(layer, input_signature, jit_compile, freeze)
     archive.write_out(filepath, verbose=verbose is not False)

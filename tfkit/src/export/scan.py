@@ -103,7 +103,7 @@ class _Graph:
         # Functions for gradients are called by name, without a node that names them.
         for gradient in (*self._library.gradient, *self._library.registered_gradients):
             roots.append(gradient.gradient_func)
-        # Grappler may replace a call by another function that declares the same interface.
+        # Grappler may replace a call with a call of another function that declares the same interface.
         roots += [each for each, it in self._functions.items() if "api_implements" in it.attr]
         outputs = [
             info.name for each in self._signatures.values() for info in each.outputs.values()

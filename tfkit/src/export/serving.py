@@ -1,7 +1,7 @@
 """`to_serving`: writes a verified new version into the folder that TF Serving watches.
 
-TF Serving takes every folder whose name is a number for a version, at any moment. So a version is
-written and run under another name, and gets its number in one step; a version that is taken away loses
+At any moment, TF Serving treats every folder whose name is a number as a version. So a version is
+written and run under a temporary name, and gets its number in one step; a version that is taken away loses
 its number before its first file goes.
 """
 
@@ -53,7 +53,7 @@ def to_serving(
     Args:
         model: a functional model, any layer or model that was called or fitted, or an `ExportArchive`.
         base_dir: folder of all served models; made where it is missing.
-        name: name of the served model, that of the model unless given.
+        name: name of the served model; the name of the model unless given.
         version: its number, the next one unless given.
         endpoints: functions by name, each alone or with its `input_signature` as a pair, and what
             `classify` and `regress` return; in addition to the model's call and its methods marked with
@@ -64,7 +64,7 @@ def to_serving(
         keep: the number of newest versions to keep; all of them unless given.
         input_signature: specs of the model's call to use instead of those of earlier calls.
         jit_compile: whether the runtime compiles the model's call with XLA. Default: `False`.
-        freeze: whether constants take the place of the variables, see `ExportArchive.add_endpoint`.
+        freeze: whether constants replace the variables, see `ExportArchive.add_endpoint`.
             Default: `False`.
 
     Returns:

@@ -24,7 +24,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
     """Returns specs of the arguments of a layer's `call` by name, from its calls so far.
 
     The inputs of a functional model have the names, dtypes and sizes of its `Input`s; sizes that differed
-    between calls are free. Of other layers the dtypes are those of the latest call.
+    between calls are free. For other layers the dtypes come from the latest call.
 
     Raises:
         ValueError: for a layer whose inputs are not known.
@@ -48,7 +48,7 @@ def call_specs(layer: Layer) -> dict[str, Any]:
 
 
 def _given_specs(graph: Any, given: Any) -> list[Any]:
-    """Returns specs of a functional model's flat inputs: those of its calls, else those of its `Input`s."""
+    """Returns specs of a functional model's flat inputs: those of its calls, or else of its `Input`s."""
     if isinstance(given, Mapping) and not isinstance(graph.inputs, Mapping):
         given = [given.get(tensor.name) for tensor in graph.flat_inputs]  # passed by name
     flat = tf.nest.flatten(given)
@@ -59,7 +59,7 @@ def _given_specs(graph: Any, given: Any) -> list[Any]:
 
 
 def _sizes(tensor: Any, spec: Any) -> list[Any]:
-    """Returns the sizes of an input; free if calls had others, as layers of a `Sequential` may allow."""
+    """Returns the sizes of an input; free if calls had others, which layers of a `Sequential` may allow."""
     declared, seen = tf.TensorShape([None, *tensor.shape[1:]]), tf.TensorShape(spec.shape)
     return list(
         declared.most_specific_compatible_shape(seen) if seen.rank == declared.rank else declared
@@ -148,7 +148,7 @@ def input_names(arguments: dict[str, Any]) -> list[str]:
 
 
 def numbered_specs(arguments: dict[str, Any]) -> dict[str, Any]:
-    """Returns the specs with those of the first argument named `inputs`, `inputs_1`, ..., as Keras does.
+    """Returns the specs, with those of the first argument named `inputs`, `inputs_1`, ..., as Keras does.
 
     Args:
         arguments: a nest of specs for each argument, by its name.
@@ -192,7 +192,7 @@ def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         return
     items = nests.items(value)
     if isinstance(value, Mapping):
-        # The order of `tf.nest.flatten`, and not that of the dict.
+        # The order of `tf.nest.flatten`, not of the dict.
         items = [(str(key), value[key]) for key in sorted(value)]
     for key, item in items:
         # A list with one tensor needs no number.

@@ -140,12 +140,12 @@ def resized(endpoint: Endpoint, inputs: Arrays) -> list[Arrays]:
 
 
 def compare(found: Arrays | str, wanted: Arrays, again: Arrays, where: str) -> None:
-    """Compares outputs with those of the model.
+    """Compares outputs with the model's.
 
     Args:
         found: outputs of the exported model.
         wanted: outputs of the model.
-        again: those of another call of it: values that differ are random, and only their form is checked.
+        again: outputs of a second call: values that differ are random, and only their form is checked.
         where: for the message.
 
     Raises:

@@ -32,7 +32,7 @@ from tfkit.src.engine import autograph as _autograph  # noqa: F401, keeps AutoGr
 from tfkit.src.engine import program_cache as _program_cache  # noqa: F401, begins it
 from tfkit.src.engine import xla_flags as _xla_flags  # noqa: F401, sets them
 from tfkit.src.ops import activation_lookup as _activations  # noqa: F401, registers functions of TensorFlow
-from tfkit.src.ops import operators as _operators  # noqa: F401, defines those of symbolic tensors
+from tfkit.src.ops import operators as _operators  # noqa: F401, defines the operators of symbolic tensors
 from tfkit.src.outer.legacy import names
 from tfkit.src.symbolic.masking import carried_mask
 from tfkit.src.weights.initializers import lookup as _lookup  # noqa: F401, registers functions of TensorFlow
@@ -74,7 +74,7 @@ _LOOKUPS = ("get", "serialize", "deserialize")
 
 
 def _listed(face: ModuleType, has_kind: Callable[[Place], bool]) -> dict[str, Place]:
-    """Returns the names that a public module lists, with the places of their objects."""
+    """Returns the names that a public module lists, with the module and name of their objects."""
     return {
         name: place
         for name, place in later.listed(face.__name__).items()
@@ -103,7 +103,7 @@ def _register(
     register_listed(kind, found.values(), aliases)
 
 
-# Names show what they stand for, before it is imported: all classes, and nothing else, begin with a capital.
+# Names show what they stand for, without an import: all classes, and nothing else, begin with a capital.
 def _is_class(place: Place) -> bool:
     return place.name[:1].isupper()
 

@@ -167,7 +167,7 @@ class _Form(NamedTuple):
     Attributes:
         kind: the kind of program.
         size: rows of every batch, `None` for any number of rows.
-        shuffled: whether rows are read in an order of their own.
+        shuffled: whether rows are read in a new order.
         places: for each tensor of a batch, the index of its array.
         compiles_updates: as in `Plan`.
     """
@@ -197,7 +197,7 @@ class _Rows(NamedTuple):
     known_size: int | None
 
     def from_row(self, first: tf.Tensor) -> list[tf.Tensor]:
-        """Returns a batch that begins with row `first`; the last one is smaller if its size is not static."""
+        """Returns a batch that starts at row `first`; the last one is smaller if its size is not static."""
         taken = self._taken(first)
         return [taken[place] for place in self.places]
 

@@ -80,8 +80,8 @@ class Compiled(Layer):
         Args:
             optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
             loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
-                outputs, a list or dict of these. `None` if the only losses are
-                those of `add_loss` and regularizers.
+                outputs, a list or dict of these. `None` if all losses are
+                from `add_loss` and regularizers.
             loss_weights: list or dict of a factor for each output's loss; `None` for 1.
             metrics: list of names, functions or `Metric`s, which are computed without sample
                 weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy

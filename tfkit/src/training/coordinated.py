@@ -3,8 +3,8 @@
 The process with the script is the coordinator. It has the data, and sends the rows of a few steps at a time
 to any worker that is free. Variables are on parameter servers, for all workers. With one worker, steps run
 one after the other, as on one device. Several workers do not wait for each other: a step computes with
-weights that other steps may change meanwhile. Each step is run once. If a worker ends, another one runs again
-the steps that it had not finished.
+weights that other steps may change meanwhile. Each step is run once. If a worker ends, another one repeats
+the steps that it has not finished.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Coordinated:
         if kind is PredictProgram:
             return ScheduledPrediction(trace, self)
         rest = without_strings(trace, strict=False)
-        # Batches are prepared ahead by a dataset, also those of arrays.
+        # A dataset prepares batches in advance, also batches of arrays.
         is_of_rows = kind is ArrayProgram and rest is trace
         return (ScheduledArrays if is_of_rows else ScheduledBatches)(rest, self)
 

@@ -311,7 +311,7 @@ def check_lengths(data: Any) -> None:
     """Raises an error if arrays have different numbers of rows.
 
     Raises:
-        ValueError: with the numbers of rows of `x`, `y` and `sample_weight`; and for Python numbers.
+        ValueError: with the numbers of rows of `x`, `y` and `sample_weight`; also for Python numbers.
     """
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):

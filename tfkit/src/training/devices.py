@@ -121,7 +121,7 @@ class Devices:
         """Context manager of a training, in which only the chief's files are written.
 
         Raises:
-            tf.errors.UnavailableError: if another process is gone, instead of the error that this caused.
+            tf.errors.UnavailableError: if another process is gone, instead of the error that it caused.
         """
         with contextlib.nullcontext() if self.is_chief else discarded():
             try:
@@ -207,7 +207,7 @@ class Devices:
         if is_part:
             number = num_replicas // self.num_processes
             index = replica - self._process * number
-        # Rows that cannot be divided evenly: no replica has more than one row more than another.
+        # Rows that cannot be divided evenly: the replicas' numbers of rows differ by at most one.
         first = available * index // number
         count = available * (index + 1) // number - first
         if not is_part:

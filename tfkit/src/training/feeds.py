@@ -92,7 +92,7 @@ class ArrayFeed:
         programs, before = model._tfkit_programs, self._program
         self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         expected = out_of, min(self.data.batch_size, self.data.num_rows)
-        # Rarely, because choosing a plan takes time. Not just once for a feed, because a different feed may
+        # Rarely, because choosing a plan takes time. Not just once for a feed, because another feed may
         # have run the same program meanwhile, in an `evaluate` of a callback.
         if self._program is not before or self._program.expected != expected:
             self._program.expect(*expected)
@@ -309,7 +309,7 @@ class DatasetFeed:
         }
 
     def set_state(self, state: dict[str, Any]) -> None:
-        """Moves to the saved position of a feed: batches that it had read are read again or skipped.
+        """Moves to the saved position of a feed: batches that it has read are read again or skipped.
 
         Args:
             state: the result of `get_state()`.

@@ -43,7 +43,7 @@ def assigned(loss: Any, weights: Any, structure: Any) -> list[Assignment]:
 
     Args:
         loss: the nest of losses.
-        weights: a nest of numbers in the form of `loss`; a number may be for all losses of a nest, or `None`.
+        weights: a nest of numbers in the form of `loss`; or one number or `None` for a whole nest.
         structure: a nest of indices, in the form of the outputs.
 
     Raises:

@@ -14,5 +14,5 @@ class LossTracker(Mean):
     """The mean of the loss over an epoch, in which each row has the same weight."""
 
     def add(self, loss: tf.Tensor, *batch: Any) -> None:
-        """Adds the loss of a batch, whose rows are those of the first tensor in `batch`."""
+        """Adds the loss of a batch, with the number of rows of the first tensor in `batch`."""
         self.update_state(loss, sample_weight=batch_size_of(batch))

@@ -120,14 +120,14 @@ class OlderNames(ModelSteps):
                 setattr(self, f"{mode}_function", made)
 
     def _tfkit_step_for(self, mode: str) -> Step:
-        """Returns the step of a mode: the function that a subclass has made, or that of programs."""
+        """Returns the step of a mode: the function that a subclass has made, or the one that programs use."""
         name = f"{mode}_function"
         function = getattr(self, name)
         if function is None or isinstance(function, StepFunction):
             return self._tfkit_own_step_for(mode)
 
         def run(batch: Any) -> Any:
-            # TensorFlow's iterator, because a function of TensorFlow that takes it is traced only once.
+            # TensorFlow's iterator, because a TensorFlow function with such an argument is traced only once.
             batches = [batch] if mode == "predict" else iter(tf.data.Dataset.from_tensors(batch))
             try:
                 return checked_results(self, mode, function(batches), f"`{name}`")

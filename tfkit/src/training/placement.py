@@ -1,4 +1,4 @@
-"""The strategy of `tf.distribute` that a model belongs to: the one in whose scope it was made."""
+"""The strategy of `tf.distribute` that a model belongs to: the one whose scope it was made in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:
-    """Returns the strategy that has placed a model's variables, or in whose scope it was made.
+    """Returns the strategy that has placed a model's variables, or whose scope it was made in.
 
     `OneDeviceStrategy` places variables as TensorFlow does without one: it is `None`.
     """

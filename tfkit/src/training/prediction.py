@@ -22,7 +22,7 @@ _MIN_OPERATIONS_OF_LARGE = 1000
 class PredictProgram:
     """Runs a traced `predict_step` over the rows of arrays: in a loop, or step by step if it is large.
 
-    XLA takes part under `jit_compile=True` only: it would compile again for each number of rows.
+    XLA is used only under `jit_compile=True`: it would compile again for each number of rows.
 
     Args:
         trace: the step.

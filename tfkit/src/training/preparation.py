@@ -88,7 +88,7 @@ class Batches:
         self.left_out = 0
 
     def iterator(self, preparation: Preparation | None) -> Any:
-        """Returns the iterator, which begins with the first call."""
+        """Returns the iterator, which starts at the first call."""
         if self._iterator is None:
             self.prepared_by = preparation if self._stages.pays else None
             self._iterator = iter(self._stages.after(self.prepared_by, self._skipped))

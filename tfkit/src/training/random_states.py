@@ -28,7 +28,7 @@ def set(states: States) -> None:
         changed.
     """
     generators = generators_in_force()
-    # Tried on a generator of its own first, as it may raise an error after the first one was set.
+    # Tried on a separate generator first, as it may raise an error after the first one was set.
     np.random.RandomState().set_state(states["numpy"])
     generators.python.setstate(states["python"])
     generators.numpy.set_state(states["numpy"])

@@ -78,7 +78,7 @@ class _Scheduled:
         return self._workers.schedule(self._loops[places], *numbers, *arrays)
 
     def _loop(self, places: tuple[int, ...]) -> Callable[..., Logs]:
-        """Returns the function of a part, whose tensors are the arrays with the numbers in `places`."""
+        """Returns the function of a part, whose tensors are the arrays with the indices in `places`."""
 
         def steps(size: tf.Tensor, num_steps: tf.Tensor, *arrays: Any) -> Logs:
             num_rows = tf.cast(batch_size_of(arrays[:1]), "int64")

@@ -1,4 +1,4 @@
-"""Shuffles row numbers in the same order as a `tf.data` pipeline, in a seventh of the time.
+"""Shuffles row indices in the same order as a `tf.data` pipeline, in a seventh of the time.
 
 `tf.data` moves one row number at a time through its pipeline, in half a microsecond. A small model trains on
 a row in one microsecond. The shuffle has a window of rows, yields a random one of them, and moves the row at

@@ -178,7 +178,7 @@ class _Source:
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
-        # TensorFlow reads batches in threads of its own: the settings are those of the training thread.
+        # TensorFlow reads batches in its own threads: they use the settings of the training thread.
         self._context = contextvars.copy_context()
         # An iterator, unlike an iterable, can be read only once.
         self.is_one_shot = hasattr(batches, "__next__")
@@ -290,7 +290,7 @@ def _with_tuples(batch: Any) -> Any:
     if isinstance(batch, list):
         if batch and isinstance(batch[0], (bool, int, float, str)):
             raise ValueError(
-                "A batch consists of arrays or tensors, whose first axis is that of the samples. Received a "
+                "A batch consists of arrays or tensors, whose first axis is the samples. Received a "
                 f"list of numbers or strings: {brief(batch)}. Make an array of it: `np.array(...)`"
             )
         batch = tuple(batch)

@@ -44,7 +44,7 @@ class StepTrace:
 
     Args:
         step: the step.
-        structure: a batch, or anything of its form with a spec in the place of each tensor.
+        structure: a batch, or anything of its form with a spec instead of each tensor.
         known_size: rows of every batch, which the step then sees in shapes; `None` for any number of rows.
 
     Attributes:
@@ -142,7 +142,7 @@ class StepTrace:
         return self._flat_step(*tensors)
 
     def check_shapes(self, batch_size: int) -> None:
-        """Traces the step once more, for a number of rows.
+        """Traces the step again, for a number of rows.
 
         Raises:
             ValueError: if shapes do not match.
@@ -167,7 +167,7 @@ class StepTrace:
 
     @functools.cached_property
     def loop_gradient(self) -> tuple[str, str] | None:
-        """Type and name of a loop that TensorFlow made as the gradient of another; `None` without one."""
+        """Type and name of a loop that TensorFlow made as the gradient of another loop, or `None`."""
         return xla.gradient_loop(self.definition)
 
     def no_outputs(self) -> Any:

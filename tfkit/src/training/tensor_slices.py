@@ -35,7 +35,7 @@ class SlicesData(ArrayData):
         data: the tensors.
         batch_size: rows of a step.
         num_rows: number of rows of a pass.
-        stages: the stages on the row numbers, in order: shuffles and selections.
+        stages: the stages on the row indices, in order: shuffles and selections.
     """
 
     def __init__(self, data: Any, batch_size: int, num_rows: int, stages: list[Stage]) -> None:
@@ -44,11 +44,11 @@ class SlicesData(ArrayData):
         self.num_rows = num_rows
 
     def order(self, seeds: list[int]) -> tf.Tensor:
-        """Returns the order of a new pass, whose seeds are those of the dataset."""
+        """Returns the order of a new pass, with the seeds of the dataset."""
         return tf.constant(_row_numbers(self._num_all, self._stages)[: self.num_rows])
 
     def skip_passes(self, count: int) -> None:
-        """Continues as if there had been `count` more passes."""
+        """Continues as after `count` more passes."""
         for stage in self._stages:
             if isinstance(stage, Shuffle):
                 stage.passes += count

@@ -12,7 +12,7 @@ STATUS = 128 + signal.SIGTERM  # The status that shells report for a process tha
 
 
 class Termination:
-    """The request to end that a machine sends before it takes a process away.
+    """The request to end that a machine sends before it kills a process.
 
     The process that receives it finishes the program of steps in progress. Then all processes save and
     end, including those that received nothing.
@@ -35,7 +35,7 @@ class Termination:
         Python runs handlers in its main thread, and only there they can be set.
         """
         is_main = threading.current_thread() is threading.main_thread()
-        # `None` is a handler that C code has set: that of TensorFlow's cluster, which ends nothing.
+        # `None` is a handler that C code has set: the one of TensorFlow's cluster, which ends nothing.
         if not is_main or signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, None):
             yield
             return

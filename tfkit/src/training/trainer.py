@@ -140,7 +140,7 @@ class Trainer(OlderNames):
 
         Raises:
             ValueError: if the model is not compiled, if the data do not fit, or if the saved state
-                is that of another model or other data. Nothing has changed then.
+                belongs to a different model or to other data. Then nothing has changed.
         """
         self._tfkit_check_compiled("fit")
         check_counts(
@@ -155,7 +155,7 @@ class Trainer(OlderNames):
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
-        # Arguments are checked before: a mistake must not wait for another thread's training.
+        # Arguments are checked first: a mistake must not wait for another thread's training.
         with self._tfkit_in_turn, self._tfkit_files():
             # Before the data is shuffled: the last rows are for validation, as in Keras.
             if validation_split and validation_data is None:
@@ -342,7 +342,7 @@ class Trainer(OlderNames):
 
         Returns:
             The outputs as NumPy arrays, `(rows, ...)`, in the form in which the model returns them;
-            with `stream`, an iterator over those of each batch.
+            with `stream`, an iterator over the outputs of each batch.
 
         Raises:
             ValueError: if the data do not fit, or if callbacks are given together with `stream`.
@@ -479,5 +479,5 @@ def _verbosity(verbose: int | str) -> int:
 
 
 def _is_own(evaluate: Callable[..., Any]) -> bool:
-    """Whether a model's `evaluate` is that of `Trainer`, not one of the program."""
+    """Whether a model's `evaluate` is `Trainer`'s, not one of the program."""
     return getattr(evaluate, "__func__", None) is Trainer.evaluate

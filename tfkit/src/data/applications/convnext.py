@@ -103,7 +103,7 @@ def _convnext(options: Options, name: str, version: str, include_preprocessing: 
 
 
 def _smaller(channels: int, stage: int, name: str) -> Sequential:
-    """Returns the layers in front of a stage: each 4 x 4 pixels, or 2 x 2 places, become one place."""
+    """Returns the layers in front of a stage: each 4 x 4 pixels, or 2 x 2 positions, become one position."""
     if stage == 0:
         conv = Conv2D(channels, 4, strides=4, name=f"{name}_stem_conv")
         normalization = LayerNormalization(epsilon=1e-6, name=f"{name}_stem_layernorm")
@@ -115,7 +115,7 @@ def _smaller(channels: int, stage: int, name: str) -> Sequential:
 
 
 def _block(x: KerasTensor, channels: int, name: str) -> KerasTensor:
-    """Returns the input plus what a dense network computes from 7 x 7 places of each channel."""
+    """Returns the input plus what a dense network computes from 7 x 7 positions of each channel."""
     inputs = x
     x = Conv2D(channels, 7, padding="same", groups=channels, name=f"{name}_depthwise_conv")(x)
     x = _normalized(x, f"{name}_layernorm")

@@ -18,7 +18,7 @@ class CustomScaleLayer(Layer):
 
     Input shape: a list of `x` and `residual`, of the same shape.
 
-    Output shape: that of `x`.
+    Output shape: the shape of `x`.
     """
 
     _tfkit_built_at_once = True

@@ -40,7 +40,7 @@ _GROWTH = 32  # Channels that a block adds.
 
 
 def _densenet(options: Options, name: str, architecture: str) -> Model:
-    """Returns a network of four stacks whose numbers of blocks are a row of `_BLOCKS`."""
+    """Returns a network of four stacks with as many blocks as a row of `_BLOCKS` says."""
     needs_channels_last("DenseNet")
     path = f"densenet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])

@@ -27,19 +27,19 @@ _ARGUMENTS = {
     "input_shape": (
         "sizes of an image with channels and without the batch, at least {min_size} rows and columns, in the "
         "order of `config.image_data_format()`. `None` is `({size}, {size}, 3)` with the classifier, and "
-        "any size with 3 channels without it. The published classifier takes no other sizes."
+        "any size with 3 channels without it. The published classifier accepts no other sizes."
     ),
     "pooling": (
         'without the classifier, what becomes of the map of features: `"avg"` for its mean, '
-        '`"max"` for its maximum over all places, `None` for the map itself.'
+        '`"max"` for its maximum over all positions, `None` for the map itself.'
     ),
-    "classes": "number of classes; that of the published classifier is 1000.",
+    "classes": "number of classes; the published classifier has 1000.",
     "classifier_activation": (
         "activation of the classifier, a name or a function; `None` for logits. Where weights are loaded, "
         '`"softmax"` or `None`.'
     ),
     "include_preprocessing": (
-        "whether the model begins with the scaling of pixels from 0 to 255. Otherwise it takes scaled ones."
+        "whether the model begins with the scaling of pixels from 0 to 255. Otherwise it expects them scaled."
     ),
     "name": "name of the model.",
 }
@@ -77,13 +77,13 @@ Example:
 
 
 class Family(NamedTuple):
-    """The contents of the help texts of a family that differ from those of others.
+    """The parts of docstrings that differ from family to family.
 
     Args:
         module: the public module with `preprocess_input`.
         paper: authors, title and year.
-        preprocessing: sentences about the pixels that the models take.
-        size: rows and columns of the images that the classifier takes.
+        preprocessing: sentences about the pixels that the models accept.
+        size: rows and columns of the images that the classifier accepts.
         min_size: the fewest rows and columns.
         arguments: descriptions of arguments that other families do not have, or describe otherwise.
     """
@@ -103,8 +103,8 @@ def application(family: Family, *, size: int | None = None) -> Callable[[Functio
     order of its signature, with their defaults.
 
     Args:
-        family: the contents of the texts of the family.
-        size: rows and columns of the images that the classifier takes, if not those of the family.
+        family: the contents of the docstrings of the family.
+        size: rows and columns of the images that the classifier accepts, if they differ from the family's.
     """
 
     def complete(function: Function) -> Function:

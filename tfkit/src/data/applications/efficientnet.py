@@ -34,12 +34,12 @@ _EFFICIENTNET = Family(
     "efficientnet",
     'Tan and Le, "EfficientNet: Rethinking Model Scaling for Convolutional Neural Networks", 2019',
     "The models take images with pixels from 0 to 255 and scale them. With other weights than the published "
-    "ones, the layer `normalization` has mean 0 and variance 1; its `adapt` takes those of data.",
+    "ones, the layer `normalization` has mean 0 and variance 1; its `adapt` sets them from data.",
 )
 
 
 class _Scale(NamedTuple):
-    """A network: factors of the numbers of filters and of blocks, and what else grows with them."""
+    """A network: factors for the numbers of filters and blocks, and what else grows with them."""
 
     width: float
     depth: float
@@ -109,7 +109,7 @@ def _efficientnet(options: Options, name: str, architecture: str) -> Model:
 
     x = Normalization(axis=channel_axis())(Rescaling(1 / 255)(image))
     if options.published:
-        # Their `normalization` has the deviations in place of the variances, and divides by their roots.
+        # Their `normalization` has deviations in place of variances, and divides by their square roots.
         x = Rescaling([1 / math.sqrt(each) for each in DEVIATIONS])(x)
     x = ZeroPadding2D(padding_for_stride(x, 3), name="stem_conv_pad")(x)
     x = convolved(x, divisible(32 * scale.width), 3, "stem_conv", strides=2, padding="valid")

@@ -22,7 +22,7 @@ from tfkit.src.weights.initializers.random import VarianceScaling
 # Means and standard deviations of ImageNet's channels, for pixels from 0 to 1.
 MEANS = (0.485, 0.456, 0.406)
 DEVIATIONS = (0.229, 0.224, 0.225)
-# Rate of the dropped residuals of a block after the last one; that of the first is 0.
+# Rate of the dropped residuals of a block after the last one; the rate of the first is 0.
 DROP_RATE = 0.2
 
 
@@ -32,7 +32,7 @@ def _drawn() -> VarianceScaling:
 
 
 def convolved(x: KerasTensor, filters: int, kernel_size: int, name: str, **options: Any) -> Any:
-    """Returns a convolution without bias. Further options are those of `Conv2D`."""
+    """Returns a convolution without bias. `options` are further options of `Conv2D`."""
     options = {"padding": "same", "use_bias": False, "kernel_initializer": _drawn(), **options}
     return Conv2D(filters, kernel_size, name=name, **options)(x)
 
@@ -65,7 +65,7 @@ def weighted(x: KerasTensor, reduced: int, name: str) -> Any:
 
     Args:
         x: the channels.
-        reduced: number of numbers to which the means are reduced.
+        reduced: number of values to which the means are reduced.
         name: beginning of the names.
     """
     channels = x.shape[channel_axis()]

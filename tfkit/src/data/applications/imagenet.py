@@ -83,7 +83,7 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
 
 
 def _of_array(x: np.ndarray, mode: str, axis: int) -> np.ndarray:
-    """Returns preprocessed images; those of floats are changed in place, which saves memory."""
+    """Returns preprocessed images; float images are changed in place, which saves memory."""
     if not np.issubdtype(x.dtype, np.floating):
         x = x.astype(settings.floatx())
     elif not x.flags.writeable:

@@ -22,7 +22,7 @@ class Conv(NamedTuple):
         kernel_size: rows and columns of the kernel. Default: `1`.
         strides: distance of the outputs. Default: `1`.
         padding: `"same"` or `"valid"`. Default: `"same"`.
-        name: name of the convolution, from which those of the other layers are made. Default: `None`.
+        name: name of the convolution, from which the names of the other layers are made. Default: `None`.
     """
 
     filters: int

@@ -28,7 +28,7 @@ _INCEPTION_RESNET_V2 = Family(
     "inception_resnet_v2",
     "Szegedy, Ioffe, Vanhoucke and Alemi, "
     '"Inception-v4, Inception-ResNet and the Impact of Residual Connections on Learning", 2016',
-    "The model takes images that `tfkit.applications.inception_resnet_v2.preprocess_input` returns: pixels "
+    "The model expects images that `tfkit.applications.inception_resnet_v2.preprocess_input` returns: pixels "
     "from -1 to 1.",
     size=299,
     min_size=75,

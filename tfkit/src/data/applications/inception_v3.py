@@ -1,4 +1,4 @@
-"""Inception V3: blocks whose branches see each place at several scales."""
+"""Inception V3: blocks whose branches see each position at several scales."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _INCEPTION_V3 = Family(
     "inception_v3",
     "Szegedy, Vanhoucke, Ioffe, Shlens and Wojna, "
     '"Rethinking the Inception Architecture for Computer Vision", 2015',
-    "The model takes images that `tfkit.applications.inception_v3.preprocess_input` returns: pixels from -1 "
-    "to 1.",
+    "The model expects images that `tfkit.applications.inception_v3.preprocess_input` returns: pixels from "
+    "-1 to 1.",
     size=299,
     min_size=75,
 )

@@ -1,4 +1,4 @@
-"""The sizes of the images that a model takes."""
+"""The sizes of the images that a model accepts."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def checked(options: Options, min_size: int) -> Sizes:
     shape = options.input_shape
     if not isinstance(shape, (tuple, list)) or len(shape) != 3:
         raise ValueError(
-            "`input_shape` must be a tuple of three sizes, without that of the batch, such as "
+            "`input_shape` must be a tuple of three sizes, without the size of the batch, such as "
             f"{with_channels(224, 224, CHANNELS)}. {received}"
         )
     channels = shape[0] if channels_first() else shape[-1]

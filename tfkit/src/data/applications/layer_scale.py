@@ -19,7 +19,7 @@ class LayerScale(Layer):
 
     Input shape: `(..., projection_dim)`.
 
-    Output shape: that of the input.
+    Output shape: the shape of the input.
 
     Reference:
         Touvron, Cord, Sablayrolles, Synnaeve and Jégou, "Going deeper with Image Transformers", 2021

@@ -33,7 +33,7 @@ _MOBILENET = Family(
     "1. Weights are published for images of 128, 160, 192 and 224 rows and columns; for others those for 224 "
     "are loaded.",
     arguments={
-        "alpha": "factor of the numbers of filters; weights are published for 0.25, 0.5, 0.75 and 1.",
+        "alpha": "factor for the numbers of filters; weights are published for 0.25, 0.5, 0.75 and 1.",
         "depth_multiplier": (
             "number of outputs of a depthwise convolution for each channel; weights are published for 1."
         ),

@@ -35,7 +35,7 @@ _MOBILENET_V2 = Family(
     "for 224 are loaded.",
     arguments={
         "alpha": (
-            "factor of the numbers of filters; weights are published for 0.35, 0.5, 0.75, 1, 1.3 and 1.4."
+            "factor for the numbers of filters; weights are published for 0.35, 0.5, 0.75, 1, 1.3 and 1.4."
         ),
         "name": "name of the model; `None` for one with `alpha` and the number of rows.",
     },

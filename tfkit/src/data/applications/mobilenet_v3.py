@@ -40,7 +40,7 @@ _MOBILENET_V3 = Family(
     "take pixels from -1 to 1. The published weights are those for images of 224 rows and columns.",
     arguments={
         "alpha": (
-            "factor of the numbers of filters; weights are published for 0.75 and 1, and for 1 if the "
+            "factor for the numbers of filters; weights are published for 0.75 and 1, and for 1 if the "
             "model is minimalistic."
         ),
         "minimalistic": (
@@ -48,7 +48,7 @@ _MOBILENET_V3 = Family(
         ),
         "input_shape": (
             "sizes of an image with channels and without the batch, at least {min_size} rows and columns, in "
-            "the order of `config.image_data_format()`. `None` is any size with 3 channels, or that of "
+            "the order of `config.image_data_format()`. `None` is any size with 3 channels, or the shape of "
             "`input_tensor`."
         ),
         "dropout_rate": "rate of the dropout in front of the classifier.",

@@ -30,8 +30,8 @@ _NASNET = Family(
     arguments={
         "input_shape": (
             "sizes of an image with channels and without the batch, at least {min_size} rows and columns, "
-            "none of them unknown. `None` is `({size}, {size}, 3)`. The published classifier takes no other "
-            "sizes."
+            "none of them unknown. `None` is `({size}, {size}, 3)`. The published classifier accepts no "
+            "other sizes."
         )
     },
 )

@@ -87,7 +87,7 @@ def _check_weights(weights: Any) -> None:
     if not isinstance(weights, (str, os.PathLike)):
         kind = f" (of type {type(weights).__name__})"
     elif not os.path.exists(weights):
-        kind = ", which is no file." + did_you_mean(weights, ["imagenet"])
+        kind = ", which is not a file." + did_you_mean(weights, ["imagenet"])
     else:
         return
     raise ValueError(

@@ -39,7 +39,7 @@ _FILTERS = (64, 128, 256, 512)
 
 
 def _resnet(options: Options, name: str, architecture: str) -> Model:
-    """Returns a network of four stacks whose numbers of blocks are a row of `_BLOCKS`."""
+    """Returns a network of four stacks with as many blocks as a row of `_BLOCKS` says."""
     path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)

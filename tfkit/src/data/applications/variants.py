@@ -53,7 +53,7 @@ def variant(
         network: returns the model, from its options, its name, and the name of its architecture.
         title: name of the function. In lower case it is the default name of the model, and the architecture.
         words: what its docstring says after the title.
-        size: rows and columns of the images that the classifier takes, if not those of the family.
+        size: rows and columns of the images that the classifier accepts, if they differ from the family's.
     """
     architecture = title.lower()
 

@@ -35,7 +35,7 @@ _FILTERS = (64, 128, 256, 512, 512)
 
 
 def _vgg(options: Options, name: str, architecture: str) -> Model:
-    """Returns a network of five blocks whose numbers of convolutions are a row of `_CONVOLUTIONS`."""
+    """Returns a network of five blocks with as many convolutions as a row of `_CONVOLUTIONS` says."""
     path = f"{architecture}/{architecture}_weights_tf_dim_ordering_tf_kernels"
     published = of_both(options, path, _HASHES[architecture])
     image, file = begin(options, published, size=224, min_size=32)

@@ -62,7 +62,7 @@ def weights_file(options: Options, published: Published) -> str | None:
 
     Raises:
         OSError: if the file cannot be fetched.
-        ValueError: if the download has another hash.
+        ValueError: if the download has a different hash.
     """
     if not options.published:
         return None if options.weights is None else str(options.weights)

@@ -21,7 +21,7 @@ from tfkit.src.training.models.model import Model
 _XCEPTION = Family(
     "xception",
     'Chollet, "Xception: Deep Learning with Depthwise Separable Convolutions", 2017',
-    "The model takes images that `tfkit.applications.xception.preprocess_input` returns: pixels from -1 "
+    "The model expects images that `tfkit.applications.xception.preprocess_input` returns: pixels from -1 "
     "to 1.",
     size=299,
     min_size=71,

@@ -273,7 +273,7 @@ class _Unpacking:
         if source is None or not source.is_file():
             raise ValueError(
                 f"{self._archive} was not unpacked: its member {quoted(member.name)} is a link to "
-                f"{quoted(member.leads_to or '')}, which is no file inside of it."
+                f"{quoted(member.leads_to or '')}, which is not a file inside it."
             )
         with source.open("rb") as content:
             self._write(path, content, member)

@@ -46,11 +46,11 @@ def audio_dataset_from_directory(
         sampling_rate: samples of a second that sounds are brought to, by their Fourier transform. Default:
             they keep their own.
         output_sequence_length: samples of each sound: longer ones are cut off, shorter ones end in zeros.
-            Default: those of the longest sound of the batch.
+            Default: the samples of the longest sound of the batch.
         ragged: whether batches are ragged tensors, without zeros at the ends. Default: `False`.
         shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
             `True`.
-        seed: of the order, and of which sounds are for validation. Default: another one each time.
+        seed: of the order, and of the choice of sounds for validation. Default: a new one each time.
         validation_split: share of the sounds for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
@@ -124,7 +124,7 @@ def audio_dataset_from_directory(
 
 
 def _resampled(samples: tf.Tensor, rate: tf.Tensor, new_rate: int) -> tf.Tensor:
-    """Returns sounds of shape `(samples, channels)` at another rate: their spectrum is cut off or padded."""
+    """Returns sounds of shape `(samples, channels)` at a new rate: their spectrum is cut off or padded."""
 
     def resample() -> tf.Tensor:
         size = tf.shape(samples)[0]

@@ -40,7 +40,7 @@ def load_data(
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file has unexpected contents, for another `version`, or where `test_split` is
+        ValueError: when the file has unexpected contents, for an unknown `version`, or where `test_split` is
             not in [0, 1).
     """
     if version not in ("small", "large"):

@@ -79,7 +79,7 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
         ) from error
     if not numbers or len(pixels) != len(numbers) * _PIXELS:
         raise ValueError(
-            f"{path} is no file of CIFAR's: it has {len(pixels)} bytes of images and {len(numbers)} labels."
+            f"{path} is not a CIFAR file: it has {len(pixels)} bytes of images and {len(numbers)} labels."
         )
     # A file has all red values of an image, then the green and the blue ones.
     images = np.frombuffer(pixels, "uint8").reshape(-1, *_IMAGE).transpose(0, 2, 3, 1)

@@ -32,7 +32,7 @@ def load_data(label_mode: str = "fine") -> tuple[Pair, Pair]:
 
     Raises:
         FileNotFoundError: when the archive is nowhere and cannot be downloaded.
-        ValueError: for another `label_mode`, and when a file has unexpected contents.
+        ValueError: for any other `label_mode`, and when a file has unexpected contents.
     """
     if label_mode not in ("fine", "coarse"):
         raise ValueError(f'`label_mode` must be "fine" or "coarse". Received: {label_mode!r}')

@@ -46,7 +46,7 @@ def fetch(
 
     Raises:
         OSError: when the file cannot be fetched or written.
-        ValueError: if the download has another hash; nothing is kept.
+        ValueError: if the download has a different hash; nothing is kept.
     """
     scheme = urllib.parse.urlsplit(url).scheme
     if scheme not in _SCHEMES:

@@ -26,7 +26,7 @@ class Files:
     Attributes:
         paths: of the files.
         labels: one for each; `None` without labels.
-        class_names: the names of the labels, in the order of their numbers; `None` without labels.
+        class_names: the names of the labels, in the order of their indices; `None` without labels.
     """
 
     paths: list[str]

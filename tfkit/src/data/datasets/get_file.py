@@ -43,7 +43,7 @@ def get_file(
         untar: whether to unpack a tar file; `extract=True` with `archive_format="tar"` is the same. Default:
             `False`.
         md5_hash: older form of `file_hash`, of MD5. Default: no check.
-        file_hash: expected hash, in hexadecimal. A file that has another one is fetched again. Default:
+        file_hash: expected hash, in hexadecimal. A file with a different hash is fetched again. Default:
             no check.
         cache_subdir: folder inside of the cache; an absolute path is used unchanged. Default: `"datasets"`.
         hash_algorithm: `"md5"`, `"sha256"`, or `"auto"` for the one with hashes of this length.
@@ -62,7 +62,7 @@ def get_file(
 
     Raises:
         ValueError: for a missing or other kind of `origin`, a name with folders in it, a download with
-            another hash, and an archive that cannot be unpacked or would write elsewhere.
+            a different hash, and an archive that cannot be unpacked or would write elsewhere.
         OSError: when the file cannot be fetched or written.
 
     Example:

@@ -66,7 +66,7 @@ def image_dataset_from_directory(
         image_size: height and width that images are resized to. Default: `(256, 256)`.
         shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
             `True`.
-        seed: of the order, and of which images are for validation. Default: another one each time.
+        seed: of the order, and of the choice of images for validation. Default: a new one each time.
         validation_split: share of the images for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
@@ -77,7 +77,7 @@ def image_dataset_from_directory(
         crop_to_aspect_ratio: whether to crop images to the shape of `image_size`, and not to distort them.
             Default: `False`.
         pad_to_aspect_ratio: whether to pad them with zeros instead. Default: `False`.
-        data_format: `"channels_last"` or `"channels_first"`. Default: that of `tfkit.config`.
+        data_format: `"channels_last"` or `"channels_first"`. Default: the setting of `tfkit.config`.
         format: `"tf"`, the only one. Default: `"tf"`.
         verbose: whether to print how many files were found. Default: `True`.
 

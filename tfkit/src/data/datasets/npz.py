@@ -71,7 +71,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
     Args:
         path: an `.npz` file.
         names: of the arrays.
-        objects: whether arrays of lists of numbers are read too.
+        objects: whether arrays of lists of numbers are also read.
 
     Raises:
         ValueError: if the file is none, lacks an array, or has one of a different kind.
@@ -90,7 +90,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
             return [_read(archive.read(name), name, objects) for name in wanted]
     except zipfile.BadZipFile as error:
         raise ValueError(
-            f"{path} is not an .npz file, or was cut off. Delete it or name another."
+            f"{path} is not an .npz file, or was cut off. Delete it or name a different file."
         ) from error
     except _DAMAGE as error:
         raise ValueError(f"{path} cannot be read: {shown(str(error))}") from error

@@ -46,7 +46,7 @@ def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -
 
     Raises:
         FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: if the download has another hash.
+        ValueError: if the download has a different hash.
     """
     path = Path(name).expanduser()
     cached = cache_folder() / path

@@ -94,5 +94,5 @@ def get_word_index(path: str | os.PathLike[str] = "reuters_word_index.json") -> 
 
 
 def get_label_names() -> tuple[str, ...]:
-    """Returns the names of the 46 topics, in the order of their numbers."""
+    """Returns the names of the 46 topics, in the order of their indices."""
     return tuple(_TOPICS.split())

@@ -8,7 +8,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 
 def shuffled(x: np.ndarray, y: np.ndarray, generator: np.random.RandomState) -> Pair:
-    """Returns rows in an order that a generator draws; for a seed the order is that of Keras."""
+    """Returns rows in an order that a generator draws; with the same seed, Keras draws the same order."""
     order = np.arange(len(x))
     generator.shuffle(order)
     return x[order], y[order]

@@ -40,12 +40,12 @@ def text_dataset_from_directory(
         label_mode: `"int"`: labels of shape `(batch,)`, int32; `"categorical"`: one-hot vectors of shape
             `(batch, classes)`, float32; `"binary"`: for two classes, 0 or 1 of shape `(batch, 1)`, float32;
             `None`: texts without labels. Default: `"int"`.
-        class_names: the subfolders to take, in the order of their labels. Default: all, by name.
+        class_names: the subfolders to use, in the order of their labels. Default: all, by name.
         batch_size: texts of a batch; `None` for single texts. Default: `32`.
         max_length: bytes of a text to keep. Default: all.
         shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
             `True`.
-        seed: of the order, and of which texts are for validation. Default: another one each time.
+        seed: of the order, and of the choice of texts for validation. Default: a new one each time.
         validation_split: share of the texts for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
@@ -55,7 +55,7 @@ def text_dataset_from_directory(
         verbose: whether to print how many files were found. Default: `True`.
 
     Returns:
-        A dataset of texts, strings of shape `(batch,)`, or of pairs of these and labels.
+        A dataset of texts, strings of shape `(batch,)`, or of pairs of texts and labels.
 
     Raises:
         FileNotFoundError: if there is no such folder.

@@ -34,11 +34,11 @@ def timeseries_dataset_from_array(
         data: array or tensor of shape `(time, ...)`.
         targets: array or tensor of one target for each window's first row; `None` for windows alone.
         sequence_length: rows of a window.
-        sequence_stride: rows from the start of one window to that of the next. Default: `1`.
+        sequence_stride: rows from the start of one window to the start of the next. Default: `1`.
         sampling_rate: rows from one row of a window to the next. Default: `1`.
         batch_size: windows of a batch; `None` for single windows. Default: `128`.
         shuffle: whether to shuffle the windows, in a new order in each pass. Default: `False`.
-        seed: of their order. Default: another one each time.
+        seed: of their order. Default: a new one each time.
         start_index: first row of `data` to use. Default: the first.
         end_index: the row of `data` to end before. Default: the end.
         format: `"tf"`, the only one. Default: `"tf"`.
@@ -47,7 +47,7 @@ def timeseries_dataset_from_array(
         A dataset of windows of shape `(batch, sequence_length, ...)`, or of pairs of these and targets.
 
     Raises:
-        ValueError: for numbers that are out of range.
+        ValueError: for arguments that are out of range.
 
     Example:
         >>> windows = timeseries_dataset_from_array(np.arange(5), None, sequence_length=3)

@@ -27,7 +27,7 @@ def numbered(
     """Returns the sequences with the numbers that a user requests, and their labels.
 
     Args:
-        sequences: of word numbers.
+        sequences: lists of word numbers.
         labels: one for each.
         num_words: words from this number on are out of the vocabulary; `None` for none.
         skip_top: words below this number are, too.

@@ -55,20 +55,20 @@ class FeatureKinds:
 
     @classmethod
     def float(cls, name: str | None = None) -> Feature:
-        """Returns a feature of unchanged floats; `name` begins that of its layer."""
+        """Returns a feature of unchanged floats; the layer is named after `name`."""
         return Feature("float32", Identity(dtype="float32", name=_named("float", name)), "float")
 
     @classmethod
     def float_rescaled(
         cls, scale: _Number = 1.0, offset: _Number = 0.0, name: str | None = None
     ) -> Feature:
-        """Returns a feature of floats that become `x * scale + offset`; `name` begins that of its layer."""
+        """Returns a feature of floats that become `x * scale + offset`; the layer is named after `name`."""
         layer = Rescaling(scale, offset, name=_named("float_rescaled", name))
         return Feature("float32", layer, "float")
 
     @classmethod
     def float_normalized(cls, name: str | None = None) -> Feature:
-        """Returns a feature of floats scaled to mean 0 and variance 1; `name` begins that of its layer."""
+        """Returns a feature of floats scaled to mean 0 and variance 1; the layer is named after `name`."""
         layer = Normalization(axis=-1, name=_named("float_normalized", name))
         return Feature("float32", layer, "float")
 

@@ -40,8 +40,8 @@ class FeatureSpace(FeatureKinds, Layer):
         features: dict from names of columns to their kinds: a name such as `"float_normalized"`, or what
             the class method of this name returns, `FeatureSpace.float_normalized()`. The kinds are
             `float`, `float_rescaled`, `float_normalized`, `float_discretized`, `integer_categorical`,
-            `string_categorical`, `integer_hashed` and `string_hashed`; `FeatureSpace.feature(...)` takes a
-            preprocessing layer of yours.
+            `string_categorical`, `integer_hashed` and `string_hashed`; `FeatureSpace.feature(...)` accepts a
+            preprocessing layer of your own.
         output_mode: `"concat"` for one vector, which has the features in the order of their names, then the
             crosses; `"dict"` for a dict of the encoded features. Default: `"concat"`.
         crosses: list of tuples of names of features whose combinations are hashed into vectors, or of

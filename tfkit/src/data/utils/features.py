@@ -129,7 +129,7 @@ def num_indices(layer: Layer) -> int | None:
 
 
 def as_values(value: Any, feature: Feature) -> Any:
-    """Returns numbers or strings as a tensor; integers as floats if these are expected."""
+    """Returns numbers or strings as a tensor; integers become floats if floats are expected."""
     if isinstance(value, KerasTensor):
         return value  # The layer that receives it casts it.
     if not isinstance(value, _TENSORS):

@@ -38,7 +38,7 @@ def array_to_img(
 
     Args:
         x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
         scale: whether to stretch the values so that the least is 0 and the largest 255. If not,
             they should be in this range. Default: `True`.
@@ -80,7 +80,7 @@ def img_to_array(img: Any, data_format: str | None = None, dtype: Any = None) ->
 
     Args:
         img: the image.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
         dtype: dtype of the result; `None` for the default float dtype.
 
@@ -116,7 +116,7 @@ def save_img(
     Args:
         path: a path, or a file that is open for writing.
         x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
         file_format: format of the file, such as `"png"`; `None` to take it from the path.
         scale: whether to stretch the values so that the least is 0 and the largest 255.
@@ -160,7 +160,7 @@ def load_img(
     Args:
         path: a path, or the file's content as `io.BytesIO`.
         color_mode: `"grayscale"`, `"rgb"` or `"rgba"`. Default: `"rgb"`.
-        target_size: `(height, width)` in pixels; `None` for that of the file.
+        target_size: `(height, width)` in pixels; `None` for the size of the file.
         interpolation: how to resize: `"nearest"`, `"bilinear"`, `"bicubic"`, `"hamming"`, `"box"`
             or `"lanczos"`. Default: `"nearest"`.
         keep_aspect_ratio: whether to resize only the largest part in the centre that has the form

@@ -32,7 +32,7 @@ def smart_resize(
         Images of the new size: an array for an array, a tensor for a tensor.
 
     Raises:
-        ValueError: for a different number of axes, and a size that is not of two numbers.
+        ValueError: for a different number of axes, and for a size that is not two numbers.
 
     Example:
         >>> smart_resize(np.ones((20, 30, 3)), (8, 8)).shape
@@ -40,7 +40,7 @@ def smart_resize(
     """
     if not isinstance(size, (tuple, list)) or len(size) != 2:
         raise ValueError(
-            f"`size` must be of two whole numbers, height and width. Received: size={size!r}"
+            f"`size` must be two whole numbers, height and width. Received: size={size!r}"
         )
     images = tf.convert_to_tensor(x)
     if images.shape.rank not in (3, 4):

@@ -22,9 +22,9 @@ def pad_sequences(
 
     Args:
         sequences: a list of sequences; their items may be arrays of one shape.
-        maxlen: length of the result; `None` for that of the longest sequence.
+        maxlen: length of the result; `None` for the length of the longest sequence.
         dtype: dtype of the result; `object` for strings. Default: `"int32"`.
-        padding: `"pre"` (before the items) or `"post"` (after them): the place of the padding.
+        padding: `"pre"` (before the items) or `"post"` (after them): where the padding is.
             Default: `"pre"`.
         truncating: `"pre"` (at the start) or `"post"` (at the end): the side at which items are
             cut off. Default: `"pre"`.

@@ -20,7 +20,7 @@ def clear_session(free_memory: bool = True) -> None:
 
     Args:
         free_memory: whether to collect garbage at once, and to free what TensorFlow keeps of
-            functions that have run, which takes a moment. Default: `True`.
+            functions that have run, which takes a little time. Default: `True`.
 
     Example:
         >>> first = tfkit.layers.Dense(1)

@@ -26,7 +26,7 @@ def _load_npz(path: str, specs: dict[str, TensorSpec]) -> dict[str, np.ndarray]:
 
 
 def _save_npz(path: str, arrays: dict[str, np.ndarray]) -> None:
-    """Writes arrays of any names to an .npz file; `np.savez` takes an array named `file` for its argument."""
+    """Writes arrays to an .npz file; `np.savez` would confuse an array named `file` with its argument."""
     for name, array in arrays.items():
         if array.dtype == object and any(text.endswith(b"\0") for text in array.flat):
             raise ValueError(

@@ -14,7 +14,7 @@ def checked(name: str, value: Any, spec: TensorSpec) -> np.ndarray:
     """Returns the value as an array in C order, after a check of its dtype and shape.
 
     Raises:
-        ValueError: for any other dtype or shape than that of `spec`.
+        ValueError: for a dtype or shape other than those of `spec`.
     """
     array = np.asarray(value, order="C")
     if array.dtype.kind in "SUO" and spec.dtype == "string":

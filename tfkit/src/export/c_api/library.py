@@ -71,7 +71,7 @@ def find_library(folder: str | os.PathLike[str] | None = None) -> Path:
     """Returns the path of the file with TensorFlow's C API.
 
     Args:
-        folder: the folder to search; that of the installed `tensorflow` package unless given.
+        folder: the folder to search; the folder of the installed `tensorflow` package unless given.
 
     Raises:
         FileNotFoundError: if there is none.
@@ -96,7 +96,7 @@ def load_library(library: str | os.PathLike[str] | None = None) -> ctypes.CDLL:
     """Returns the library, with the types of its functions set.
 
     Args:
-        library: the file, or the folder that it is in; that of the installed `tensorflow` unless given.
+        library: the file, or the folder that it is in; the one of the installed `tensorflow` unless given.
 
     Raises:
         FileNotFoundError: if there is none.

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-# Functions of each element. Their names in the modules are those of NumPy: in lower case, with `arc` for `A`.
+# Elementwise functions. Their names in the modules are NumPy's: in lower case, with `arc` for `A`.
 _FUNCTIONS = [
     *"Angle Ceil Conj Cos Cosh Exp Expm1 Imag IsFinite IsInf IsNan".split(),  # noqa: SIM905
     *"Log Log1p Real Round Sign Sin Sinh Tan Tanh".split(),  # noqa: SIM905
@@ -41,5 +41,5 @@ def alike(np: Any, special: Any) -> dict[str, Callable[..., Any]]:
 
 
 def _of_one(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Returns a function whose signature Python can read: those of PyTorch have none."""
+    """Returns a function whose signature Python can read: PyTorch's own functions have none."""
     return lambda x: function(x)

@@ -1,6 +1,6 @@
-"""Formulas for operations that are gradients, in JAX and PyTorch: most pull through that of the operation.
+"""Formulas for operations that are gradients, in JAX and PyTorch: most differentiate the operation's formula.
 
-A function here makes the formula of a gradient from that of its operation, `forward`, whose attributes the
+A function here makes the formula of a gradient from its operation's formula, `forward`, whose attributes the
 gradient has as well.
 """
 
@@ -23,7 +23,7 @@ class Kit(NamedTuple):
         np: the module with `where`, `sum`, `abs`, `square`, `zeros_like`.
         sigmoid: of each element.
         zeros: returns zeros of a shape, with the dtype and device of an array.
-        pull: returns the gradients of a function with respect to its arguments, from that of its result.
+        pull: returns the gradients of a function for its arguments, from the gradient of its result.
     """
 
     np: Any

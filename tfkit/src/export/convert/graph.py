@@ -24,7 +24,7 @@ ASSIGNMENTS = frozenset(
 
 
 # Draws by the generators of the process or of an operation, which a converted call does not have: they become
-# draws by a key and a counter, from a seed of their own at this path among the variables.
+# draws by a key and a counter, from a separate seed at this path among the variables.
 DRAWS = {
     "RandomStandardNormal": "StatelessRandomNormalV2",
     "RandomUniform": "StatelessRandomUniformV2",
@@ -144,7 +144,7 @@ class Variable:
 
 
 def flat_inputs(node: Node) -> list[int]:
-    """Returns the numbers of all inputs in a row."""
+    """Returns the numbers of all inputs as a flat list."""
     return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
 
 

@@ -11,7 +11,7 @@ attributes it gets those that it names as keyword-only parameters. It returns th
 A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
 and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
 `KNOWN_OR_ARRAYS` is given so if it is known. A known number for a parameter with a name in `NUMBERS` is given
-as a number of Python if another input is an array. All other inputs are arrays of the framework.
+as a Python number if another input is an array. All other inputs are arrays of the framework.
 
 The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
@@ -239,7 +239,7 @@ class Interpreter:
         if name in KNOWN_OR_ARRAYS:
             numbers = self._numbers(value)
             return self._array(value) if numbers is None else numbers
-        # As a number of Python it takes the dtype of the array, and needs no constant in the
+        # As a Python number it gets the dtype of the array, and needs no constant in the
         # program.
         if name in NUMBERS and with_array and host.is_known(value) and _is_number(value):
             return value.item()
@@ -317,7 +317,7 @@ class Interpreter:
         return self._run(function, inputs[0], variables)
 
     def _draw(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
-        """Returns random numbers from the seed of the graph, which moves on."""
+        """Returns random numbers from the seed of the graph, which advances."""
         dtype = node.attributes.get("Tout") or node.attributes["dtype"]
         seed, (shape, *limits) = variables[SEED], inputs
         key = self._formula(_on_values(node, "StatelessRandomGetKeyCounter"), [seed])

@@ -21,7 +21,7 @@ _INIT = ("rng", "training", "inputs")
 
 
 class _InStructure:
-    """The attribute `params` or `state`: weights in the form in which the function takes them.
+    """The attribute `params` or `state`: weights in the form that the function expects.
 
     The same weights by their names stay in the layer's `__dict__`, where files and copies find them.
     """
@@ -51,7 +51,7 @@ class _InStructure:
 class JaxLayer(Layer):
     """Calls a function of JAX. XLA compiles it as a part of the TensorFlow program around it.
 
-    The function takes some of these arguments, by name, and at least `inputs`:
+    The function accepts some of these arguments, by name, and at least `inputs`:
 
         params: nest of arrays, the weights that are trained.
         state: nest of arrays, the weights that are not. The function then returns
@@ -67,21 +67,21 @@ class JaxLayer(Layer):
         call_fn: the function. In a file it has a name, under which it must be registered with
             `@tfkit.saving.register_keras_serializable()`, as `init_fn` must be.
         init_fn: function of `rng` and `inputs` (an array of ones, with 1 for each size that is not
-            known), and `training` (`True`) if it takes it, that returns the initial `params`; or
-            `(params, state)`, if `call_fn` takes a `state`. `None` if values are given.
-        params: initial weights, in place of `init_fn`'s.
+            known), and `training` (`True`) if it accepts it, that returns the initial `params`; or
+            `(params, state)`, if `call_fn` accepts a `state`. `None` if values are given.
+        params: initial weights, instead of `init_fn`'s.
         state: initial state, likewise.
-        seed: integer for `rng`; `None` for one of its own.
+        seed: integer for `rng`; `None` for a new one.
         native_serialization_platforms: platforms for which the function is compiled, such as
-            `["cpu", "cuda"]`; `None` for that of this process.
+            `["cpu", "cuda"]`; `None` for the platform of this process.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
     Call arguments:
-        inputs: what `call_fn` takes.
+        inputs: what `call_fn` accepts.
         training: whether `call_fn` trains; set by `fit` and by layers outside.
 
-    Input shape: Any that `call_fn` takes.
+    Input shape: Any that `call_fn` accepts.
 
     Output shape: That of its outputs.
 
@@ -185,7 +185,7 @@ class JaxLayer(Layer):
         if "state" not in self._call_takes:
             return outputs
         outputs, changed = outputs
-        # The second computation of `remat` must not change the state once more.
+        # The second computation of `remat` must not change the state again.
         if not recomputation.is_second():
             weights = self._structures["state"].in_order(vars(self)["state"])
             for weight, value in zip(weights, changed, strict=True):
@@ -222,12 +222,12 @@ class FlaxLayer(JaxLayer):
     """Calls a module of Flax (`flax.linen`). XLA compiles it as a part of the TensorFlow program.
 
     Its collection `params` is trained, all others (such as `batch_stats`) are state. A method
-    that takes `training` gets it. Keys for random numbers are there while training.
+    that accepts `training` gets it. Keys for random numbers exist only in training.
 
     Args:
         module: an instance of `flax.linen.Module`. For files its class must be registered, and have
             `get_config` and `from_config`.
-        method: the method to call, or its name; `None` for `__call__`. It takes the inputs, and
+        method: the method to call, or its name; `None` for `__call__`. It must accept the inputs, and
             `training` by name if it needs it.
         variables: dict of collections of arrays, as `module.init` returns it; `None` for the values
             that `module.init` returns when the layer is built.
@@ -235,10 +235,10 @@ class FlaxLayer(JaxLayer):
             `autocast`, `activity_regularizer`.
 
     Call arguments:
-        inputs: what the method takes.
+        inputs: what the method accepts.
         training: whether it trains; set by `fit` and by layers outside.
 
-    Input shape: Any that the method takes.
+    Input shape: Any that the method accepts.
 
     Output shape: That of its outputs.
 
@@ -331,7 +331,7 @@ def _split(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _with_parameters(function: Any, names: tuple[str, ...]) -> Any:
-    """Returns a function that says which arguments it takes."""
+    """Returns a function whose signature names its arguments."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature([inspect.Parameter(it, kind) for it in names])
     return function

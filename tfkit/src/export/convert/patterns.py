@@ -1,4 +1,4 @@
-"""Puts one node in the place of several operations of a graph, where a framework has a formula for it.
+"""Replaces several operations of a graph with one node if a framework has a formula for it.
 
 | type | what it computes | inputs |
 |---|---|---|
@@ -11,7 +11,7 @@
 | `IntegerHash` | the bucket of an integer by the hash of its decimal string | `x` |
 | `LSTM` | the loop of an `LSTM` over time | `x`, `kernel`, `recurrent_kernel`, `bias`, `h`, `c` |
 
-A node takes the place of the last of these operations. The others are left out unless something else
+A node replaces the last of these operations. The others are left out unless something else
 needs their results.
 """
 
@@ -30,7 +30,7 @@ from tfkit.src.export.convert.recurrence import lstm_loop
 
 
 def fused(graph: Graph, types: Collection[str]) -> Graph:
-    """Returns a graph with nodes of some of the types above in the place of several others."""
+    """Returns a graph in which nodes of some of the types above replace several others."""
     patterns = {kind: pattern for kind, pattern in PATTERNS.items() if kind in types}
     if not patterns:
         return graph
@@ -131,12 +131,12 @@ class _Values:
 
 
 class Found(NamedTuple):
-    """The parts of a node that takes the place of several others.
+    """The parts of a node that replaces several others.
 
     Attributes:
         inputs: numbers of values.
         attributes: by name.
-        outputs: numbers of values, if they are not all of the last of the others.
+        outputs: numbers of values, if they differ from those of the last replaced node.
     """
 
     inputs: tuple[Any, ...]
@@ -306,7 +306,7 @@ def _integer_hash(values: _Values, node: Node) -> Found | None:
     text = values.of(node.inputs[0], "AsString")
     if text is None or "int" not in text.attributes["T"]:
         return None
-    # Padded digits would have another hash.
+    # Padded digits would have a different hash.
     if text.attributes["width"] != -1 or text.attributes["fill"]:
         return None
     return Found(text.inputs, {"num_buckets": node.attributes["num_buckets"]})

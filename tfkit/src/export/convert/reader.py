@@ -81,13 +81,13 @@ class _Reader:
         self._passed: dict[str, dict[int, int]] = {}
 
     def traced(self, function: Any) -> Function:
-        """Returns the description of a `ConcreteFunction`; those of the functions inside it are kept."""
+        """Returns the description of a `ConcreteFunction`; functions inside it are kept as well."""
         definitions = function.graph.as_graph_def().library.function
         self._library.update({it.signature.name: it for it in definitions})
         return self.function(function.function_def, function.graph)
 
     def function(self, definition: Any, graph: Any = None) -> Function:
-        """Returns the description of a `FunctionDef`; those of the functions inside it are kept.
+        """Returns the description of a `FunctionDef`; functions inside it are kept as well.
 
         Args:
             definition: the `FunctionDef`.
@@ -101,7 +101,7 @@ class _Reader:
         count = len(parameters)
         nodes: list[Node] = []
         for node in _in_order(definition.node_def, set(numbers)):
-            # A function may be called by a node of its own name.
+            # A function may be called by a node that has its name as type.
             called = self._library.get(node.op)
             op = op_def_registry.get(node.op) if called is None else called.signature
             if op is None:
@@ -112,7 +112,7 @@ class _Reader:
             for argument in op.output_arg:
                 for place in range(_length(argument, node)):
                     numbers[f"{node.name}:{argument.name}:{place}"] = count
-                    # Each output of each node has a number of its own, after the parameters'.
+                    # Each output of each node has its own number, after the parameters' numbers.
                     outputs.append(count)
                     count += 1
             inputs = _grouped(op, node, numbers)

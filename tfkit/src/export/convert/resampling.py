@@ -1,6 +1,6 @@
 """Weights with which TensorFlow's kernels resize images, as matrices `(new, old)` of one axis.
 
-All roundings are those of the kernels: positions are floats of 32 bits, and `ResizeBicubic` reads its weights
+Rounding is as in the kernels: positions are floats of 32 bits, and `ResizeBicubic` reads its weights
 from a table with 1,024 steps between two pixels, so that they differ from the exact ones by up to 5e-4.
 """
 

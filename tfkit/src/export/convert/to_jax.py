@@ -18,7 +18,7 @@ def to_jax(
     """Returns a layer's call as a pure function of JAX, and the values of its variables.
 
     The call is traced, with and without training, and computed by JAX's own operations: `jax.jit`, `grad`,
-    `vmap`, `scan` and `jax.export` apply, and TensorFlow takes no part.
+    `vmap`, `scan` and `jax.export` apply, and TensorFlow is not used.
 
     Args:
         layer: a layer or a model. It is built if necessary, and otherwise remains as it is.

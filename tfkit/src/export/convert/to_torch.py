@@ -29,7 +29,7 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
 
     Returns:
         The module, in the mode of training: call `eval()` for inference. `copy_back()` assigns its values to
-        the layer's weights; `losses` are those of `add_loss` in the last call.
+        the layer's weights; `losses` holds the losses of `add_loss` in the last call.
 
     Raises:
         ImportError: without PyTorch.
@@ -66,7 +66,7 @@ def exported_program(layer: Layer, specs: list[Any]) -> bytes:
 
 
 def loaded_program(content: bytes, specs: list[Any]) -> tuple[Any, bool]:
-    """Returns a stored program as a function of arrays, and whether it takes batches of any size.
+    """Returns a stored program as a function of arrays, and whether it accepts batches of any size.
 
     Args:
         content: what `exported_program` returned.

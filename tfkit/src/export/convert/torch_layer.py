@@ -19,16 +19,16 @@ class TorchModuleWrapper(Layer):
     Its parameters and buffers become weights of the layer, which `fit` trains and files hold by path;
     tensors go to PyTorch and back in the same memory (DLPack), and gradients are PyTorch's. Random
     numbers follow from a seed of the layer, so that `tfkit.utils.set_random_seed` sets them. Buffers
-    change while training only.
+    change only in training.
 
     XLA cannot compile a program that calls it, and an export to another format or process cannot hold
-    it. `tfkit.interop.to_torch` goes the other way.
+    it. `tfkit.interop.to_torch` is the opposite direction.
 
     Args:
         module: the module; or a function without arguments that returns it. Files need the function, under
             a name that is registered by `@tfkit.saving.register_keras_serializable()`, or a registered
             class of the module with `get_config` and `from_config`: a file holds no code.
-        name: name of the layer; `None` for one of its own.
+        name: name of the layer; `None` for a default name.
         output_shape: shape of the output, with the batch, where a trace cannot find it out: `(None, 8)`.
             The output is one tensor of the compute dtype then. `None` to find it out.
         **kwargs: arguments of every layer, with their defaults: `trainable`, whether training changes the
@@ -37,11 +37,11 @@ class TorchModuleWrapper(Layer):
             (`True`); `activity_regularizer`, a penalty on the outputs (`None`).
 
     Call arguments:
-        *args: what the module takes.
+        *args: what the module accepts.
         training: whether the module is in the mode of training; set by `fit` and by layers outside.
-        **kwargs: what it takes by name.
+        **kwargs: what it accepts by name.
 
-    Input shape: Any that the module takes.
+    Input shape: Any that the module accepts.
 
     Output shape: That of its outputs.
 
@@ -99,7 +99,7 @@ class TorchModuleWrapper(Layer):
         """Returns the module's parameters, with the values of the weights at this moment.
 
         Args:
-            recurse: whether those of its submodules are among them.
+            recurse: whether to include those of its submodules.
         """
         return self.module.parameters(recurse=recurse)
 

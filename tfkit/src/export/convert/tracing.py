@@ -22,7 +22,7 @@ class Call:
     """One kind of call of a layer.
 
     Args:
-        graph: its graph. Results are those of the nest of outputs, then the losses.
+        graph: its graph. Its results are the tensors of the nest of outputs, then the losses.
         outputs: the nest of the outputs, with a number for each tensor and other objects as they are.
         num_outputs: the number of tensors in it.
     """
@@ -41,8 +41,8 @@ class Calls:
         inputs: the nest of the inputs, `(args, kwargs)`, of `tf.TensorSpec`s.
         by_training: the call without and with training.
         variables: all variables that take part or belong to the layer, by path.
-        trained: paths of those that are trained.
-        assigned: paths of those of them to which a call assigns.
+        trained: paths of the trained variables.
+        assigned: paths of the trained variables to which a call assigns.
     """
 
     layer: Layer
@@ -60,7 +60,7 @@ class Calls:
         """Returns the tensors of a nest `(args, kwargs)`, in the order of the graph's inputs.
 
         Raises:
-            ValueError: if it is another nest than that of the examples.
+            ValueError: if the nest differs from the nest of the examples.
         """
         try:
             tf.nest.assert_same_structure(self.inputs, inputs)

@@ -24,7 +24,7 @@ def set_values(layer: Layer, values: Mapping[str, Any], with_state: bool, source
 
     Raises:
         TypeError: if `layer` is not a layer, or `values` is not a mapping.
-        ValueError: for paths, shapes and kinds of dtype that are not those of the variables. Nothing is set.
+        ValueError: for paths, shapes and kinds of dtype that do not match the variables. Nothing is set.
     """
     if not isinstance(layer, Layer) or not isinstance(values, Mapping):
         raise TypeError(

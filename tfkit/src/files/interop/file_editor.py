@@ -31,7 +31,7 @@ class KerasFileEditor:
     """Shows and changes the weights in a file, to make an old file fit a model that has changed.
 
     Files of Keras, `.keras` and `.weights.h5`, and tfkit's own `.weights.h5` are read, with the checks of
-    `load_weights`, and are written in the form that they had. Nothing is written before `save`. An object is
+    `load_weights`, and are written in their original form. Nothing is written before `save`. An object is
     a layer, an optimizer, or what holds layers; it is called by its path, `layers/dense_2`, or by the last
     part of that where no other object has the same.
 
@@ -120,7 +120,7 @@ class KerasFileEditor:
 
     @shortened
     def compare(self, reference_model: ModelLike) -> dict[str, Any]:
-        """Compares the weights with those of a model, and prints the differences.
+        """Compares the weights with a model's, and prints the differences.
 
         Args:
             reference_model: a built model.

@@ -392,7 +392,7 @@ def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZ
         if len(reader.below(group)) != len(optimizer.variables):
             optimizer.build(model.trainable_weights)
         return Checked(reader, stores=[(f"{group}/vars", optimizer)])
-    if len(reader.below(group)) > len(optimizer.variables):  # The optimizer had been used.
+    if len(reader.below(group)) > len(optimizer.variables):  # The saved optimizer was in use.
         optimizer.build(model.trainable_weights)
     try:
         if legacy:

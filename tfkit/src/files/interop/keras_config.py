@@ -1,4 +1,4 @@
-"""Converts configurations of Keras 3 to those of tfkit, and back. Both are plain data."""
+"""Converts configurations of Keras 3 to configurations of tfkit, and back. Both are plain data."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _has_adapted_parts(config: dict[str, Any]) -> bool:
 def _built_alone(config: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, Any]]:
     """Returns the layers in `result` that no call builds, each with its original configuration.
 
-    They are those of a Sequential model that has no input yet.
+    They belong to a Sequential model that has no input yet.
     """
     inner = config.get("config")
     if config.get("class_name") != "Sequential" or not isinstance(inner, dict):
@@ -226,7 +226,7 @@ def _build_config_to_keras(build_config: dict[str, Any]) -> Any:
 
 
 def _has_strings(spec: Any) -> bool:
-    """Whether there is a spec of strings among those of a call."""
+    """Whether one of the specs of a call is a spec of strings."""
     if isinstance(spec, dict):
         return spec.get("dtype") == "string" or any(map(_has_strings, spec.values()))
     return isinstance(spec, (list, tuple)) and any(map(_has_strings, spec))

@@ -61,7 +61,7 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
 def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
     """Returns path prefixes of Keras's optimizers other than the optimizer of the outermost model.
 
-    Those of compiled models inside of a model, which are read apart, and those in attributes, as those of two
+    They belong to compiled inner models, and are read separately, or are in attributes, such as those of two
     adversaries. The latter are not read: Keras's file does not hold their configuration.
     """
     groups = []

@@ -27,9 +27,9 @@ class Member:
     """A layer, or a container of layers, in a container.
 
     Attributes:
-        name: how Keras numbers it: class and count.
+        name: its name in Keras: class and count.
         value: the layer, list, tuple or dict.
-        seen: whether another path has reached it before, so that nothing is stored here.
+        seen: whether an earlier path has reached it, so that nothing is stored here.
     """
 
     name: str

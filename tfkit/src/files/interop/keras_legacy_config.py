@@ -208,7 +208,7 @@ def compile_from_keras(config: dict[str, Any], outputs: list[str] | None) -> dic
         outputs: the names of the outputs, which Keras 2 puts in front of names of metrics.
 
     Raises:
-        LoadError: for a decay of the learning rate as Keras 2 had it.
+        LoadError: for a decay of the learning rate as in Keras 2.
     """
     result = {
         key: value

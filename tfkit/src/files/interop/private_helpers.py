@@ -15,7 +15,7 @@ def standardize_data_format(data_format: str | None) -> str:
     """Returns the layout of images, the default one for `None`.
 
     Raises:
-        ValueError: for another text than `"channels_first"` and `"channels_last"`.
+        ValueError: for a string other than `"channels_first"` and `"channels_last"`.
     """
     if data_format is None:
         return settings.image_data_format()

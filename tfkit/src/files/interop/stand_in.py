@@ -24,7 +24,7 @@ _PLACES = {"saving.saving_lib": open_files, "utils.legacy": legacy_objects}
 
 
 class _StandIn(ModuleType):
-    """A module of Keras's whose attributes are those of a module of tfkit's.
+    """A module of Keras whose attributes are those of a tfkit module.
 
     Args:
         name: its name.
@@ -123,7 +123,7 @@ def _found(fullname: str) -> Any:
 
     `keras.src.layers.convolutional.conv2d` is `tfkit.layers`: so `from ... import Conv2D` finds the layer,
     and the import of a name that is not public fails. What the installed Keras does not have is not found,
-    for libraries that try the places of several versions.
+    for libraries that try the modules of several versions.
     """
     target = _target_of(fullname)
     if target is not None or not fullname.startswith(_PRIVATE) or not _is_source(fullname):

@@ -79,7 +79,7 @@ def links(tree: Tree, message: Bytes) -> Iterator[Link]:
         end = data.find(b"\0", offset, offset + limits.NAME.most + 1)
         left -= end - offset + 1
         if end < 0 or left < 0:
-            raise tree.error("a name is outside of its heap, or in that of another name")
+            raise tree.error("a name is outside its heap, or in the heap of another name")
         yield data[offset:end], None if kind == _SOFT_LINK else address
 
 

@@ -213,7 +213,7 @@ class Tree:
         # Each string is accepted once: many attributes with one long string could use any amount of memory.
         text = self._heaps[heap].pop(index, None)
         if text is None:
-            raise TreeError("a string of an attribute is missing, or belongs to another one")
+            raise TreeError("a string of an attribute is missing, or belongs to another attribute")
         return text[:size]
 
 
@@ -319,7 +319,7 @@ class _Header:
         shape = _shape(Bytes(self._one(_DATASPACE) or b"", "a dataspace"), self._tree.old)
         dtype = _dtype(Bytes(self._one(_DATATYPE) or b"", "a datatype"))
         layout = Bytes(self._one(_LAYOUT) or b"", "a layout")
-        # Class 1: contiguous. Chunks and compact data would need code of their own, and compressed
+        # Class 1: contiguous. Chunks and compact data would need additional code, and compressed
         # data may be of any size.
         is_plain = layout.expect(3, 4) and layout.number(1) == 1
         if not is_plain or self._messages.keys() & {_FILTERS, _EXTERNAL}:

@@ -27,7 +27,7 @@ def parse(text: str | bytes) -> Any:
     """Returns the parsed document of a JSON text.
 
     Raises:
-        ValueError: for a text that is not JSON; for more bytes, objects, lists or values, or longer numbers
+        ValueError: for a string that is not JSON; for more bytes, objects, lists or values, or longer numbers
             and names, than `base/limits.py` allows; for a text that is nested too deeply; and for an object
             that has a key twice, for which two readers could use different values.
     """

@@ -148,7 +148,7 @@ def by_layer_name(
                 raise ValueError(
                     f"`by_name=True` cannot tell layers of one name apart: {quoted(name)} is the "
                     f"name of {quoted(same)}. "
-                    "Give them names of their own, or load by path, with `rename`."
+                    "Give them different names, or load by path, with `rename`."
                 )
     targets = {name: path for path, name in names.items()}
     new = {}

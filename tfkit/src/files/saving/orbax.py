@@ -1,7 +1,7 @@
-"""Writes and reads folders of checkpoints of the library Orbax: arrays by attribute path, and texts as JSON.
+"""Writes and reads folders of checkpoints of the library Orbax: arrays by attribute path, documents as JSON.
 
 A folder has a folder for each step. That has a folder for each group of arrays, which Orbax writes (nested
-dicts, a level for each step of a path), and one for a JSON document: the texts of a model file, and of each
+dicts, a level for each step of a path), and one for a JSON document: those of a model file, and for each
 array the shape, dtype and checksum.
 """
 
@@ -56,7 +56,7 @@ def steps(folder: Path) -> dict[int, Path]:
 
 
 def is_checkpoint(folder: Path) -> bool:
-    """Whether a path is a folder of checkpoints, or that of one step."""
+    """Whether a path is a folder of checkpoints, or the folder of one step."""
     return (folder / _COMPLETE).is_file() or bool(steps(folder))
 
 
@@ -85,7 +85,7 @@ class Writer:
         return [other for other in self._manager.all_steps() if other > step]
 
     def write(self, step: int, texts: dict[str, Any], groups: dict[str, dict[str, Any]]) -> None:
-        """Writes a checkpoint in place of any of this step or a later one.
+        """Writes a checkpoint, which replaces any of this step or a later one.
 
         Args:
             step: its number, from 0.
@@ -173,7 +173,7 @@ class Reader:
         self._orbax = package()  # Not before it is known that the checkpoint is of tfkit.
         texts, arrays = document.get("texts"), document.get("arrays")
         if not isinstance(texts, dict) or not isinstance(arrays, dict):
-            self._refuse(_DOCUMENT, "has no texts or no arrays")
+            self._refuse(_DOCUMENT, "has no documents or no arrays")
         self._texts: dict[str, Any] = texts
         self._entries = {
             group: {path: self._entry(path, item) for path, item in entries.items()}

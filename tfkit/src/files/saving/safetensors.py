@@ -70,8 +70,8 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
             "data_offsets": [begin, end],
         }
     checksums = dict.fromkeys(ordered, 0)
-    # The header comes first, and has checksums of what follows. It is equally long with zeros in their place,
-    # and written again at the end, so that no array is read twice.
+    # The header comes first, and has checksums of what follows. With zeros instead it has the same length,
+    # and it is written again at the end, so that no array is read twice.
     first = _header(header, texts, separator, checksums)
     with open(path, "wb") as file:
         file.write(first)

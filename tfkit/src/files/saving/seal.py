@@ -1,7 +1,7 @@
 """Seals a file with its length, and a checksum of everything except the data of large arrays.
 
-It is checked before the HDF5 library reads the file, because that library can crash, hang, or read something
-else if the structure of a file is damaged. The data of arrays have checksums of their own. The seal is in the
+It is checked before the HDF5 library reads the file, because that library can crash, hang, or read other
+values if the structure of a file is damaged. The data of arrays have their own checksums. The seal is in the
 "user block", which HDF5 leaves to the application, and after the end of the HDF5 data.
 """
 
@@ -32,7 +32,7 @@ def write(file: io.FileIO, ranges: list[Range]) -> None:
 
     Args:
         file: the file, open for reading and writing.
-        ranges: first byte and length of parts with checksums of their own.
+        ranges: first byte and length of parts with their own checksums.
     """
     ranges = sorted(ranges)
     file.seek(0, os.SEEK_END)

@@ -252,7 +252,7 @@ class ShardReader:
         # A weight that is in two files is once in the dict, and twice in the list.
         if len(found) != len(self._places) or dict(found) != self._places:
             raise LoadError(
-                f"File {self.path} has a `weight_map` that is not that of the files it names."
+                f"File {self.path} has a `weight_map` that does not match the files it names."
             )
 
     def __enter__(self) -> ShardReader:

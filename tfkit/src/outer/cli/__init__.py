@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        argv: the words after `tfkit`; those of the process unless given.
+        argv: the words after `tfkit`; the arguments of the process unless given.
 
     Returns:
         The exit code: 0; 1 for a file that is damaged, refused or differs; 2 for a command that cannot be

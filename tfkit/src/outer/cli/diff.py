@@ -17,7 +17,7 @@ from tfkit.src.outer.cli.files import File, open_file, sort_key
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.add_argument("old", type=Path, help="a model, or weights")
-    parser.add_argument("new", type=Path, help="another one")
+    parser.add_argument("new", type=Path, help="another model, or weights")
 
 
 def run(args: argparse.Namespace) -> int:

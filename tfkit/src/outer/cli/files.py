@@ -37,7 +37,7 @@ class File:
         for path, (_, dtype) in self._contents.items():
             if dtype != "json" and "/" not in path:
                 raise LoadError(
-                    f"File {reader.path}: `{path}` is an array in the place of a group."
+                    f"File {reader.path}: `{path}` is an array where a group is expected."
                 )
         self.arrays = {path: it for path, it in self._contents.items() if it[1] != "json"}
         self.config = reader.text(model_file.CONFIG)

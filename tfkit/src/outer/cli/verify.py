@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     """Compares the checksum of everything in a file.
 
     Raises:
-        LoadError: if one is another than the stored one.
+        LoadError: if a checksum differs from the stored one.
     """
     with open_file(args.file) as file:
         count = file.verify()

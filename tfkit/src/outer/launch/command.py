@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         args: the parsed arguments of `add_arguments`.
 
     Returns:
-        The exit code: 0 if all processes succeed; that of the first one to fail; 128 and the number of the
+        The exit code: 0 if all processes succeed; that of the first one to fail; 128 plus the number of the
         signal that has ended the processes.
 
     Raises:

@@ -55,9 +55,9 @@ class Processes:
         self._is_unread = False
 
     def run(self) -> int:
-        """Runs the processes until those of the script have ended; returns the exit code.
+        """Runs the processes until all that run the script have ended; returns the exit code.
 
-        It is 0 if all of them succeed, and that of the first one to fail otherwise. One that fails ends the
+        It is 0 if all of them succeed, and otherwise the code of the first one to fail. A failure ends the
         others, unless restarts are left.
         """
         with self._signals():

@@ -312,7 +312,7 @@ def conv2d_transpose(
 
 
 def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> tf.SparseTensor:
-    """Returns rows of labels as a sparse tensor, without what lies behind the length of each row."""
+    """Returns rows of labels as a sparse tensor, without the labels beyond the length of each row."""
     labels = tf.convert_to_tensor(labels)
     inside = tf.sequence_mask(tf.cast(label_lengths, tf.int64), tf.shape(labels)[1])
     places = tf.where(inside)
@@ -325,8 +325,8 @@ def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: An
     Args:
         y_true: labels of shape `(batch, labels)`.
         y_pred: probabilities of shape `(batch, steps, classes)`.
-        input_length: numbers of steps that count, of shape `(batch, 1)`.
-        label_length: numbers of labels that count, of shape `(batch, 1)`.
+        input_length: the number of steps that count in each row, of shape `(batch, 1)`.
+        label_length: the number of labels that count in each row, of shape `(batch, 1)`.
 
     Returns:
         The losses, of shape `(batch, 1)`.
@@ -352,7 +352,7 @@ def ctc_decode(
 
     Args:
         y_pred: probabilities of shape `(batch, steps, classes)`.
-        input_length: numbers of steps that count, of shape `(batch,)`.
+        input_length: the number of steps that count in each row, of shape `(batch,)`.
         greedy: whether the most likely class of each step is taken. Otherwise by beam search.
             Default: `True`.
         beam_width: number of beams. Default: `100`.

@@ -49,7 +49,7 @@ def batch_dot(x: Any, y: Any, axes: int | Sequence[int] | None = None) -> tf.Ten
     Args:
         x: a tensor of shape `(batch, ...)`.
         y: a tensor of shape `(batch, ...)`.
-        axes: the axis of `x` and that of `y`, or one for both; neither is the batch. `None` for the
+        axes: the axis of `x` and the axis of `y`, or one for both; neither is the batch. `None` for the
             last of `x`,
             and of `y` the last but one, or the last of a matrix.
 
@@ -156,7 +156,7 @@ def hard_sigmoid(x: Any) -> tf.Tensor:
 
 
 def l2_normalize(x: Any, axis: Axis = None) -> tf.Tensor:
-    """Returns `x` divided by its Euclidean norm along `axis`; `None` for that of all entries."""
+    """Returns `x` divided by its Euclidean norm along `axis`; `None` for the norm of all entries."""
     return tf.math.l2_normalize(x, axis)
 
 
@@ -176,7 +176,7 @@ def log(x: Any) -> tf.Tensor:
 
 
 def max(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the largest entries along `axis`; `None` for that of all."""
+    """Returns the largest entries along `axis`; `None` for the largest of all."""
     return tf.reduce_max(x, axis, keepdims)
 
 
@@ -186,12 +186,12 @@ def maximum(x: Any, y: Any) -> tf.Tensor:
 
 
 def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the means along `axis`, `None` for that of all entries; those of integers are rounded down."""
+    """Returns the means along `axis`, `None` for the mean of all; means of integers are rounded down."""
     return tf.reduce_mean(_numbers(x), axis, keepdims)
 
 
 def min(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the smallest entries along `axis`; `None` for that of all."""
+    """Returns the smallest entries along `axis`; `None` for the smallest of all."""
     return tf.reduce_min(x, axis, keepdims)
 
 
@@ -211,7 +211,7 @@ def pow(x: Any, a: Any) -> tf.Tensor:
 
 
 def prod(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the products along `axis`; `None` for that of all entries."""
+    """Returns the products along `axis`; `None` for the product of all entries."""
     return tf.reduce_prod(x, axis, keepdims)
 
 
@@ -227,7 +227,7 @@ def relu(
 
 
 def round(x: Any) -> tf.Tensor:
-    """Returns the nearest whole numbers; of two, the even one."""
+    """Returns the nearest whole numbers; of two equally near ones, the even one."""
     return tf.round(x)
 
 
@@ -272,12 +272,12 @@ def square(x: Any) -> tf.Tensor:
 
 
 def std(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the standard deviations along `axis`; `None` for that of all entries."""
+    """Returns the standard deviations along `axis`; `None` for the deviation of all entries."""
     return tf.math.reduce_std(_numbers(x), axis, keepdims)
 
 
 def sum(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the sums along `axis`; `None` for that of all entries."""
+    """Returns the sums along `axis`; `None` for the sum of all entries."""
     return tf.reduce_sum(x, axis, keepdims)
 
 
@@ -287,5 +287,5 @@ def tanh(x: Any) -> tf.Tensor:
 
 
 def var(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the variances along `axis`; `None` for that of all entries."""
+    """Returns the variances along `axis`; `None` for the variance of all entries."""
     return tf.math.reduce_variance(_numbers(x), axis, keepdims)

@@ -33,11 +33,11 @@ def rnn(
         inputs: tensor, or nest of tensors, `(batch, steps, ...)`.
         initial_states: list of tensors `(batch, ...)`.
         go_backwards: whether the last time step is the first. Default: `False`.
-        mask: booleans `(batch, steps)`; where false, the states are kept, and the output is that of the step
-            before. `None` for all true.
+        mask: booleans `(batch, steps)`; where false, the step keeps the states and repeats the output
+            of the step before. `None` for all true.
         constants: list of tensors that each step is given; `None` for none.
         unroll: whether each step is written into the program, instead of a loop. Default: `False`.
-        input_length: the number of steps; `None` for that of the inputs, which it must be.
+        input_length: the number of steps; `None` for the number of the inputs, which it must equal.
         time_major: whether inputs, masks and outputs are `(steps, batch, ...)`. Default: `False`.
         zero_output_for_mask: whether outputs are zero where the mask is false. Default: `False`.
         return_all_outputs: whether all outputs are returned, or the last one only. Default: `True`.
@@ -47,7 +47,7 @@ def rnn(
         `return_all_outputs`; and the last states.
 
     Raises:
-        ValueError: for `unroll` with an unknown number of steps, for another `input_length`, for states that
+        ValueError: for `unroll` with an unknown number of steps, for a wrong `input_length`, for states that
             change their shapes.
     """
     by_time = tf.nest.map_structure(tf.convert_to_tensor, inputs)

@@ -153,7 +153,7 @@ def ndim(x: Any) -> int:
 
 
 def one_hot(indices: Any, num_classes: int) -> tf.Tensor:
-    """Returns for each index a vector with 1 at its place and 0 elsewhere."""
+    """Returns for each index a vector with 1 at this index and 0 elsewhere."""
     return tf.one_hot(indices, num_classes)
 
 

@@ -164,7 +164,7 @@ class Tokenizer:
         return text_to_word_sequence(text, self.filters, self.lower, self.split)
 
     def fit_on_texts(self, texts: Iterable[Any]) -> None:
-        """Counts the words of texts, and numbers all words again.
+        """Counts the words of texts, and assigns new numbers to all words.
 
         Args:
             texts: texts, or lists of words.
@@ -188,7 +188,7 @@ class Tokenizer:
         """Counts in how many sequences each number occurs, for `"tfidf"`.
 
         Args:
-            sequences: lists of numbers.
+            sequences: lists of word numbers.
         """
         for sequence in sequences:
             self.document_count += 1
@@ -223,7 +223,7 @@ class Tokenizer:
         """Returns a text for each sequence: its words, with spaces between them.
 
         Args:
-            sequences: lists of numbers.
+            sequences: lists of word numbers.
         """
         return list(self.sequences_to_texts_generator(sequences))
 
@@ -231,7 +231,7 @@ class Tokenizer:
         """Yields what `sequences_to_texts` returns, sequence by sequence.
 
         Args:
-            sequences: lists of numbers.
+            sequences: lists of word numbers.
         """
         unknown = None if self.oov_token is None else self.word_index.get(self.oov_token)
         for sequence in sequences:
@@ -257,7 +257,7 @@ class Tokenizer:
         """Returns a row for each sequence, with a column for each number of a word.
 
         Args:
-            sequences: lists of numbers.
+            sequences: lists of word numbers.
             mode: `"binary"` (1 for numbers that occur), `"count"`, `"freq"` (parts of the
                 sequence) or `"tfidf"`
                 (`(1 + log count) log(1 + texts / (1 + texts with the word))`). Default: `"binary"`.
@@ -295,7 +295,7 @@ class Tokenizer:
         return {"binary": 1, "count": count, "freq": count / length}[mode]
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the settings, and all counts as texts of JSON."""
+        """Returns the settings, and all counts as JSON strings."""
         return {
             "num_words": self.num_words,
             "filters": self.filters,

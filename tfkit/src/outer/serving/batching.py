@@ -149,7 +149,7 @@ class Batcher:
             self._close(batch)
             self._free -= 1
             task = asyncio.create_task(self._answer(batch))
-            # `asyncio` keeps only weak references to tasks: without another one it could vanish.
+            # `asyncio` keeps only weak references to tasks: without a strong reference it could vanish.
             self._running.add(task)
             task.add_done_callback(self._running.discard)
 

@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
     Raises:
         ImportError: without the packages of `tfkit-dl[serve]`.
-        OSError: for a folder that is not there, and a port that is taken.
-        ValueError: for a folder of versions in place of one of models.
+        OSError: for a folder that does not exist, and for a port that is in use.
+        ValueError: for a folder of versions instead of a folder of models.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     options = Options(

@@ -42,7 +42,7 @@ class Health:
         self._request_type = _request_type()
 
     async def check(self, content: bytes) -> bytes:
-        """Returns the present status: the bytes of a response for those of a request.
+        """Returns the present status: the bytes of the response to the bytes of a request.
 
         Raises:
             RequestError: for a name that is neither a service nor a model.

@@ -19,10 +19,10 @@ from tfkit.src.outer.serving.bodies import wire
 from tfkit.src.outer.serving.bodies.jobs import JOBS, body_of
 from tfkit.src.outer.serving.errors import Code, RequestError
 
-LARGE = 64 * 2**10  # bytes; below, another thread or process costs more than it saves
+LARGE = 64 * 2**10  # bytes; below, a separate thread or process costs more than it saves
 _FOLDER = Path(__file__).with_name("bodies")
 _TIMEOUT = 60.0  # seconds for one body
-# The worst body, deeply nested lists, takes 51 times as much memory as Python values.
+# The worst body, deeply nested lists, needs 51 times its size in memory as Python values.
 _MEMORY_PER_BYTE = 64
 _MEMORY = 2**30  # address space of Python and numpy, most of which is never used
 
@@ -76,7 +76,7 @@ class Worker:
             body: the parts of the body, as they arrived: joining large ones would delay others.
 
         Raises:
-            RequestError: for a body that does not fit, or that takes too much memory or time.
+            RequestError: for a body that does not fit, or that needs too much memory or time.
         """
         if sum(map(len, body)) <= LARGE:
             return JOBS[name](value, body_of(b"".join(body)))

@@ -3,7 +3,7 @@
 `tfkit.src.export.scan` refuses operations on files, and lets two kinds through where TensorFlow's Python
 never runs them with other files than the model's own: those that save and restore variables, and tables
 that read a vocabulary. The C library runs the main graph, which may use them otherwise; so it is followed
-here from all places where it starts.
+here from all nodes where it starts.
 """
 
 from __future__ import annotations

@@ -173,7 +173,7 @@ def _form(signature: Signature) -> Any:
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether arrays are equal, numbers up to differences of rounding."""
+    """Whether arrays are equal; for floats, up to rounding."""
     if one.shape != other.shape or one.dtype == object or one.dtype.kind not in "fcV":
         return bool(np.array_equal(one, other))
     one, other = one.astype(np.complex128), other.astype(np.complex128)

@@ -78,8 +78,8 @@ async def running(options: Options) -> AsyncIterator[Running]:
 
     Raises:
         ImportError: without the packages of `tfkit-dl[serve]`.
-        OSError: for a folder that is not there, and a port that is taken.
-        ValueError: for a folder of versions in place of one of models.
+        OSError: for a folder that does not exist, and for a port that is in use.
+        ValueError: for a folder of versions instead of a folder of models.
     """
     web = packages.web  # First of all, because it raises an error if the packages are missing.
     base = options.base.absolute()

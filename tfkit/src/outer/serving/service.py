@@ -47,7 +47,7 @@ class Service:
         batcher: the batcher that runs them.
         worker: the worker that reads and writes large messages.
 
-    Every method takes the name of a model and a version, the newest where that is `None`, and raises
+    Every method takes the name of a model and a version, the newest if that is `None`, and raises
     `RequestError` for requests that it cannot serve.
     """
 

@@ -20,7 +20,7 @@ Folders = dict[str, dict[int, Path]]
 
 @dataclasses.dataclass
 class _Version:
-    """The state of a version; the states are those of TF Serving's `ModelVersionStatus`."""
+    """The state of a version; the same states as in TF Serving's `ModelVersionStatus`."""
 
     state: str
     servable: Servable | None = None

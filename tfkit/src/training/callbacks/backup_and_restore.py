@@ -22,7 +22,7 @@ class BackupAndRestore(SparseCallback):
 
     After an interruption, run the program again: it ends with the same weights, results and files,
     bit for bit on a CPU, as if it had not been interrupted. SIGTERM, which machines send before they
-    take a process away, saves and ends it with status 143. The state has all variables, the seeds,
+    kill a process, saves and ends it with status 143. The state has all variables, the seeds,
     the position in the data, the results so far, and the callbacks' states. A callback of
     your own takes part with `get_state()` and `set_state(state)`.
 
@@ -39,8 +39,8 @@ class BackupAndRestore(SparseCallback):
             `True`.
 
     Raises:
-        ValueError: if `save_freq` has a different value; in training, if the state is that of another
-            model, optimizer, data or set of callbacks. Nothing is changed then.
+        ValueError: if `save_freq` has a different value; in training, if the state belongs to a different
+            model, optimizer, data or set of callbacks. Then nothing is changed.
 
     Example:
         ```python
@@ -102,7 +102,7 @@ class BackupAndRestore(SparseCallback):
                 f"continue from there to `epochs={epochs}`. Pass more epochs, or remove the file."
             )
         assert self._training is not None
-        # `fit` begins with this epoch; weights and all else follow in `on_epoch_begin`.
+        # `fit` begins with this epoch; weights and everything else follow in `on_epoch_begin`.
         self._training.epoch = saved.epoch
 
     def _restore(self) -> None:

@@ -20,7 +20,7 @@ class Callback:
     for each batch makes them return to Python after every step, which is slower for small models;
     `SparseCallback` has hooks that are called between programs. With `compile(steps_per_execution=n)`
     the hooks for batches are called once for each program of `n` steps: before it with the index of its
-    first batch, after it with that of its last. The last program of an epoch, which may be shorter, is
+    first batch, after it with the index of its last. The last program of an epoch, which may be shorter, is
     counted as if it were full.
 
     The attribute `model` is the model that is trained, evaluated or used for predictions; `params`
@@ -98,7 +98,7 @@ class Callback:
         """
         if state:
             raise TypeError(
-                f"{type(self).__name__} has a `get_state()` of its own and needs a `set_state(state)` too."
+                f"{type(self).__name__} has its own `get_state()` and needs a `set_state(state)` too."
             )
 
     def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
@@ -120,7 +120,7 @@ class Callback:
 
         Args:
             epoch: index of the epoch.
-            logs: results of the epoch; those of the validation have the prefix `val_`.
+            logs: results of the epoch; results of the validation have the prefix `val_`.
         """
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:

@@ -17,7 +17,7 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 class CSVLogger(Callback):
     """Writes a line of comma-separated values after every epoch.
 
-    The columns are those of the first epoch, with `val_` columns added where it had no validation;
+    The columns are those of the first epoch, with `val_` columns added if it had no validation;
     a result that is missing later reads `NA`.
 
     Args:

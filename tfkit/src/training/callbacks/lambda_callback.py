@@ -22,7 +22,7 @@ class LambdaCallback(Callback):
         on_train_batch_begin: function called as `f(batch, logs)`; `None` for none.
         on_train_batch_end: function called as `f(batch, logs)`; `None` for none.
         **kwargs: functions for the other hooks of `Callback`, by name. Others become attributes of the
-            callback, unless their names begin as those of hooks do, with `on_`.
+            callback, unless their names begin with `on_`, as the names of hooks do.
 
     Raises:
         ValueError: if a keyword begins with `on_` and is not a hook of `Callback`.

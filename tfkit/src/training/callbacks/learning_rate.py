@@ -62,7 +62,7 @@ class LearningRateScheduler(Callback):
         super().__init__()
         if not callable(schedule):
             raise TypeError(
-                "`schedule` must be a function of the epoch, and of the learning rate where it takes two "
+                "`schedule` must be a function of the epoch, and of the learning rate if it has two "
                 f"arguments. Received: schedule={schedule!r}"
             )
         self.schedule = schedule
@@ -100,7 +100,7 @@ class LearningRateScheduler(Callback):
 
 def _takes(function: Callable[..., Any], num_arguments: int) -> bool:
     try:
-        # By the signature: a call with two arguments could raise a `TypeError` of its own.
+        # By the signature: a call with two arguments could itself raise a `TypeError`.
         inspect.signature(function).bind(*range(num_arguments))
     except TypeError:
         return False

@@ -37,7 +37,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             `save_best_only`; `None` for none.
 
     Raises:
-        ValueError: if `filepath` has another ending or `save_freq` another value; in training, with
+        ValueError: if `filepath` has a wrong extension or `save_freq` a wrong value; in training, with
             `mode="auto"`, if the result is neither a loss nor a metric that defines which direction is
             better.
         KeyError: in training, if `filepath` names a result that does not exist.
@@ -139,7 +139,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             print_message(f"\nEpoch {epoch + 1}: saved to {path}")
 
     def _get_file_path(self, epoch: int, batch: int | None, logs: Logs) -> str:
-        """Returns the path with the numbers of epoch and batch, and the results, in it."""
+        """Returns the path, with the epoch, the batch and the results filled in."""
         # Counted from 1 in names of files, as in Keras, and from 0 in hooks.
         fields = {"epoch": epoch + 1} | ({} if batch is None else {"batch": batch + 1}) | logs
         try:

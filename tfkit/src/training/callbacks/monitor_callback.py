@@ -17,7 +17,7 @@ class MonitorCallback(Callback):
     """The base of callbacks that compare one result with its best value.
 
     Args:
-        monitor: name of the result; `val_` before it for that of the validation.
+        monitor: name of the result; with the prefix `val_` for the result of the validation.
         mode: `"min"` where less is better, `"max"` where more is, or `"auto"`: less for a loss, and
             the direction that a compiled metric defines.
         baseline: the best value so far; unless given, the first value is the best.

@@ -26,7 +26,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
 
     A checkpoint is a folder in `directory`, with the number of the epoch, from 0, or of the batches so far as
     its name. It holds arrays by attribute path, and JSON. `model.load_weights(directory)` and
-    `tfkit.saving.load_model(directory)` read the latest; the path of a checkpoint names another.
+    `tfkit.saving.load_model(directory)` read the latest; the path of a checkpoint selects another.
 
     Args:
         directory: folder of the checkpoints, made if it is missing.
@@ -122,7 +122,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         self._epoch = epoch
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Does what `chunk_limit` does, which is not called where another callback needs every batch."""
+        """Does what `chunk_limit` does, which is not called if another callback needs every batch."""
         self._check_folder()
 
     # By this mark it asks for no single batches itself.
@@ -193,7 +193,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
             self._close()
             raise ValueError(
                 f"The folder {os.fspath(self.directory)!r} has checkpoints of the steps {later}, and this "
-                f"training begins at {first}: they would stay the latest. Pass another `directory`, remove "
+                f"training begins at {first}: they would stay the latest. Pass a new `directory`, remove "
                 "them, or load the model and continue that training with `initial_epoch`."
             )
         self._under_way = True

@@ -30,7 +30,7 @@ class SparseCallback(Callback):
 
     A compiled program runs a chunk of steps. After it the hooks `on_train_steps_end`,
     `on_test_steps_end` and `on_predict_steps_end` are called once for the chunk, and once for each
-    batch where another callback makes training return after every step.
+    batch if another callback makes training return after every step.
 
     Example:
         ```python
@@ -86,7 +86,7 @@ class SparseCallback(Callback):
 
     def on_train_batch_end(self, batch: int, logs: Logs | None = None) -> None:
         """Treats the batch, or the batches of a program of `steps_per_execution` steps, as a chunk."""
-        # Where another callback needs every batch, or in a user's loop, steps come one by one.
+        # If another callback needs every batch, or in a user's loop, steps come one by one.
         self.on_train_steps_end(*(self.latest_steps or (batch, 1)), logs)
         self.on_batch_end(batch, logs)
 

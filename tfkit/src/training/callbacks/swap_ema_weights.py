@@ -12,7 +12,7 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 class SwapEMAWeights(Callback):
     """Replaces a model's weights by their moving averages for evaluations and predictions.
 
-    The averages are those of an optimizer with `use_ema=True`.
+    The averages come from an optimizer with `use_ema=True`.
 
     Args:
         swap_on_epoch: whether the averages also replace the weights between epochs, from the end of each,

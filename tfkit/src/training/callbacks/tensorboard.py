@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class TensorBoard(SparseCallback):
     """Writes event files that `tensorboard --logdir=<log_dir>` shows.
 
-    Results of training go to the folder `train`, those of validation to `validation`. With an
+    Results of training are written to the folder `train`, results of validation to `validation`. With an
     `update_freq` other than `"epoch"`, summaries that a model writes with `tf.summary` in its own `call` are
     recorded, too, every `update_freq` steps.
 

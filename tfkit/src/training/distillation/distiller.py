@@ -168,7 +168,7 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
     if not any(layers):
         return lambda inputs, training: [model(inputs, training=training)] * len(layers)
     outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
-    # Not an attribute of the distiller: its layers are those of the model. A dict, because a list of one
+    # Not an attribute of the distiller: its layers belong to the model. A dict, because a list of one
     # output would be unpacked.
     features = Functional(model.input, {str(i): output for i, output in enumerate(outputs)})
 

@@ -16,7 +16,7 @@ from tfkit.src.training.models.model import Model
 class DistillationLoss:
     """The base of losses between a teacher and its student; a subclass defines `compute_loss`.
 
-    A subclass whose constructor takes arguments defines `get_config()`, so that a `Distiller` with it can be
+    A subclass with arguments in its constructor defines `get_config()`, so that a `Distiller` with it can be
     saved.
 
     Example:
@@ -131,7 +131,7 @@ class LogitsDistillation(_OfOutputs):
     """Compares the probabilities of two classifiers, made softer by a temperature.
 
     For the logits `t` of the teacher and `s` of the student, `temperature ** 2 * loss(softmax(t /
-    temperature), softmax(s / temperature))`. The factor keeps gradients as large as those of labels.
+    temperature), softmax(s / temperature))`. The factor keeps gradients as large as with labels.
 
     Args:
         temperature: positive number; the higher, the more the classes with small probabilities count.
@@ -168,7 +168,7 @@ class LogitsDistillation(_OfOutputs):
 
         Args:
             teacher_outputs: the logits of the teacher, `(batch, ..., classes)`.
-            student_outputs: those of the student, in the same form.
+            student_outputs: the logits of the student, in the same form.
             **kwargs: not used.
         """
         # Hinton et al. (2015), section 2: gradients of soft targets scale as 1 / temperature**2.
@@ -183,7 +183,7 @@ class LogitsDistillation(_OfOutputs):
         return loss(tf.nn.softmax(teacher / self.temperature), student)
 
     def validate_outputs(self, teacher_outputs: Any, student_outputs: Any) -> None:
-        """Raises an error for outputs of other shapes, and for those of a single class.
+        """Raises an error for outputs of different shapes, and for outputs of a single class.
 
         Args:
             teacher_outputs: tensors, which may be symbolic.
@@ -194,7 +194,7 @@ class LogitsDistillation(_OfOutputs):
             shape = tf.TensorShape(outputs.shape)
             if shape.rank == 0 or (shape.rank and shape[-1] == 1):
                 raise ValueError(
-                    "LogitsDistillation takes logits of two classes or more. Received: outputs of shape "
+                    "LogitsDistillation needs logits of two classes or more. Received: outputs of shape "
                     f"{shape}. For a single output use `FeatureDistillation('mse')`."
                 )
 
@@ -239,7 +239,7 @@ class FeatureDistillation(_OfOutputs):
 
         Args:
             teacher_outputs: the features of the teacher.
-            student_outputs: those of the student, in the same form.
+            student_outputs: the features of the student, in the same form.
             **kwargs: not used.
         """
         return self._total(teacher_outputs, student_outputs)
@@ -275,7 +275,7 @@ def has_graph(model: Model) -> bool:
 
 
 def _symbolic_features(model: Model, name: str | None, kind: str) -> Any:
-    """Returns the symbolic outputs of a layer, or of a model; `None` for those of a subclassed model."""
+    """Returns the symbolic outputs of a layer, or of a model; `None` for a subclassed model."""
     if name is None:
         return model.output if has_graph(model) else None
     if not has_graph(model):
@@ -288,13 +288,13 @@ def _symbolic_features(model: Model, name: str | None, kind: str) -> Any:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """Whether two nests have the same form; a single entry has that of a list with one."""
+    """Whether two nests have the same form; a single entry has the form of a list with one entry."""
     forms = [_form(one), _form(other)]
     return forms[0] == forms[1] or all(form in ("", [""]) for form in forms)
 
 
 def _form(nest: Any) -> Any:
-    """Returns a nest with an empty string in place of each entry, and lists in place of tuples."""
+    """Returns a nest with each entry replaced by an empty string, and each tuple by a list."""
     if isinstance(nest, Mapping):
         return {key: _form(each) for key, each in nest.items()}
     return [_form(each) for each in nest] if isinstance(nest, (list, tuple)) else ""

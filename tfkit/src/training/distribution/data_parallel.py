@@ -19,13 +19,13 @@ class DataParallel:
     """Each device holds all weights, and computes the gradients of its share of every batch.
 
     A model that is made under `scope()`, or after `set_distribution()`, is trained by `fit` on all devices of
-    the distribution, with the numbers of one device. It is a `tf.distribute.MirroredStrategy` of the devices;
+    the distribution, with the results of one device. It is a `tf.distribute.MirroredStrategy` of the devices;
     after `initialize()`, the `MultiWorkerMirroredStrategy` of all processes.
 
     Args:
         device_mesh: the devices, in a mesh with one axis.
         devices: the names of the devices, where there is no mesh. Default: `list_devices()`.
-        auto_shard_dataset: must be `True` with several processes: each reads all of a dataset, and takes
+        auto_shard_dataset: must be `True` with several processes: each reads all of a dataset, and uses
             its rows of every batch.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The devices of this process, and its place among others."""
+"""The devices of this process, and its index among the processes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def initialize(
 
     Raises:
         RuntimeError: if it was called before, or after TensorFlow was used.
-        ValueError: if the numbers do not fit the addresses, and for several processes without addresses.
+        ValueError: if the number or index of processes does not fit the addresses; if several have none.
     """
     variables = os.environ
     job_addresses = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES")

@@ -28,14 +28,14 @@ def clone_model(
 ) -> Any:
     """Returns a model of the same structure, with new layers and newly drawn weights.
 
-    It is compiled with the settings of the model. A functional model whose class has a constructor of its own
+    It is compiled with the settings of the model. A functional model whose class has its own constructor
     becomes a plain `Functional` model.
 
     Args:
         model: a functional or Sequential model; any other, or a layer, is made again from its
             configuration.
         input_tensors: symbolic tensors to use as inputs; `None` for new ones.
-        clone_function: function of a layer that returns the layer to use in its place; `None` for
+        clone_function: function of a layer that returns the layer to use instead; `None` for
             one with the same configuration.
         call_function: function `(layer, *args, **kwargs)` that makes each call of a functional
             model and returns the output; `None` for a call of the layer.

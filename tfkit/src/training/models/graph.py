@@ -22,7 +22,7 @@ from tfkit.src.training.models.input_forms import path_of
 
 
 class NotConnectedError(ValueError):
-    """An output depends on an input that is not among those of the model."""
+    """An output depends on an input that is not an input of the model."""
 
 
 class Graph:
@@ -74,7 +74,7 @@ class Graph:
     def with_call(self, outputs: Any) -> Graph | None:
         """Returns `Graph(self.inputs, outputs)` if `outputs` come from one call on outputs of this graph.
 
-        This takes the time of that call, whatever the size of the graph. `None` for any other outputs.
+        This takes no longer than that call, whatever the size of the graph. `None` for any other outputs.
         """
         flat = symbolic_leaves(outputs)
         node = flat[0].node if flat else None
@@ -212,7 +212,7 @@ def _check_names(layers: list[Layer]) -> None:
     name, count = next(iter(given.most_common(1)), ("", 0))
     if count > 1:
         raise ValueError(
-            f'The name "{name}" is used {count} times in the model. Give each layer a name of its own.'
+            f'The name "{name}" is used {count} times in the model. Give each layer its own name.'
         )
 
 

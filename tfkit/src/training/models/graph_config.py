@@ -157,7 +157,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
 
 
 def _in_turn(calls: list[Call]) -> Iterator[Call]:
-    """Yields the calls in an order in which the inputs of each exist: that of the list, if it is one.
+    """Yields the calls in an order in which the inputs of each exist: the list's order, if it is one.
 
     Each call is visited once, so the time is linear in the size of the configuration, in any order.
     """
@@ -189,7 +189,7 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
                     f"layer, whose output is an input of one of {quoted(names)}."
                 )
         raise ValueError(
-            "The configuration of a functional model has a loop, or takes an output of a call that is not "
+            "The configuration of a functional model has a loop, or uses an output of a call that is not "
             f"there: the inputs of {quoted(names)} are never computed."
         )
 

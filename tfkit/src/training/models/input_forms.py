@@ -27,8 +27,8 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
 
     Raises:
         ValueError: for a different number of values than there are inputs; for a dict without one of them;
-            for a list in the place of a dict whose keys are not in alphabetical order: it is not known
-            whether the order is that in which they were written or the sorted one.
+            for a list instead of a dict whose keys are not in alphabetical order: it is not known
+            whether the list has the order in which they were written, or is sorted.
     """
     if isinstance(given, Mapping):
         return _by_key(given, expected, name)
@@ -36,7 +36,7 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     if is_list and isinstance(expected, Mapping) and list(expected) != sorted(expected):
         raise ValueError(
             f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a "
-            f"dict with the keys {list(expected)}, whose order is not that of the alphabet. Pass a dict: "
+            f"dict with the keys {list(expected)}, which are not in alphabetical order. Pass a dict: "
             "which value of a list is meant for which key is not clear. "
             f"Received: a {type(given).__name__}"
         )
@@ -45,7 +45,7 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     if len(flat) != len(wanted):
         raise ValueError(
             f"Model '{name}' expects {len(wanted)} input(s): {wanted}. Received: {len(flat)} in a "
-            f"{type(given).__name__}: {_described(given)}. Targets are an argument of their own: `fit(x, y)`."
+            f"{type(given).__name__}: {_described(given)}. Targets are a separate argument: `fit(x, y)`."
         )
     if len(flat) > 1 and not is_alike(given, expected):
         _warn(given, expected, name, "The values are taken in their order")
@@ -95,7 +95,7 @@ def _warn(given: Any, expected: Any, name: str, consequence: str) -> None:
 
 
 def _described(structure: Any) -> Any:
-    """Returns a nest with names or shapes in place of tensors."""
+    """Returns a nest with tensors replaced by names or shapes."""
     if isinstance(structure, KerasTensor):
         return structure.name
     if nests.is_nested(structure):

@@ -49,8 +49,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     """A layer with training, evaluation, prediction, saving and export.
 
     There are three ways to make one. A subclass makes layers in `__init__` and uses them in `call`.
-    `Model(inputs, outputs)` takes symbolic tensors and returns a functional model, which calls the
-    layers between them. `Sequential` takes a list of layers. Before `fit` and `evaluate`, `compile`
+    `Model(inputs, outputs)` accepts symbolic tensors and returns a functional model, which calls the
+    layers between them. `Sequential` accepts a list of layers. Before `fit` and `evaluate`, `compile`
     sets the optimizer, the loss and the metrics.
 
     Args:
@@ -146,7 +146,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         return outputs[0] if is_single else outputs
 
     def _tfkit_cast_dtype(self) -> str | None:
-        """Returns the common dtype of float arguments; `None` if they become those of the `Input`s."""
+        """Returns the common dtype of float arguments; `None` if they get the dtypes of the `Input`s."""
         return None if self._tfkit_has_own_floats() else super()._tfkit_cast_dtype()
 
     def _tfkit_has_own_floats(self) -> bool:
@@ -226,7 +226,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Returns the layers of the graph by their own names, followed by the members in attributes."""
         graph = local_names(self._tfkit_graph_layers())
         known = {id(layer) for _, layer in graph}
-        # A layer of the graph may be an attribute as well: it has one path, that of the graph.
+        # A layer of the graph may be an attribute as well: its one path is the path in the graph.
         return graph + [entry for entry in tracking.members_of(self) if id(entry[1]) not in known]
 
     @property
@@ -288,11 +288,11 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Prints a table of the layers, their output shapes and numbers of parameters.
 
         Args:
-            line_length: width of the table in characters; `None` for that of the terminal.
+            line_length: width of the table in characters; `None` for the width of the terminal.
             positions: list of the ends of the columns, one number for each: parts of the line, up
                 to 1, or numbers of characters. `None` for columns as wide as their contents.
             print_fn: function that gets the text as a string; `None` to print it.
-            expand_nested: whether layers inside of nested models get lines of their own. Default:
+            expand_nested: whether layers inside nested models get their own lines. Default:
                 `False`.
             show_trainable: whether to show which layers are trained. Default: `False`.
             layer_range: names of the first and the last layer to show, or patterns that match their
@@ -423,7 +423,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles the model with the result of `get_compile_config`.
 
-        A `compile` of your own that takes other arguments is not called, with a warning.
+        Your own `compile` with other arguments is not called, with a warning.
         """
         self._tfkit_compile_as(deserialize_keras_object(config))
 
@@ -454,12 +454,12 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             `"metrics_variables"`; below them a dict for each step of a variable's path.
 
         Raises:
-            ValueError: for another `value_format`.
+            ValueError: for any other `value_format`.
         """
         return state_trees.get(self, value_format)
 
     def set_state_tree(self, state_tree: dict[str, Any]) -> None:
-        """Sets the variables for which a nest like that of `get_state_tree` has values; others keep theirs.
+        """Sets the variables that have values in a nest like `get_state_tree`'s; others keep theirs.
 
         Raises:
             ValueError: for a path that the model does not have, and for a value of a different shape. No
@@ -612,12 +612,12 @@ def _fit(value: Any, expected: Any, inputs: Any, keep_floats: bool) -> Any:
         raise ValueError(
             f"Invalid input shape for the input with name '{expected.name}' and path "
             f"'{path_of(expected, inputs)}'. Expected shape {expected.shape}. Received: a tensor of shape "
-            f"{tuple(value.shape)}. The first axis is that of the batch, which `Input(shape=...)` does not "
+            f"{tuple(value.shape)}. The first axis is the batch, which `Input(shape=...)` does not "
             f"name.{f' {ADD_BATCH}' if is_sample else ''}"
         )
     if (result.dtype == tf.string) != (expected.dtype == "string"):
         raise ValueError(
-            f"Input '{expected.name}' of a model takes {expected.dtype} values. Received: a tensor of "
+            f"Input '{expected.name}' of a model expects {expected.dtype} values. Received: a tensor of "
             f"dtype {result.dtype.name} and shape {tuple(value.shape)}. Convert it first, or make the "
             f"input with `Input(..., dtype='{result.dtype.name}')`."
         )

@@ -35,11 +35,11 @@ class QuantizesLayers:
         again, because it is for other weights.
 
         Args:
-            mode: `"int8"`, `"int4"` or `"float8"`; `None` for that of `config`.
+            mode: `"int8"`, `"int4"` or `"float8"`; `None` for the mode of `config`.
             config: a `tfkit.quantizers.QuantizationConfig`; `None` for the mode's own.
             filters: which layers are quantized: a regular expression, or several, that is found in the name
                 of a layer, or a function of a layer; `None` for all.
-            **kwargs: `type_check`, whether to leave out classes that extend those of tfkit (`True`).
+            **kwargs: `type_check`, whether to leave out classes that extend tfkit's (`True`).
 
         Raises:
             ValueError: for any other mode, before the model is built, and if a layer is quantized already.

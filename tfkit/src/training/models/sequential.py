@@ -209,9 +209,9 @@ class Sequential(Model):
         return layer
 
     def _tfkit_set_stack(self, stack: list[Layer]) -> None:
-        """Sets another stack of layers: new layers are called, existing ones are not changed.
+        """Sets a new stack of layers: new layers are called, existing ones are not changed.
 
-        For a layer below the new ones nothing is called: to add one takes as long on 1,000 layers as on one.
+        Layers below the new ones are not called: adding a layer takes as long on 1,000 layers as on one.
         """
         before = self._tfkit_stack
         self._tfkit_set("_tfkit_stack", stack)

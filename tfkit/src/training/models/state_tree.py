@@ -92,7 +92,7 @@ def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Var
 
 
 def _metrics(model: Model) -> list[Any]:
-    """Returns the metrics of a model, those of `compile` one by one."""
+    """Returns the metrics of a model, with the metrics of `compile` one by one."""
     return [each for metric in model.metrics for each in getattr(metric, "metrics", [metric])]
 
 

@@ -36,7 +36,7 @@ def print_summary(
     show_trainable: bool,
     layer_range: Any,
 ) -> None:
-    """Prints the layers of a model; the arguments are those of `Model.summary`."""
+    """Prints the layers of a model; with the arguments of `Model.summary`."""
     columns, rows = _cells(model, expand_nested, show_trainable, layer_range)
     console = Console(width=line_length, highlight=False)
     widths: list[int | None] = [None] * len(columns)

@@ -243,7 +243,7 @@ class SKLearnTransformer(TransformerMixin, _Estimator):
     """
 
     def fit(self, X: Any, y: Any = None, **kwargs: Any) -> Self:
-        """Fits a model to data; arguments as those of `SKLearnRegressor.fit`, but `y` is optional."""
+        """Fits a model to data, like `SKLearnRegressor.fit`, but `y` is optional."""
         return super().fit(X, y, **kwargs)
 
     def transform(self, X: Any) -> np.ndarray:

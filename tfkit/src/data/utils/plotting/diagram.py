@@ -50,7 +50,7 @@ class Box:
 
 @dataclasses.dataclass
 class Diagram:
-    """Boxes, and the pairs of numbers of boxes that arrows connect."""
+    """Boxes, and the pairs of box indices that arrows connect."""
 
     boxes: list[Box] = dataclasses.field(default_factory=list)
     arrows: list[tuple[int, int]] = dataclasses.field(default_factory=list)
@@ -70,7 +70,7 @@ class _Drawing:
     def __init__(self, shown: Shown) -> None:
         self.diagram = Diagram()
         self._shown = shown
-        self._numbers: dict[int, int] = {}  # The numbers of boxes, by the id of the layer or call.
+        self._numbers: dict[int, int] = {}  # The indices of boxes, by the id of the layer or call.
 
     def add(self, graph: Graph, sources: _Sources, group: tuple[str, ...]) -> _Sources:
         """Adds the calls of a graph.

@@ -30,7 +30,7 @@ class Dot:
         rankdir: where arrows lead: `"TB"`, `"LR"`, `"BT"` or `"RL"`.
         dpi: dots of an inch, for pictures that are not SVG.
         splines: form of the arrows, as Graphviz calls it.
-        subgraph: whether the text is that of a part of a larger graph.
+        subgraph: whether the text is a part of a larger graph.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class Dot:
 
         Args:
             prog: Graphviz's program. Default: `dot`, if it is installed.
-            format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another that Graphviz has.
+            format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another format that Graphviz has.
 
         Raises:
             ImportError: if it needs Pillow and there is none.

@@ -165,7 +165,7 @@ def _svg_box(rectangle: Rectangle) -> Iterator[str]:
 
 
 def colour_of(box: Box) -> str:
-    """Returns the color of a box: that of trained, of frozen, or of no weights."""
+    """Returns the color of a box: for trained weights, frozen weights, or no weights."""
     return "black" if box.trainable is None else _GREEN if box.trainable else _RED
 
 

@@ -1,8 +1,8 @@
 """Places boxes and arrows in layers, after Sugiyama, Tagawa, Toda (1981).
 
-A box is below all its predecessors. An arrow that crosses layers has a place in each, as a narrow box. The
-order within a layer follows the mean place of the neighbours, which leaves few crossings; boxes then move
-towards their neighbours as far as the others leave room.
+A box is below all its predecessors. An arrow that crosses layers has a position in each, as a narrow box. The
+order within a layer follows the mean position of the neighbors, which leaves few crossings; boxes then move
+toward their neighbors as far as the others leave room.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Placed:
 
     Attributes:
         centers: of the boxes.
-        paths: for each arrow the points that it goes through, from the border of a box to that of another.
+        paths: for each arrow the points that it goes through, from border to border.
         width: of the whole.
         height: of the whole.
     """
@@ -65,7 +65,7 @@ def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int
     tops, middles = [], []
     top = 0.0
     for layer in layers:
-        # Narrow boxes have numbers after those of all boxes.
+        # The indices of narrow boxes follow those of all other boxes.
         height = max((sizes[each][1] for each in layer.tolist() if each < len(sizes)), default=0.0)
         tops.append((top, top + height))
         middles.append(top + height / 2)

@@ -59,7 +59,7 @@ def plot_image_gallery(
         data_format: `"channels_last"` or `"channels_first"`; `None` for the global setting.
 
     Returns:
-        The figure of matplotlib where it is neither shown nor written; else `None`.
+        The figure of matplotlib if it is neither shown nor written; otherwise `None`.
 
     Raises:
         ValueError: for a different number of axes, for a `path` together with `show=True`, and for labels
@@ -130,7 +130,7 @@ def plot_bounding_box_gallery(
     Args:
         images: images, `(batch, height, width, 3)`.
         bounding_box_format: the format of the boxes, as in `utils.bounding_boxes.convert_format`.
-        y_true: boxes, as `draw_bounding_boxes` takes them; `None` for none.
+        y_true: boxes, as `draw_bounding_boxes` accepts them; `None` for none.
         y_pred: predicted boxes; `None` for none.
         value_range: least and greatest value of the images. Default: `(0, 255)`.
         true_color: red, green and blue of `y_true`. Default: `(0, 188, 212)`.
@@ -221,7 +221,7 @@ def plot_segmentation_mask_gallery(
         images: images, `(batch, height, width, 3)`.
         num_classes: the greatest class that is drawn; class 0 is the background.
         value_range: least and greatest value of the images. Default: `(0, 255)`.
-        y_true: classes of pixels, as `draw_segmentation_masks` takes them; `None` for none.
+        y_true: classes of pixels, as `draw_segmentation_masks` accepts them; `None` for none.
         y_pred: predicted classes of pixels; `None` for none.
         color_mapping: dict from classes to red, green and blue; `None` for very different colors.
         blend: whether images show through. Default: `True`.
@@ -283,7 +283,7 @@ def _titles(kind: str, labels: Any, label_map: Mapping[int, str] | None, count: 
 
 
 def _form(count: int, rows: int | None, cols: int | None) -> tuple[int, int]:
-    """Returns numbers of rows and columns: approximately a square if neither is given."""
+    """Returns the numbers of rows and columns: approximately a square if neither is given."""
     if rows is None:
         rows = math.ceil(count / cols) if cols else math.ceil(math.sqrt(count))
     return max(rows, 1), max(cols or math.ceil(count / max(rows, 1)), 1)

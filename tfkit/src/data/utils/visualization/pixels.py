@@ -23,7 +23,7 @@ def as_pixels(images: Any, data_format: str | None) -> np.ndarray:
 
 
 def in_range(images: Any, value_range: tuple[float, float], data_format: str | None) -> np.ndarray:
-    """Returns the array of `as_pixels` for images with values in another range."""
+    """Returns the array of `as_pixels` for images with values in a different range."""
     low, high = value_range
     if not high > low:
         raise ValueError(

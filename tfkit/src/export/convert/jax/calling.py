@@ -108,8 +108,8 @@ def call(
         given: its arguments by name: `inputs`, a nest of tensors; `rng`, a key or `None`; `params`
             and `state`, lists of tensors.
         options: further arguments, which are not tensors.
-        structures: the forms in which the function takes `params` and `state`.
-        platforms: those for which it is compiled; `None` for that of this process.
+        structures: the forms in which the function expects `params` and `state`.
+        platforms: the platforms for which it is compiled; `None` for the one of this process.
 
     Returns:
         The outputs; with a `state` among the arguments, a pair of outputs and a list of tensors.

@@ -83,7 +83,7 @@ class Jax:
         """Returns the values after a loop: a `scan`, which has a gradient, if its length is known."""
         first = [self._carried(it) for it in values]
         if any(isinstance(it, TensorList) and it.buffer is None for it in first):
-            # The form of the elements is that of the first one that is set.
+            # The elements have the form of the first one that is set.
             forms = jax.eval_shape(lambda: [self._carried(it) for it in body(first)])
             first = [_like(form, it) for form, it in zip(forms, first, strict=True)]
 

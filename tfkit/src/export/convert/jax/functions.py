@@ -26,7 +26,7 @@ class JaxFunction:
         training: whether to compute what the layer does in training. Not traced: name it in
             `static_argnames` of `jax.jit`, or choose it outside.
         seed: an integer, an array of integers or a key of `jax.random`, from which all random numbers of
-            the call follow. With `None` they follow from the seeds in `state`, which are moved on.
+            the call follow. With `None` they follow from the seeds in `state`, which advance.
         losses: whether to return the values of `add_loss` and the penalties on weights, too.
         **keywords: arrays, as the examples by keyword.
 

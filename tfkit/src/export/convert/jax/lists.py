@@ -16,7 +16,7 @@ class TensorList:
     Args:
         buffer: array `(length, ...)`; `None` until the first element says its shape.
         length: the number of elements.
-        dtype: that of the elements.
+        dtype: the dtype of the elements.
     """
 
     def __init__(self, buffer: Any, length: Any, dtype: Any) -> None:
@@ -35,7 +35,7 @@ class TensorList:
 
 
 def set_item(items: TensorList, index: Any, item: Any) -> TensorList:
-    """Returns the list with another element."""
+    """Returns the list with one element replaced."""
     buffer = items.buffer
     if buffer is None:
         # Only the first element that is set tells the shape of all.

@@ -56,7 +56,7 @@ def _root(x: Any) -> Any:
 
 
 def _inverse_root(x: Any) -> Any:
-    """Returns the inverse of the square root, with a gradient as that of `_root`."""
+    """Returns the inverse of the square root, with a gradient like that of `_root`."""
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return lax.rsqrt(x)
     usual = x > float(jnp.finfo(x.dtype).max) ** (-2 / 3)  # Where the derivative is finite.
@@ -64,7 +64,7 @@ def _inverse_root(x: Any) -> Any:
 
 
 def _reciprocal(x: Any) -> Any:
-    """Returns the inverse, with a gradient as that of `_root`."""
+    """Returns the inverse, with a gradient like that of `_root`."""
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return 1 / x
     usual = x != 0
@@ -170,7 +170,7 @@ def _euclidean_norm(x: Any, axis: Any, keepdims: bool) -> Any:
     return jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x)), axis=axis, keepdims=keepdims))
 
 
-# --- Shapes and places --------------------------------------------------------------------------------
+# --- Shapes and indices -------------------------------------------------------------------------------
 
 
 def _squeeze(x: Any, *, squeeze_dims: list[int]) -> Any:
@@ -294,7 +294,7 @@ def _segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
     def joined(x: Any, ids: Any, num_segments: Any) -> Any:
         rest = x.shape[jnp.ndim(ids) :]
         result = jnp.full((num_segments, *rest), start(x.dtype), x.dtype)
-        # Negative numbers name no segment; JAX would count them from the end.
+        # Negative indices name no segment; JAX would count them from the end.
         return getattr(result.at[jnp.where(ids < 0, num_segments, ids)], method)(x, mode="drop")
 
     return joined
@@ -317,7 +317,7 @@ def _search(side: str) -> Callable[..., Any]:
 
 
 def _in_top(x: Any, y: Any, k: int) -> Any:
-    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
     inside = (y >= 0) & (y < x.shape[-1])
     own = jnp.take_along_axis(x, jnp.where(inside, y, 0)[:, None], -1)
     return inside & jnp.all(jnp.isfinite(x), -1) & (jnp.sum(x > own, -1) < k)
@@ -511,7 +511,7 @@ def _integers(
     return draw(shape, key, counter, low, high)
 
 
-# JAX's own draws are other numbers than TensorFlow's, of the same distribution.
+# JAX's own draws have other values than TensorFlow's, with the same distribution.
 
 
 def _own_key(key: Any, counter: Any) -> Any:
@@ -611,7 +611,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Sum": _along(jnp.sum),
     "TopKV2": _top_k,
     "InTopKV2": _in_top,
-    # Shapes and places
+    # Shapes and indices
     "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
     "Bucketize": _bucket,
     "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),

@@ -55,7 +55,7 @@ def assign(module: Any, values: Mapping[str, Any]) -> None:
 
 
 class HostCall:
-    """A call of a module, at one place of a program: its outputs, and their gradients.
+    """A call of a module, at one point of a program: its outputs, and their gradients.
 
     Args:
         module: the module.

@@ -32,7 +32,7 @@ def _from_first(x: Tensor, data_format: str) -> Tensor:
 
 
 def _of_space(values: Any, data_format: str, count: int) -> list[Any]:
-    """Returns the entries of an attribute, of all axes, for those of space."""
+    """Returns the entries for the axes of space, of an attribute with entries for all axes."""
     values = values or [1] * (count + 2)
     if len(values) == count:
         return list(values)
@@ -90,7 +90,7 @@ def convolution(
     )
     groups = x.shape[1] // kernel.shape[-2]
     weight = kernel.movedim((-1, -2), (0, 1))
-    # PyTorch's own padding is the same at both ends; any other is an operation of its own.
+    # PyTorch's own padding is the same at both ends; any other is a separate operation.
     if all(before == after for before, after in pairs):
         widths: Any = [before for before, _ in pairs]
     else:
@@ -107,7 +107,7 @@ def with_bias(x: Tensor, kernel: Tensor, bias: Tensor, **options: Any) -> Tensor
 
 @with_attributes_of(convolution)
 def depthwise(x: Tensor, kernel: Tensor, **options: Any) -> Tensor:
-    """Returns a convolution of each channel with kernels of its own."""
+    """Returns a convolution of each channel with its own kernels."""
     height, width, channels, multiplier = kernel.shape
     # As many groups as channels, each with `multiplier` filters.
     return convolution(x, kernel.reshape(height, width, 1, channels * multiplier), **options)

@@ -58,7 +58,7 @@ def array_of(tensor: torch.Tensor, dtype: str) -> np.ndarray:
 def wrapped(x: torch.Tensor, dtype: str) -> torch.Tensor:
     """Returns the integers that a dtype keeps of wider ones."""
     if dtype == "uint32":
-        # Arithmetic in wider integers overflows where that of the dtype would: what is above is
+        # Arithmetic in wider integers overflows like arithmetic of the dtype: higher bits are
         # cut off.
         return x & WORD
     if dtype == "uint16":

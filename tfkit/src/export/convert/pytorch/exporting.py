@@ -12,7 +12,7 @@ import torch
 
 from tfkit.src.export.convert.pytorch.dtypes import array_of, dtype_of, tensor_of
 
-# Examples have sizes that constants of layers seldom have: PyTorch takes equal sizes for the same one.
+# Examples have sizes that constants of layers seldom have: PyTorch treats equal sizes as the same one.
 _ROWS, _LENGTH = 3, 11
 
 
@@ -40,7 +40,7 @@ def exported(module: torch.nn.Module, specs: list[Any]) -> bytes:
 
 
 def loaded(content: bytes, specs: list[Any]) -> tuple[Callable[..., list[np.ndarray]], bool]:
-    """Returns a stored program as a function of a list of arrays, and whether it takes any batch."""
+    """Returns a stored program as a function of a list of arrays, and whether it accepts any batch."""
     program = torch.export.load(io.BytesIO(content))
     module = program.module()
 

@@ -81,9 +81,9 @@ def projected(
     fill_mode: str,
     interpolation: str,
 ) -> Tensor:
-    """Returns images whose pixels come from the places that projective transforms give.
+    """Returns images whose pixels come from the positions that projective transforms give.
 
-    `transforms` has 8 numbers a row; places outside are filled as `fill_mode` says.
+    `transforms` has 8 numbers in each row; positions outside are filled as `fill_mode` says.
     """
     height, width = x.shape[1:3]
     rows = torch.arange(size[0], dtype=torch.float32, device=x.device)[:, None]
@@ -106,7 +106,7 @@ def projected(
 
 
 def _inside(place: Tensor, size: int, mode: str) -> Tensor:
-    """Returns places inside of an image for those outside, by the mode."""
+    """Returns positions inside an image for positions outside, by the mode."""
     if mode == "NEAREST":
         return place.clamp(0, size - 1)
     if mode == "REFLECT":

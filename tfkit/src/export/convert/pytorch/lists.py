@@ -14,7 +14,7 @@ class TensorList:
     """A list of tensors of equal shapes, which does not change.
 
     Args:
-        dtype: that of the elements, by TensorFlow's name.
+        dtype: the dtype of the elements, by TensorFlow's name.
         items: the elements; `None` for one that was not set.
         whole: all elements in one tensor, in place of `items`.
     """
@@ -56,7 +56,7 @@ def push_back(items: TensorList, x: Tensor) -> TensorList:
 
 
 def set_item(items: TensorList, index: int, x: Tensor) -> TensorList:
-    """Returns the list with another element."""
+    """Returns the list with one element replaced."""
     return TensorList(items.dtype, (*items.items[:index], x, *items.items[index + 1 :]))
 
 

@@ -115,12 +115,12 @@ class TorchModule(torch.nn.Module):
     # --- Calls ----------------------------------------------------------------------------------------
 
     def forward(self, *inputs: Any, **keywords: Any) -> Any:
-        """Returns the outputs, as a nest like that of the layer's outputs."""
+        """Returns the outputs, as a nest in the form of the layer's outputs."""
         flat = self._flat((inputs, keywords))
         mode = self.training
         state = [_value(*place) for place in self._places.values()]
         if self._changed[mode] and torch.is_grad_enabled():
-            # They are changed in place below, and a gradient may need their values of before.
+            # They are changed in place below, and a gradient may need their old values.
             assigned = set(self._changed[mode])
             pairs = zip(self._places, state, strict=True)
             state = [it.clone() if path in assigned else it for path, it in pairs]
@@ -196,7 +196,7 @@ class TorchModule(torch.nn.Module):
         """Assigns the values of parameters and buffers to the layer that this module was made of.
 
         Raises:
-            ValueError: if the layer has other weights by now, or a value another shape. No weight has changed
+            ValueError: if the layer has other weights now, or a value a different shape. No weight changes
                 then.
         """
         (layer,) = self._layer

@@ -1,4 +1,4 @@
-"""Philox's random integers in PyTorch: those of TensorFlow's kernels, bit for bit.
+"""Philox's random integers in PyTorch: the same as TensorFlow's kernels draw, bit for bit.
 
 Words of 32 bits are in integers of 64, since PyTorch has few operations for unsigned ones.
 

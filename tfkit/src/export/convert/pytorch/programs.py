@@ -66,7 +66,7 @@ def _without_repetitions(graph: Graph) -> None:
 
 
 def _changes(node: Node) -> bool:
-    """Whether an operation changes a tensor, or makes another result each time."""
+    """Whether an operation changes a tensor, or returns a different result each time."""
     schema = getattr(node.target, "_schema", None)
     tags = getattr(node.target, "tags", ())
     return bool(schema and schema.is_mutable) or torch.Tag.nondeterministic_seeded in tags

@@ -145,7 +145,7 @@ def _scatter_nd(indices: Tensor, updates: Tensor, shape: list[Any]) -> Tensor:
 
 
 def _segment_sum(x: Tensor, segments: Tensor, num_segments: Any) -> Tensor:
-    """Returns the sums of rows by segment, without those of negative segments."""
+    """Returns the sums of rows by segment, without the rows of negative segments."""
     flat = x.reshape(-1, *x.shape[segments.ndim :])
     places = segments.reshape(-1).to(torch.int64)
     kept = places >= 0
@@ -183,7 +183,7 @@ def _bin_count(x: Tensor, size: Any, weights: Tensor, *, binary_output: bool) ->
 
 
 def _where(x: Tensor) -> Tensor:
-    """Returns the places of what is not zero: their number depends on values, so no graph has them."""
+    """Returns the indices of nonzero elements: their number depends on values, so no graph has them."""
     if get_proxy_mode() is not None:
         raise RuntimeError("how many elements are not zero depends on values")
     return x.nonzero()
@@ -266,7 +266,7 @@ def _cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
 
 
 def _top_k(x: Tensor, k: Any, *, index_type: str | None) -> list[Tensor]:
-    """Returns the largest elements and their places; of equal ones the first, unlike `torch.topk`."""
+    """Returns the largest elements and their indices; of equal ones the first, unlike `torch.topk`."""
     values, indices = x.sort(dim=-1, descending=True, stable=True)
     return [values[..., :k], indices[..., :k].to(dtype_of(index_type or "int32"))]
 
@@ -280,7 +280,7 @@ def _root(x: Tensor) -> Tensor:
 
 
 def _inverse_root(x: Tensor) -> Tensor:
-    """Returns the inverse of the square root, with a gradient as that of `_root`."""
+    """Returns the inverse of the square root, with a gradient like that of `_root`."""
     if not x.is_floating_point() or not torch.is_grad_enabled():
         return torch.rsqrt(x)
     usual = x > _limits(x.dtype).max ** (-2 / 3)  # Where the derivative is finite.
@@ -288,7 +288,7 @@ def _inverse_root(x: Tensor) -> Tensor:
 
 
 def _reciprocal(x: Tensor) -> Tensor:
-    """Returns the inverse, with a gradient as that of `_root`."""
+    """Returns the inverse, with a gradient like that of `_root`."""
     if not x.is_floating_point() or not torch.is_grad_enabled():
         return torch.reciprocal(x)
     usual = x != 0
@@ -376,7 +376,7 @@ def _bucket(x: Tensor, *, boundaries: list[float]) -> Tensor:
 
 def _extreme_places(method: str) -> Callable[..., Tensor]:
     def formula(x: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        """Returns `x` with the larger or smaller elements of it and all updates for a place."""
+        """Returns `x` with the maximum or minimum of each element and all updates for its index."""
         depth, rest = indices.shape[-1], x.shape[indices.shape[-1] :]
         sizes = torch.tensor(x.shape[:depth], device=x.device)
         strides = sizes.flip(0).cumprod(0).flip(0) // sizes
@@ -408,7 +408,7 @@ def _counted(x: Tensor, axis: Any, *, out_idx: str) -> list[Tensor]:
 
 
 def _in_top(x: Tensor, y: Tensor, k: int) -> Tensor:
-    """Returns whether fewer than `k` elements of a row are larger than the one at a place."""
+    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
     places = y.to(torch.int64)
     inside = (places >= 0) & (places < x.shape[-1])
     own = x.gather(-1, torch.where(inside, places, 0)[:, None])
@@ -521,7 +521,7 @@ def _normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -
 
 
 def _truncated_normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
-    """Returns normal numbers between -2 and 2: different ones than TensorFlow's, of the same distribution."""
+    """Returns normal numbers between -2 and 2: other values than TensorFlow's, with the same distribution."""
     inside = math.erf(math.sqrt(2.0))
     drawn = philox.unit(math.prod(shape), key, counter, torch.float32) * (2 * inside) - inside
     return (math.sqrt(2.0) * torch.erfinv(drawn)).to(dtype_of(dtype)).reshape(shape)

@@ -1,4 +1,4 @@
-"""Endless batches of changed images: what all kinds share, and those of an array."""
+"""Endless batches of changed images: what all kinds share, and batches of an array."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Iterator(PyDataset):
         vars(self).update(state, _lock=threading.Lock(), _last_draws=np.random)
 
     def _next_draws(self) -> Draws:
-        """Returns the draws of the next batch. Those of a seed do not change NumPy's, nor other batches'."""
+        """Returns the draws of the next batch. A seed's draws change neither NumPy's nor other batches'."""
         if self.seed is not None:
             # The number of batches so far is part of the
             # seed: each batch has its own draws, as in Keras.
@@ -123,7 +123,7 @@ class Saving:
         folder: the folder; `None` to write none.
         prefix: the beginning of the names of files.
         file_format: format of the files.
-        data_format: that of the images.
+        data_format: the data format of the images.
     """
 
     def __init__(self, folder: Any, prefix: str, file_format: str, data_format: str) -> None:
@@ -151,7 +151,7 @@ class NumpyArrayIterator(Iterator):
         shuffle: whether each pass has a new order. Default: `False`.
         sample_weight: a weight for each image; `None` for none.
         seed: a seed; `None` for the draws of `np.random`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
         save_to_dir: as in `ImageDataGenerator.flow`.
         save_prefix: as in `ImageDataGenerator.flow`.
@@ -231,7 +231,7 @@ def check_one_of(value: Any, name: str, allowed: tuple[Any, ...]) -> None:
 
 
 def warn_of_channels(images: np.ndarray, data_format: str) -> None:
-    """Warns of images that have a different number of channels than those of files."""
+    """Warns about images whose number of channels differs from images in files."""
     channels = images.shape[1 if data_format == "channels_first" else 3]
     if channels not in (1, 3, 4):
         warn(
@@ -244,7 +244,7 @@ def rows_of(subset: str | None, size: int, image_data_generator: Any) -> slice:
     """Returns the rows of a subset, of `size` rows in all: those for validation are the first.
 
     Raises:
-        ValueError: for another subset.
+        ValueError: for an unknown subset.
     """
     check_one_of(subset, "subset", _SUBSETS)
     split = int(size * getattr(image_data_generator, "validation_split", 0.0))

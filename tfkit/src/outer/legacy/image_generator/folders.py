@@ -27,7 +27,7 @@ class DirectoryIterator(FileIterator):
         batch_size: number of images in a batch. Default: `32`.
         shuffle: whether each pass has a new order. Default: `True`.
         seed: a seed; `None` for the draws of `np.random`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
         save_to_dir: a folder for the changed images; `None` to save none.
         save_prefix: the beginning of their names. Default: `""`.

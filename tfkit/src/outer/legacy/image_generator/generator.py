@@ -47,20 +47,20 @@ class ImageDataGenerator:
             number of pixels `n` for one of `-(n - 1)` to `n - 1`, a list to choose from. Default: `0.0`.
         height_shift_range: the same for rows. Default: `0.0`.
         brightness_range: the least and the largest factor of the brightness; `None` for 1. It
-            rounds values to those of an image file.
+            rounds values as an image file does.
         shear_range: the largest angle, in degrees. Default: `0.0`.
         zoom_range: the least and the largest factor, or a number `z` for `1 - z` to `1 + z`. Default: `0.0`.
         channel_shift_range: the largest number that is added to the values. Default: `0.0`.
         fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside of the image.
             Default: `"nearest"`.
         cval: their value for `"constant"`. Default: `0.0`.
-        horizontal_flip: whether left and right change places in half of the images. Default: `False`.
-        vertical_flip: whether top and bottom do. Default: `False`.
+        horizontal_flip: whether half of the images are mirrored left to right. Default: `False`.
+        vertical_flip: whether half of them are mirrored top to bottom. Default: `False`.
         rescale: factor of the values; `None` or 0 for none.
         preprocessing_function: a function of an image that returns one of the same shape; `None` for none.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for that of
+        data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
-        validation_split: the part of the images that `subset="validation"` of the `flow` methods takes.
+        validation_split: the part of the images that `subset="validation"` of the `flow` methods uses.
             Default: `0.0`.
         interpolation_order: order of the splines between pixels. Default: `1`.
         dtype: dtype of the images; `None` for the default float dtype.
@@ -130,9 +130,7 @@ class ImageDataGenerator:
         self.std: Any = None
         self.zca_whitening_matrix: Any = None
         if zca_whitening and featurewise_std_normalization:
-            warn(
-                "`zca_whitening` takes the place of `featurewise_std_normalization`, which is ignored."
-            )
+            warn("`zca_whitening` replaces `featurewise_std_normalization`, which is ignored.")
 
     # --- Batches --------------------------------------------------------------------------------------
 
@@ -168,7 +166,7 @@ class ImageDataGenerator:
             subset: `"training"` or `"validation"`, with `validation_split`; `None` for all images.
 
         Raises:
-            ValueError: for arrays of different lengths, for images that are not of four axes, for another
+            ValueError: for arrays of different lengths, for images that are not of four axes, for an unknown
                 subset, for a subset that lacks classes.
         """
         return NumpyArrayIterator(
@@ -205,7 +203,7 @@ class ImageDataGenerator:
             target_size: rows and columns to which images are resized. Default: `(256, 256)`.
             color_mode: `"rgb"`, `"rgba"` or `"grayscale"`. Default: `"rgb"`.
             classes: names of the subfolders; `None` for all, in alphabetical order.
-            class_mode: the labels: `"categorical"` for one-hot vectors, `"binary"` or `"sparse"` for numbers,
+            class_mode: the labels: `"categorical"` for one-hot vectors, `"binary"` or `"sparse"` for indices,
                 `"input"` for the images themselves, `None` for none. Default: `"categorical"`.
             batch_size: number of images in a batch. Default: `32`.
             shuffle: whether each pass has a new order. Default: `True`.
@@ -266,9 +264,9 @@ class ImageDataGenerator:
             weight_col: the column with weights; `None` for none.
             target_size: rows and columns to which images are resized. Default: `(256, 256)`.
             color_mode: `"rgb"`, `"rgba"` or `"grayscale"`. Default: `"rgb"`.
-            classes: the classes, in the order of their numbers; `None` for those of the table, sorted.
+            classes: the classes, in the order of their indices; `None` for the classes of the table, sorted.
             class_mode: the labels: `"categorical"` for one-hot vectors (of several classes if a row has a
-                list), `"binary"` or `"sparse"` for numbers, `"raw"` for the columns as they are,
+                list), `"binary"` or `"sparse"` for indices, `"raw"` for the columns as they are,
                 `"multi_output"` for a list of columns, `"input"` for the images themselves, `None` for none.
                 Default: `"categorical"`.
             batch_size: number of images in a batch. Default: `32`.
@@ -316,7 +314,7 @@ class ImageDataGenerator:
         x = np.array(x, dtype=self.dtype)
         if x.ndim != 4:
             raise ValueError(
-                f"`fit()` takes images of shape (n, height, width, channels). Received: x of shape {x.shape}"
+                f"`fit()` needs images of shape (n, height, width, channels). Received: x of shape {x.shape}"
             )
         axes = self._axes
         warn_of_channels(x, self.data_format)
@@ -388,7 +386,7 @@ class ImageDataGenerator:
 
     @shortened
     def get_random_transform(self, img_shape: Any, seed: int | None = None) -> dict[str, Any]:
-        """Returns the numbers of a random change, by name, as `apply_transform` takes them.
+        """Returns the parameters of a random change, by name, as `apply_transform` accepts them.
 
         Args:
             img_shape: shape of the image.
@@ -397,7 +395,7 @@ class ImageDataGenerator:
         return self._transform(img_shape, _draws(seed))
 
     def _transform(self, shape: Any, draws: Draws) -> dict[str, Any]:
-        """Returns the numbers of a random change; they are drawn in the order in which Keras draws them."""
+        """Returns the parameters of a random change; they are drawn in the same order as in Keras."""
         axes = self._axes
         theta = _angle(self.rotation_range, draws)
         ty = _shift(self.height_shift_range, shape[axes.row], draws)
@@ -430,7 +428,7 @@ class ImageDataGenerator:
 
     @shortened
     def apply_transform(self, x: Any, transform_parameters: dict[str, Any]) -> Any:
-        """Returns an image that is changed by given numbers.
+        """Returns an image changed by given parameters.
 
         Args:
             x: one image.
@@ -463,7 +461,7 @@ class ImageDataGenerator:
 
 
 def _draws(seed: int | None) -> Draws:
-    """Returns NumPy's draws, or those of a seed, which do not change NumPy's."""
+    """Returns NumPy's draws, or draws from a seed, which do not change NumPy's generator."""
     return np.random if seed is None else np.random.RandomState(seed)
 
 

@@ -28,7 +28,7 @@ class DataFrameIterator(FileIterator):
         weight_col: the column with weights; `None` for none.
         target_size: rows and columns. Default: `(256, 256)`.
         color_mode: `"rgb"`, `"rgba"` or `"grayscale"`. Default: `"rgb"`.
-        classes: the classes, in the order of their numbers; `None` for those of the table.
+        classes: the classes, in the order of their indices; `None` for the classes of the table.
         class_mode: kind of the labels. Default: `"categorical"`.
         batch_size: number of images in a batch. Default: `32`.
         shuffle: whether each pass has a new order. Default: `True`.

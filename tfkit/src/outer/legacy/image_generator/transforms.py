@@ -1,4 +1,4 @@
-"""Changes of one image, by given numbers or by random ones: `tf.keras.preprocessing.image`."""
+"""Changes of one image, by given or by random parameters: `tf.keras.preprocessing.image`."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def apply_affine_transform(
     matrix = matrix[[1, 0, 2]][:, [1, 0, 2]]  # The rows of a plane, y, are its first axis.
     # Shape (channels, rows, columns): a plane for each channel.
     planes = np.moveaxis(x, axes, (1, 2, 0))
-    centre = (np.array(planes.shape[1:]) - 1) / 2  # Keras takes that of the other axis.
+    centre = (np.array(planes.shape[1:]) - 1) / 2  # Keras uses the centre of the other axis.
     # SciPy fills the output at `o` with the input at `matrix @ o +
     # offset`. This offset makes the matrix turn about the centre.
     offset = matrix[:2, 2] + centre - matrix[:2, :2] @ centre

@@ -6,7 +6,7 @@ import enum
 
 
 class Code(enum.IntEnum):
-    """Status codes of gRPC, which are those of TensorFlow's C library too.
+    """Status codes of gRPC, which TensorFlow's C library uses too.
 
     Reference: https://grpc.io/docs/guides/status-codes/
     """

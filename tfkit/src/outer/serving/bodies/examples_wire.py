@@ -28,7 +28,7 @@ def bytes_list(values: Iterable[bytes]) -> bytes:
 
 
 def float_list(values: np.ndarray) -> bytes:
-    """Returns a feature of float32 numbers."""
+    """Returns a feature of float32 values."""
     return _field(2, _field(1, values.astype("<f4").tobytes()))
 
 

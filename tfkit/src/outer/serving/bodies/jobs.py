@@ -1,4 +1,4 @@
-"""The jobs on bodies: values and arrays in, values and arrays out, in this process or in another."""
+"""The jobs on bodies: values and arrays in, values and arrays out, in this process or in a separate one."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _DTYPES = {
 def predict_request(request: Any, max_bytes: int) -> tuple[Any, Arrays]:
     """Returns the contents of a `PredictRequest`.
 
-    First name, version and signature of the model, the names of the wanted outputs, and those of bfloat16
+    First name, version and signature of the model, the names of the wanted outputs, and the names of bfloat16
     inputs; then the inputs by name, those of bfloat16 as uint16.
 
     Args:
@@ -105,7 +105,7 @@ def array_of(name: str, tensor: Any, max_bytes: int) -> np.ndarray:
         raise invalid(f"{what}: its shape is not known: {shape}")
     size = 1
     for length in shape:
-        size *= length  # Python's numbers do not overflow.
+        size *= length  # Python's integers do not overflow.
     if size * dtype.itemsize > max_bytes or max(shape, default=0) > max_bytes:
         raise invalid(f"{what}: an array of {shape} is larger than {max_bytes:,} bytes")
     if tensor.tensor_content and dtype.kind != "O":

@@ -39,7 +39,7 @@ def main(descriptor: int, max_memory: int) -> None:
             text = "The request is too large: reading it took more memory than a request may."
             answer, results = RequestError(Code.RESOURCE_EXHAUSTED, text), {}
         failed = isinstance(answer, RequestError)
-        # The server knows the class of the code by another name.
+        # The server knows the class of the code under a different name.
         value = (int(answer.code), answer.message) if failed else answer
         send(connection, (failed, value), results)
         del arrays, results, answer, value  # before it waits

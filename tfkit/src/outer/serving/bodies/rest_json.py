@@ -222,7 +222,7 @@ def check_dtype(what: str, dtype: str) -> None:
 
 
 def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
-    """Raises an error for numbers that are too large for a dtype, and integers that it would round."""
+    """Raises an error for numbers that are too large for a dtype, and for integers that it would round."""
     is_float = dtype.kind == "f"
     # `min` and `max` are wrong with NaN.
     finite = [value for value in values if abs(value) < math.inf] if is_float else values

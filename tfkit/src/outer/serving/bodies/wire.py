@@ -1,6 +1,6 @@
 """Sends values and arrays between the server and its reader through a socket, without copying arrays.
 
-A frame is a short header in JSON, then the bytes of each array. They are received in their place by one
+A frame is a short header in JSON, then the bytes of each array. They are received into their memory by one
 system call after the other, which do not hold Python's lock.
 """
 
