@@ -120,7 +120,7 @@ def resized(x):
 
 def halfway(x):
     """Pixels from places between two others, some of them outside of the image."""
-    moved = tf.constant([[1.0, 0, -1.5, 0, 1, 0.5, 0, 0], [0.5, 0, 0, 0, 0.5, -1.5, 0, 0]])
+    moved = tf.constant([[1.0, 0, -1.5, 0, 1, 0.49999997, 0, 0], [0.5, 0, 0, 0, 0.5, -1.5, 0, 0]])
     options = {"output_shape": [6, 5], "interpolation": "NEAREST", "fill_mode": "CONSTANT"}
     y = tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=moved, fill_value=7.0, **options)
     return tf.stop_gradient(

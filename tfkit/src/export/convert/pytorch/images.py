@@ -107,7 +107,8 @@ def projected(
 
 def _rounded(x: Tensor) -> Tensor:
     """Returns the nearest integer, and of two the one that is further from zero: `round` gives the even one."""
-    return x.sign() * (x.abs() + 0.5).floor()
+    whole = x.trunc()
+    return torch.where((x - whole).abs() < 0.5, whole, whole + x.sign())
 
 
 def _inside(place: Tensor, size: int, mode: str) -> Tensor:
