@@ -78,7 +78,7 @@ def test_shorter_and_shorter_decays_end(t_mul, m_mul):
 
 
 def test_negative_lengths_are_refused():
-    with pytest.raises(ValueError, match="`t_mul` must be >= 0. Received: t_mul=-1.0"):
+    with pytest.raises(ValueError, match=r"`t_mul` must be >= 0\. Received: t_mul=-1.0"):
         schedules.CosineDecayRestarts(0.1, 10, t_mul=-1.0)
 
 

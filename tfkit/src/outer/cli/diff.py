@@ -92,7 +92,7 @@ def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:
 
 
 def _bits(array: np.ndarray) -> np.ndarray:
-    """Returns an array of one axis, whose entries are equal where all bits of the values are: as NaN and NaN."""
+    """Returns an array of one axis, whose entries are equal where all bits are: NaN equals itself."""
     flat = np.ascontiguousarray(array).ravel()
     return flat if array.dtype.kind in "OSU" else flat.view(f"V{array.dtype.itemsize}")
 

@@ -106,7 +106,7 @@ def projected(
 
 
 def _rounded(x: Tensor) -> Tensor:
-    """Returns the nearest integer, and of two the one that is further from zero: `round` gives the even one."""
+    """Returns the nearest integer, and of two the one further from zero, not the even one as `round`."""
     whole = x.trunc()
     return torch.where((x - whole).abs() < 0.5, whole, whole + x.sign())
 
