@@ -202,11 +202,21 @@ def test_diff_of_what_is_missing_added_and_of_another_shape(run, tmp_path):
     [
         (np.float32([0, 1]), np.float32([0, 1]), None),
         (np.float32([np.nan, 1]), np.float32([np.nan, 1]), None),
-        (np.float32([np.nan, 1]), np.float32([2, 1]), "1 of 2 values differ, by at most 0"),
+        (np.float32([np.nan, 1]), np.float32([2, 1]), "1 of 2 values differ, by at most nan"),
+        (np.float32([np.nan, 1]), np.float32([2, 2]), "2 of 2 values differ, by at most 1"),
         (np.bool_([True, False]), np.bool_([False, False]), "1 of 2 values differ, by at most 1"),
         (np.int64([5, 7]), np.int64([1, 7]), "1 of 2 values differ, by at most 4"),
         (np.complex64([1j]), np.complex64([0]), "1 of 1 values differ, by at most 1"),
         (np.float32([]), np.float32([]), None),
+        (np.float32([0, 1]), np.float32([-0.0, 1]), "1 of 2 values differ, in the sign of 0 only"),
+        (np.float32([0, 1]), np.float32([-0.0, 3]), "2 of 2 values differ, by at most 2"),
+        (np.float32([np.inf, 1]), np.float32([np.inf, 3]), "1 of 2 values differ, by at most 2"),
+        (np.float32([np.inf]), np.float32([-np.inf]), "1 of 1 values differ, by at most inf"),
+        (np.float64([1e308]), np.float64([-1e308]), "1 of 1 values differ, by at most inf"),
+        (np.int64([2**60]), np.int64([2**60 + 1]), "1 of 1 values differ, by at most 1"),
+        (np.uint64([2**64 - 1]), np.uint64([0]), "1 of 1 values differ, by at most 1.84467e+19"),
+        (np.array(["a", "b"]), np.array(["a", "c"]), "1 of 2 values differ"),
+        (np.array([b"a", b"b"], object), np.array([b"a", b"c"], object), "1 of 2 values differ"),
     ],
 )
 def test_diff_of_kinds_of_values(old, new, line):

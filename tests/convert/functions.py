@@ -81,6 +81,10 @@ def pooled(x):
     return tf.nn.max_pool2d(x, 2, 2, "VALID") ** 2, tf.nn.avg_pool2d(x, 2, 2, "SAME") ** 2
 
 
+def pooled_with_channels_first(x):
+    return [tf.nn.avg_pool2d(x, 3, 2, it, data_format="NCHW") ** 2 for it in ("SAME", "VALID")]
+
+
 def kernels(x):
     kernel, depthwise = tf.constant(KERNEL), tf.constant(KERNEL)
     with tf.GradientTape() as tape:
@@ -112,6 +116,16 @@ def resized(x):
         tf.image.resize(x, (3, 9), "gaussian"),
         tf.image.resize(x, (3, 9), "mitchellcubic"),
     ]
+
+
+def halfway(x):
+    """Pixels from places between two others, some of them outside of the image."""
+    moved = tf.constant([[1.0, 0, -1.5, 0, 1, 0.49999997, 0, 0], [0.5, 0, 0, 0, 0.5, -1.5, 0, 0]])
+    options = {"output_shape": [6, 5], "interpolation": "NEAREST", "fill_mode": "CONSTANT"}
+    y = tf.raw_ops.ImageProjectiveTransformV3(images=x, transforms=moved, fill_value=7.0, **options)
+    return tf.stop_gradient(
+        y
+    )  # TensorFlow's reads the gradient at places, instead of adding it to pixels.
 
 
 def segments(x):
@@ -189,6 +203,7 @@ FUNCTIONS = {
     "slopes of sums": (slope(reduced), [X]),
     "slopes of convolutions": (slope(convolved), [IMAGES]),
     "slopes of pools": (slope(pooled), [IMAGES]),
+    "pools with the channels first": (slope(pooled_with_channels_first), [IMAGES]),
     "slopes of kernels": (kernels, [IMAGES]),
     "slope of a normalization": (slope(lambda x: tf.sin(batch_normalized(x)[0] * 0.1)), [IMAGES]),
     "batch normalization": (batch_normalized, [IMAGES]),
@@ -198,6 +213,7 @@ FUNCTIONS = {
         [IMAGES],
     ),
     "resized": (resized, [IMAGES]),
+    "nearest of two pixels": (halfway, [IMAGES]),
     "segments in order": (segments, [X]),
     "roots at zero": (guarded, [ZEROS]),
     "normalized at zero": (at_zero, [ZEROS]),

@@ -77,6 +77,10 @@ CASES = [
     ("conv3d", (V, RNG.normal(size=(2, 2, 2, 3, 2)).astype("float32")), {}),
     ("conv2d_transpose", (I, RNG.normal(size=(2, 2, 4, 3)).astype("float32"), (2, 10, 12, 4)),
     {"strides": (2, 2), "padding": "same"}),
+    ("conv2d_transpose", (I, RNG.normal(size=(2, 2, 4, 3)).astype("float32"), (2, 8, 9, 4)),
+    {"dilation_rate": (3, 3)}),
+    ("conv2d_transpose", (I, RNG.normal(size=(2, 2, 4, 3)).astype("float32"), (None, 5, 6, 4)),
+    {"dilation_rate": (2, 2), "padding": "same"}),
     ("depthwise_conv2d", (I, RNG.normal(size=(2, 2, 3, 2)).astype("float32")), {}),
     ("separable_conv2d", (I, RNG.normal(size=(2, 2, 3, 2)).astype("float32"), RNG.normal(size=(1, 1, 6,
     2)).astype("float32")), {}),
@@ -117,6 +121,54 @@ def test_a_function_gives_the_numbers_and_the_dtype_of_keras(case):
         ours, theirs = plain(ours), plain(theirs)
         assert ours.dtype == theirs.dtype
         np.testing.assert_allclose(ours, theirs, rtol=2e-6, atol=1e-6)
+
+
+def _turned(images):
+    return tf.transpose(images, [0, 3, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("strides", "rates", "padding", "size"),
+    [
+        ((1, 1), (3, 2), "valid", (2, 8, 8, 4)),
+        ((2, 2), (2, 3), "valid", (None, 11, 14, 4)),
+        ((2, 3), (3, 2), "same", (2, 9, 17, 4)),
+        (2, 2, "same", (2, 10, 12, 4)),
+    ],
+)
+def test_strides_and_two_dilations_of_a_transposed_convolution(strides, rates, padding, size):
+    """Keras's drops the strides, and refuses two rates. It is linear: `<conv(z), y> == <z, transpose(y)>`."""
+    kernel = RNG.integers(-3, 3, size=(2, 2, 4, 3)).astype("float32")
+    y, z = (RNG.integers(-3, 3, shape).astype("float32") for shape in (I.shape, (2, *size[1:])))
+    options = {"padding": padding, "strides": strides, "dilation_rate": rates}
+    transposed = K.conv2d_transpose(y, kernel, size, **options)
+    assert transposed.shape == z.shape
+    # TensorFlow's convolution has no strides with dilations: the results between them are left out.
+    whole = K.conv2d(_padded_for(z, y, kernel, options), kernel, dilation_rate=rates)
+    down, across = np.broadcast_to(strides, 2)
+    convolved = whole[:, ::down, ::across]
+    assert convolved.shape == y.shape
+    assert float(tf.reduce_sum(convolved * y)) == float(tf.reduce_sum(z * transposed))
+    first = {**options, "data_format": "channels_first"}
+    size = (size[0], size[3], *size[1:3])
+    np.testing.assert_array_equal(
+        K.conv2d_transpose(_turned(y), kernel, size, **first), _turned(transposed)
+    )
+
+
+def _padded_for(images, outputs, kernel, options):
+    """Returns images with the border of zeros that padding "same" has, the odd zero at the end."""
+    if options["padding"] == "valid":
+        return images
+    borders = [(0, 0)]
+    for axis in (1, 2):
+        step, rate = (
+            np.broadcast_to(options[it], 2)[axis - 1] for it in ("strides", "dilation_rate")
+        )
+        reach = (kernel.shape[axis - 1] - 1) * rate + 1
+        total = max((outputs.shape[axis] - 1) * step + reach - images.shape[axis], 0)
+        borders.append((total // 2, total - total // 2))
+    return np.pad(images, [*borders, (0, 0)])
 
 
 def test_a_condition_with_fewer_axes_chooses_rows():

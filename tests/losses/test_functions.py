@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tfkit import losses, ops
+from tfkit import activations, losses, ops
 from tfkit.src.symbolic.tensors import KerasTensor
 
 rng = np.random.default_rng(0)
@@ -297,6 +297,29 @@ def test_class_ids_find_their_classes_on_any_axis(options, with_axis):
     np.testing.assert_allclose(
         cls(axis=1, **options)(given, first), cls(**options)(ids, scores), rtol=1e-6
     )
+
+
+@pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
+def test_an_ignored_class_leaves_the_logits_of_the_others_known(mode):
+    """Keras's loss stops at -log(epsilon), and has no gradient there."""
+    logits = tf.constant([[0.0, 60.0], [1.0, 2.0], [np.nan, np.inf]])
+
+    def loss_and_gradient(logits):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            found = losses.sparse_categorical_crossentropy(
+                [0, 1, 255], activations.softmax(logits), ignore_class=255
+            )
+        return found, tape.gradient(found, logits)
+
+    if mode != "eager":
+        loss_and_gradient = tf.function(
+            loss_and_gradient, autograph=False, jit_compile=mode == "xla"
+        )
+    found, gradient = loss_and_gradient(logits)
+    close(found, [60.0, np.log1p(np.exp(-1.0)), 0.0])
+    p = 1 / (1 + np.exp(-1.0))
+    close(gradient, [[-1.0, 1.0], [1 - p, p - 1], [0.0, 0.0]])
 
 
 def test_class_ids_find_the_logits_of_a_softmax_on_another_axis():

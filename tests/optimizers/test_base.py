@@ -12,6 +12,7 @@ import tensorflow as tf
 
 import tfkit
 from tests.optimizers import oracle
+from tests.tolerances import eps
 from tfkit import optimizers
 from tfkit.src.optimizers import adam, compiling
 
@@ -188,6 +189,17 @@ def test_rows_as_lists():
     ):
         optimizers.Adam(0.5, global_clipnorm=1.0).apply([gradient], [variable])
     oracle.assert_same([w], [dense])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("option", ["clipnorm", "global_clipnorm"])
+def test_norms_are_computed_in_32_bits_at_least(option, dtype):
+    """The square of 300 is infinite in float16."""
+    w = tf.Variable(tf.zeros(2, dtype))
+    gradient = tf.constant([300.0, 400.0], dtype)
+    optimizers.SGD(1.0, **{option: 1.0}).apply([gradient], [w])
+    expected = tf.cast(-np.array([300.0, 400.0]) / 500, dtype)
+    np.testing.assert_allclose(tf.cast(w, "float64"), tf.cast(expected, "float64"), 2 * eps(dtype))
 
 
 def test_assigned_learning_rate_reaches_compiled_programs():

@@ -54,6 +54,35 @@ def test_scaled_loss_is_float32_and_follows_the_scale():
     assert float(ours.scale_loss(3.0)) == 6.0
 
 
+def test_the_scale_stays_between_the_limits_of_float32():
+    """Keras's becomes 0 after enough overflows, and the next update makes the weights NaN."""
+    ours, w = optimizers.LossScaleOptimizer(optimizers.SGD(1.0)), tf.Variable(1.0)
+    overflow = tf.function(lambda: ours.apply([tf.constant(np.inf)], [w]))
+    for _ in range(160):
+        overflow()
+    assert float(ours.dynamic_scale) == np.finfo("float32").smallest_normal
+    ours.apply([2.0 * ours.dynamic_scale], [w])
+    assert float(w) == -1.0
+    ours.dynamic_growth_steps = 1
+    ours.dynamic_scale.assign(2.0**127)
+    ours.apply([tf.constant(0.0)], [w])
+    assert float(ours.dynamic_scale) == 2.0**127
+
+
+@pytest.mark.parametrize("scale", [2.0**15, 2.0**16, 2.0**20])
+def test_a_scale_above_the_range_of_float16_divides_its_gradients(scale):
+    gradient = np.array([1000.0, 2000.0], "float16")
+    ours = optimizers.LossScaleOptimizer(optimizers.SGD(1.0), initial_scale=scale)
+    theirs = keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD(1.0), initial_scale=scale)
+    w, expected = tf.Variable(np.zeros(2, "float16")), keras.Variable([0.0, 0.0], dtype="float16")
+    ours.apply([tf.constant(gradient)], [w])
+    theirs.apply([tf.constant(gradient)], [expected])
+    np.testing.assert_array_equal(w, expected)
+    fixed, v = optimizers.SGD(1.0, loss_scale_factor=scale), tf.Variable(np.zeros(2, "float16"))
+    fixed.apply([tf.constant(gradient)], [v])
+    np.testing.assert_array_equal(v, w)
+
+
 def test_learning_rate_and_iterations_are_the_inner_ones():
     ours, _ = pair()
     ours.learning_rate = 0.5

@@ -55,6 +55,33 @@ def test_piecewise_equals_keras(step_dtype):
     assert ours.get_config() == theirs.get_config()
 
 
+def test_piecewise_without_boundaries_is_constant():
+    schedule = schedules.PiecewiseConstantDecay([], [0.5])
+    for step in (tf.constant(3, "int64"), tf.constant(0.0), 7):
+        assert float(schedule(step)) == 0.5
+
+
+@pytest.mark.parametrize("m_mul", [1.0, 0.5, 3.0])
+@pytest.mark.parametrize("t_mul", [0.5, 0.75, 0.9, 0.0])
+def test_shorter_and_shorter_decays_end(t_mul, m_mul):
+    """They are over after the sum of their lengths, where Keras's rate becomes NaN."""
+    options = {"first_decay_steps": 10, "t_mul": t_mul, "m_mul": m_mul, "alpha": 0.1}
+    ours, theirs = (
+        make(module, "CosineDecayRestarts", options)
+        for module in (schedules, keras.optimizers.schedules)
+    )
+    end = round(10 / (1 - t_mul))
+    for step in range(end + 30):
+        step = tf.constant(step, "int64")
+        expected = 0.02 if step >= end else theirs(step)
+        np.testing.assert_allclose(ours(step), expected, rtol=1e-6)
+
+
+def test_negative_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"`t_mul` must be >= 0\. Received: t_mul=-1.0"):
+        schedules.CosineDecayRestarts(0.1, 10, t_mul=-1.0)
+
+
 @pytest.mark.parametrize(
     "make_schedule",
     [

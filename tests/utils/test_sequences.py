@@ -11,6 +11,9 @@ CASES = {
     "cut at the start": (RAGGED, {"maxlen": 2}),
     "cut at the end": (RAGGED, {"maxlen": 2, "truncating": "post", "padding": "post"}),
     "longer than all": (RAGGED, {"maxlen": 5, "value": 9}),
+    "of length 0": (RAGGED, {"maxlen": 0, "truncating": "post", "padding": "post"}),
+    "none": ([], {"maxlen": 3}),
+    "empty ones": ([[], []], {}),
     "floats": ([[0.5], [1.5, 2.5]], {"dtype": "float32", "value": -1.0}),
     "strings": ([["a"], ["b", "c"]], {"dtype": object, "value": "-"}),
     "vectors": ([[[1, 2]], [[3, 4], [5, 6]]], {}),
@@ -32,6 +35,8 @@ REFUSED = {
     "side": (RAGGED, {"padding": "left"}, "`padding` must be .* Received: padding='left'"),
     "cut": (RAGGED, {"truncating": "x"}, "`truncating` must be .* Received: truncating='x'"),
     "string for numbers": (RAGGED, {"value": "x"}, "A string cannot pad numbers"),
+    "neither sequences nor length": ([], {}, "`sequences` is empty.* Pass `maxlen`"),
+    "negative length": (RAGGED, {"maxlen": -1}, "integer from 0 up. Received: maxlen=-1"),
     "two shapes": ([[[1, 2]], [[3]]], {}, "Items of all sequences must have one shape"),
 }
 
@@ -42,6 +47,18 @@ def test_refuses_what_keras_refuses(sequences, options, message):
         tfkit.utils.pad_sequences(sequences, **options)
     with pytest.raises(ValueError):  # noqa: PT011
         keras.utils.pad_sequences(sequences, **options)
+
+
+@pytest.mark.parametrize("padding", ["pre", "post"])
+def test_length_0_cut_at_the_start(padding):
+    """Keras's default `truncating` keeps all items, which do not fit."""
+    assert tfkit.utils.pad_sequences(RAGGED, 0, padding=padding).shape == (4, 0)
+
+
+@pytest.mark.parametrize("maxlen", [2.0, True])
+def test_a_length_is_an_integer(maxlen):
+    with pytest.raises(ValueError, match=f"integer from 0 up. Received: maxlen={maxlen}"):
+        tfkit.utils.pad_sequences(RAGGED, maxlen)
 
 
 def test_stands_under_preprocessing_too():

@@ -180,9 +180,11 @@ def sparse_categorical_crossentropy(
     y_pred = tf.convert_to_tensor(y_pred)
     y_true = as_class_ids(y_true, "int64")
     _check_axis(axis)
+    # First, since it can be seen of unchanged predictions only.
+    y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     place = one_axis(axis, y_pred.shape.rank)
     if place != y_pred.shape.rank - 1:
-        y_pred, from_logits, y_true = _with_classes_last(y_pred, from_logits, y_true, place)
+        y_pred, y_true = _with_classes_last(y_pred, y_true, place)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)
@@ -192,11 +194,8 @@ def sparse_categorical_crossentropy(
         is_valid = y_true != ignore_class
         y_true = tf.where(is_valid, y_true, 0)
         y_pred = tf.where(is_valid[..., None], y_pred, 0)
-    logits, from_logits = find_logits(y_pred, from_logits, "Softmax")
-    if not from_logits:
-        # The softmax of log(p) is p if the probabilities add up to 1, and normalizes them
-        # otherwise.
-        logits = tf.math.log(clip_probabilities(y_pred))
+    # The softmax of log(p) is p if the probabilities add up to 1, and normalizes them otherwise.
+    logits = y_pred if from_logits else tf.math.log(clip_probabilities(y_pred))
     losses = sparse_softmax_crossentropy(y_true, logits)
     if ignore_class is not None:
         losses = tf.where(is_valid, losses, 0)
@@ -205,13 +204,11 @@ def sparse_categorical_crossentropy(
 
 
 def _with_classes_last(
-    y_pred: tf.Tensor, from_logits: bool, y_true: tf.Tensor, axis: int
-) -> tuple[tf.Tensor, bool, tf.Tensor]:
-    """Returns predictions with the classes on the last axis, whether they are logits, and the class ids."""
-    # First, since it can be seen of unchanged predictions only.
-    y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
+    y_pred: tf.Tensor, y_true: tf.Tensor, axis: int
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Returns predictions with the classes on the last axis, and the class ids."""
     y_true = moveaxis(y_true, axis, -1) if y_true.shape.rank == y_pred.shape.rank else y_true
-    return moveaxis(y_pred, axis, -1), from_logits, y_true
+    return moveaxis(y_pred, axis, -1), y_true
 
 
 @symbolic_op

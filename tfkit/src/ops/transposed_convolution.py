@@ -132,7 +132,7 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
     ndim = len(axes)
     rates = [axis.dilation for axis in axes]
     if max(axis.stride for axis in axes) > 1:
-        kernel, rates = _with_zeros_between(kernel, rates), [1] * ndim
+        kernel, rates = with_zeros_between(kernel, rates), [1] * ndim
     strides = [axis.stride for axis in axes]
     # As many points as there are whole strides in the kernel.
     counts = [-(-size // stride) for size, stride in zip(kernel.shape, strides, strict=False)]
@@ -158,9 +158,11 @@ def _by_convolution(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) 
     return _interleaved(outputs, strides, filters)[tuple(kept)]
 
 
-def _with_zeros_between(kernel: tf.Tensor, rates: Sequence[int]) -> tf.Tensor:
+def with_zeros_between(kernel: tf.Tensor, rates: Sequence[int]) -> tf.Tensor:
     """Returns a kernel for dilations of one that is equivalent to `kernel` for `rates`."""
     for axis, rate in enumerate(rates):
+        if rate == 1:
+            continue
         shape = kernel.shape.as_list()
         spread = tf.expand_dims(kernel, axis + 1)
         paddings = [[0, 0]] * len(spread.shape)

@@ -21,8 +21,8 @@ from tfkit.src.optimizers.gradients import (
     clip_by_norm,
     clip_by_value,
     dense,
+    divide,
     drop_missing,
-    map_values,
 )
 from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_overwriting
 from tfkit.src.optimizers.schedules.adopted import as_schedule
@@ -357,9 +357,7 @@ class Optimizer(SlotOwner):
         scale = self.loss_scale_factor
         if scale is None:
             return gradients
-        return unless_overwriting(
-            lambda kept: [map_values(lambda x: x / scale, g) for g in kept], gradients, variables
-        )
+        return unless_overwriting(lambda kept: divide(kept, scale), gradients, variables)
 
     def _tfkit_clipped_unless_accumulating(
         self, gradients: list[Any], variables: list[tf.Variable]

@@ -68,9 +68,28 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
     return average + (value - average) * (1 - beta)
 
 
+def wide(x: tf.Tensor) -> tf.Tensor:
+    """Returns `x` in at least 32 bits: float16 holds no number above 65504, such as the square of 300."""
+    return tf.cast(x, tf.float32) if x.dtype.size < 4 else x
+
+
+def divide(gradients: Sequence[Any], divisor: Any) -> list[Any]:
+    """Returns the gradients divided by a number, which may exceed the range of their dtype."""
+
+    def divided(x: tf.Tensor) -> tf.Tensor:
+        dividend = wide(x)
+        return tf.cast(dividend / tf.cast(divisor, dividend.dtype), x.dtype)
+
+    return [map_values(divided, g) for g in gradients]
+
+
 def clip_by_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]:
     """Returns the gradients, each scaled so that its norm is at most `clip_norm`."""
-    return [map_values(lambda x: tf.clip_by_norm(x, clip_norm), g) for g in gradients]
+
+    def clipped(x: tf.Tensor) -> tf.Tensor:
+        return tf.cast(tf.clip_by_norm(wide(x), clip_norm), x.dtype)
+
+    return [map_values(clipped, g) for g in gradients]
 
 
 def clip_by_value(gradients: Sequence[Any], limit: float) -> list[Any]:
@@ -82,8 +101,9 @@ def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]
     """Returns the gradients, dense, scaled so that their global norm is at most `clip_norm`."""
     # Rows are not summed first: an index that occurs
     # twice counts twice, as in TensorFlow's function.
-    values = [g.values if isinstance(g, tf.IndexedSlices) else g for g in gradients]
-    norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), tf.float32) for x in values]))
+    values = [wide(g.values if isinstance(g, tf.IndexedSlices) else g) for g in gradients]
+    dtype = tf.float64 if any(x.dtype == tf.float64 for x in values) else tf.float32
+    norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), dtype) for x in values]))
     # Exactly 1 for gradients within the limit.
     scale = clip_norm / tf.maximum(norm, clip_norm)
     # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.

@@ -10,18 +10,22 @@ import tensorflow as tf
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.optimizers.gradients import map_values
+from tfkit.src.optimizers.gradients import divide
 from tfkit.src.optimizers.options import DEFAULTS
 from tfkit.src.optimizers.overwriting import unless_overwriting
 from tfkit.src.optimizers.slots import constant
+
+# The powers of 2 from the smallest to the largest that float32 holds with all its digits. Beyond them the
+# factor would be 0 or infinite, and would remain so.
+_LEAST, _MOST = 2.0**-126, 2.0**127
 
 
 class LossScaleOptimizer(Optimizer):
     """A wrapper that scales losses up, so that gradients in 16 bits do not vanish.
 
-    Gradients are divided by the same factor before the inner optimizer gets them. An update whose gradients
-    are not all finite is left out, and the factor is halved; after `dynamic_growth_steps` updates without
-    that, it is doubled.
+    Gradients are divided by the same factor before the inner optimizer gets them. An update whose
+    gradients are not all finite is left out, and the factor is halved; after `dynamic_growth_steps`
+    updates without that, it is doubled. It is never below `2 ** -126` nor above `2 ** 127`.
 
     Args:
         inner_optimizer: the optimizer that updates; its own `loss_scale_factor` is set to `None`.
@@ -143,11 +147,7 @@ class LossScaleOptimizer(Optimizer):
         # After the sum over the replicas, so that all of them skip the same updates.
         finite = self.check_finite(gradients)
         scale = tf.convert_to_tensor(self.dynamic_scale)
-        gradients = unless_overwriting(
-            lambda kept: [map_values(lambda x: x / tf.cast(scale, x.dtype), g) for g in kept],
-            gradients,
-            variables,
-        )
+        gradients = unless_overwriting(lambda kept: divide(kept, scale), gradients, variables)
         gradients = self.inner_optimizer._tfkit_clipped_unless_accumulating(gradients, variables)
         distribution.merge(self._apply_if_finite, finite, gradients, variables)
 
@@ -158,11 +158,11 @@ class LossScaleOptimizer(Optimizer):
             self.inner_optimizer._tfkit_run_phases(gradients, variables)
             grows = self.step_counter == self.dynamic_growth_steps - 1
             scale = tf.convert_to_tensor(self.dynamic_scale)
-            self.dynamic_scale.assign(tf.where(grows, 2 * scale, scale))
+            self.dynamic_scale.assign(tf.where(grows, tf.minimum(2 * scale, _MOST), scale))
             self.step_counter.assign(tf.where(grows, tf.zeros((), "int64"), self.step_counter + 1))
 
         def skip() -> None:
-            self.dynamic_scale.assign(self.dynamic_scale / 2)
+            self.dynamic_scale.assign(tf.maximum(self.dynamic_scale / 2, _LEAST))
             self.step_counter.assign(0)
 
         # A condition must be one tensor; its value is the same in all replicas.

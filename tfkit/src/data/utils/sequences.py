@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def pad_sequences(
 
     Raises:
         ValueError: when `sequences` holds something that is not a sequence, items differ in shape,
-            or an option is not one of the above.
+            there is neither a sequence nor `maxlen`, or an option is not one of the above.
 
     Example:
         >>> pad_sequences([[1], [2, 3, 4]], maxlen=2).tolist()
@@ -58,17 +59,30 @@ def pad_sequences(
             "A string cannot pad numbers; for sequences of strings set `dtype=object`. "
             f"Received: value={value!r}, dtype={dtype}"
         )
-    maxlen = max(lengths) if maxlen is None else maxlen
+    maxlen = _checked_length(max(lengths, default=None) if maxlen is None else maxlen)
     item_shape = next((np.shape(sequence)[1:] for sequence in sequences if len(sequence)), ())
     result = np.full((len(sequences), maxlen, *item_shape), value, dtype)
     for row, sequence in zip(result, sequences, strict=True):
         if not len(sequence):
             continue
-        kept = np.asarray(sequence[-maxlen:] if truncating == "pre" else sequence[:maxlen], dtype)
+        first = max(len(sequence) - maxlen, 0) if truncating == "pre" else 0
+        kept = np.asarray(sequence[first : first + maxlen], dtype)
         if kept.shape[1:] != item_shape:
             raise ValueError(
                 f"Items of all sequences must have one shape. The first has items of shape {item_shape}. "
                 f"Received one with items of shape {kept.shape[1:]}"
             )
-        row[slice(-len(kept), None) if padding == "pre" else slice(len(kept))] = kept
+        start = maxlen - len(kept) if padding == "pre" else 0
+        row[start : start + len(kept)] = kept
     return result
+
+
+def _checked_length(maxlen: Any) -> int:
+    if maxlen is None:
+        raise ValueError(
+            "`sequences` is empty: without a longest sequence the length of the result is unknown. "
+            "Pass `maxlen`."
+        )
+    if not isinstance(maxlen, numbers.Integral) or isinstance(maxlen, bool) or maxlen < 0:
+        raise ValueError(f"`maxlen` must be an integer from 0 up. Received: maxlen={maxlen!r}")
+    return int(maxlen)

@@ -97,7 +97,9 @@ class CosineDecayRestarts(LearningRateSchedule):
     Args:
         initial_learning_rate: learning rate at step 0.
         first_decay_steps: positive number of steps of the first decay.
-        t_mul: factor of the number of steps, from decay to decay. Default: `2.0`.
+        t_mul: factor of the number of steps, from decay to decay; not negative. Below 1 all decays are
+            over after `first_decay_steps / (1 - t_mul)` steps, and the rate stays at its end. Default:
+            `2.0`.
         m_mul: factor of the learning rate at the start, from decay to decay. Default: `1.0`.
         alpha: share of the learning rate that is left at the end of each decay. Default: `0.0`.
         name: name of the schedule's operations. Default: `"SGDRDecay"`.
@@ -108,7 +110,7 @@ class CosineDecayRestarts(LearningRateSchedule):
     Output shape: A scalar, the learning rate.
 
     Raises:
-        ValueError: if `first_decay_steps` is not positive.
+        ValueError: if `first_decay_steps` is not positive, or `t_mul` is negative.
 
     Reference:
         Loshchilov & Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
@@ -129,6 +131,8 @@ class CosineDecayRestarts(LearningRateSchedule):
         name: str = "SGDRDecay",
     ) -> None:
         check_positive("first_decay_steps", first_decay_steps)
+        if t_mul < 0:
+            raise ValueError(f"Argument `t_mul` must be >= 0. Received: t_mul={t_mul}")
         self.initial_learning_rate = initial_learning_rate
         self.first_decay_steps = first_decay_steps
         self.t_mul = t_mul
@@ -145,16 +149,24 @@ class CosineDecayRestarts(LearningRateSchedule):
             # that are over, and `done` becomes the share of the present one.
             done = tf.cast(step, dtype) / tf.cast(self.first_decay_steps, dtype)
             # Equal lengths: the geometric sum of the other case would be divided by 0.
+            over = tf.constant(False)
             if self.t_mul == 1:
                 restarts = tf.floor(done)
                 done -= restarts
             else:
-                # Falls have the lengths 1, t, t^2, ...: the first n of them take (1 - t^n) / (1 - t).
+                # Decays have the lengths 1, t, t^2, ...: the first n of them take (1 - t^n) / (1 - t).
                 t = tf.cast(self.t_mul, dtype)
-                restarts = tf.floor(tf.math.log(1 - done * (1 - t)) / tf.math.log(t))
+                left = 1 - done * (
+                    1 - t
+                )  # t^n after n decays: with t below 1, 0 at the end of all.
+                over = left <= 0
+                left = tf.where(over, tf.ones_like(left), left)
+                restarts = tf.floor(tf.math.log(left) / tf.math.log(t))
                 done = (done - (1 - tf.pow(t, restarts)) / (1 - t)) / tf.pow(t, restarts)
             height = tf.pow(tf.cast(self.m_mul, dtype), restarts)
-            cosine = 0.5 * height * (1 + tf.cos(math.pi * done))
+            cosine = tf.where(
+                over, tf.zeros_like(done), 0.5 * height * (1 + tf.cos(math.pi * done))
+            )
             return initial * ((1 - self.alpha) * cosine + self.alpha)
 
     def get_config(self) -> dict[str, Any]:

@@ -240,7 +240,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             step = tf.convert_to_tensor(step)
             # Boundaries between integers are rounded down for steps
             # that are integers: `step > boundary` is the same.
-            boundaries = tf.stack([tf.cast(b, step.dtype) for b in self.boundaries])
+            boundaries = [tf.cast(b, step.dtype) for b in self.boundaries]
+            boundaries = tf.convert_to_tensor(boundaries, step.dtype)  # There may be none.
             # The index of the value is the number of boundaries that have been passed.
             return values[tf.reduce_sum(tf.cast(step > boundaries, tf.int32))]
 

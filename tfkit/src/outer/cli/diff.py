@@ -79,11 +79,30 @@ def _different_arrays(old: File, new: File) -> Iterator[str]:
 
 def _different_values(old: np.ndarray, new: np.ndarray) -> str | None:
     """Returns how many values differ, and the largest difference; `None` if all bits are equal."""
-    # Bits are compared, so that NaN is equal to itself.
-    if old.tobytes() == new.tobytes():
+    changed = _bits(old) != _bits(new)
+    if not changed.any():
         return None
+    summary = f"{np.count_nonzero(changed):,} of {old.size:,} values differ"
+    if old.dtype.kind in "OSU":
+        return summary
+    before, after = old.ravel()[changed], new.ravel()[changed]
+    if (before == after).all():
+        return f"{summary}, in the sign of 0 only"
+    return f"{summary}, by at most {_largest_difference(before, after):.6g}"
+
+
+def _bits(array: np.ndarray) -> np.ndarray:
+    """Returns an array of one axis, whose entries are equal where all bits are: NaN equals itself."""
+    flat = np.ascontiguousarray(array).ravel()
+    return flat if array.dtype.kind in "OSU" else flat.view(f"V{array.dtype.itemsize}")
+
+
+def _largest_difference(old: np.ndarray, new: np.ndarray) -> float:
+    """Returns the largest absolute difference; NaN if all are NaN."""
+    if old.dtype.kind in "iu":
+        # In Python's integers: float64 does not hold all of 64 bits, and int64 not all differences.
+        return max(abs(a - b) for a, b in zip(old.tolist(), new.tolist(), strict=True))
     kind = np.complex128 if old.dtype.kind == "c" else np.float64
-    differences = np.abs(old.astype(kind) - new.astype(kind))
-    count = int(np.count_nonzero(differences))  # NaN counts as a difference.
-    largest = np.nanmax(differences) if not np.isnan(differences).all() else np.nan
-    return f"{count:,} of {old.size:,} values differ, by at most {largest:.6g}"
+    with np.errstate(over="ignore", invalid="ignore"):
+        differences = np.abs(old.astype(kind) - new.astype(kind))
+    return np.nan if np.isnan(differences).all() else np.nanmax(differences)

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.losses import binary, categorical
-from tfkit.src.ops import convolution, losses, pooling
+from tfkit.src.ops import convolution, losses, pooling, transposed_convolution
 
 Sizes = int | Sequence[int]
 
@@ -303,11 +303,9 @@ def conv2d_transpose(
     strides, rates = (
         [each] * 2 if isinstance(each, int) else list(each) for each in (strides, dilation_rate)
     )
-    if rates == [1, 1]:
-        x = tf.nn.conv2d_transpose(x, kernel, tf.stack(sizes), strides, padding.upper())
-    else:
-        # TensorFlow's function has one dilation rate for both axes, and no strides.
-        x = tf.nn.atrous_conv2d_transpose(x, kernel, tf.stack(sizes), rates[0], padding.upper())
+    # TensorFlow's function for dilations has one rate for both axes, and no strides.
+    kernel = transposed_convolution.with_zeros_between(tf.convert_to_tensor(kernel), rates)
+    x = tf.nn.conv2d_transpose(x, kernel, tf.stack(sizes), strides, padding.upper())
     return tf.transpose(x, [0, 3, 1, 2]) if channels_first else x
 
 

@@ -180,7 +180,8 @@ def _between(read: Callable[[Any, Any], Any], row: Any, column: Any) -> Any:
 
 def _rounded(x: Any) -> Any:
     """Returns the nearest integer, and of two the one that is further from zero."""
-    return jnp.sign(x) * jnp.floor(jnp.abs(x) + 0.5)
+    whole = jnp.trunc(x)
+    return jnp.where(jnp.abs(x - whole) < 0.5, whole, whole + jnp.sign(x))
 
 
 def _inside(place: Any, length: int, fill_mode: str) -> Any:

@@ -80,7 +80,7 @@ def average_pool(
     if padding == "VALID":
         return total / np.array(np.prod(ksize), x.dtype)
     # Windows at the border have fewer entries.
-    ones = jnp.ones((1, *x.shape[1:-1], 1), x.dtype)
+    ones = jnp.ones((1, *x.shape[1:]), x.dtype)
     return total / lax.reduce_window(ones, zero, lax.add, ksize, strides, padding)
 
 

@@ -94,7 +94,7 @@ def projected(
     down = _inside((d * columns + e * rows + f) / depth, height, fill_mode)
     dead = depth == 0
     if interpolation == "NEAREST":
-        y = _read(x, down.round(), across.round(), fill, fill_mode)
+        y = _read(x, _rounded(down), _rounded(across), fill, fill_mode)
     else:
         top, left = down.floor(), across.floor()
         y_low, x_low = (down - top)[..., None], (across - left)[..., None]
@@ -103,6 +103,12 @@ def projected(
         lower = (1 - x_low) * corner[2] + x_low * corner[3]
         y = (1 - y_low) * upper + y_low * lower
     return torch.where(dead[..., None], fill.to(y.dtype), y).to(x.dtype)
+
+
+def _rounded(x: Tensor) -> Tensor:
+    """Returns the nearest integer, and of two the one further from zero, not the even one as `round`."""
+    whole = x.trunc()
+    return torch.where((x - whole).abs() < 0.5, whole, whole + x.sign())
 
 
 def _inside(place: Tensor, size: int, mode: str) -> Tensor:
