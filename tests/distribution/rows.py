@@ -95,6 +95,21 @@ class MeanOfBatches(keras.metrics.Metric):
         return self.total / ops.cast(self.count, "float32")
 
 
+class MeanOfRows(keras.metrics.Metric):
+    """The mean over all rows, whose sums are assigned and not added."""
+
+    def __init__(self):
+        super().__init__(name="mean_of_rows")
+        self.total, self.count = self.add_weight(), self.add_weight()
+
+    def update_state(self, y_true, y_pred, sample_weight=None):
+        self.total.assign(self.total + ops.sum(ops.abs(y_true - y_pred)))
+        self.count.assign(self.count + ops.cast(ops.size(y_true), "float32"))
+
+    def result(self):
+        return self.total / self.count
+
+
 def fitted_in(scope, make, loss="mse", metrics=()):
     keras.utils.set_random_seed(3)
     with scope:
@@ -138,7 +153,7 @@ STEPS = {
 
 @feature
 def states_losses_and_metrics_are_those_of_the_whole_batch(strategy, folder):
-    metrics = (Biggest, MeanOfBatches)
+    metrics = (Biggest, MeanOfBatches, MeanOfRows)
     cases = {
         "states": (model_of(States), "mse"),
         "codebook": (model_of(Codebook), "mse"),

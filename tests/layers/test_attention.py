@@ -77,9 +77,13 @@ def test_attention_masks(name, causal):
     inputs = sequences()
     layer, oracle = pair(name, (inputs,), use_scale=True)
     options = {"use_causal_mask": causal, "return_attention_scores": True}
+    # The first query of the second sample sees nothing: weights of 0, where Keras 3.15.1 takes the mean.
+    blind = np.zeros((2, 4, 1), bool)
+    blind[1, 0] = causal
     for mask in ([QUERY_MASK, VALUE_MASK], [None, VALUE_MASK], None):
         ours, theirs = layer(inputs, mask=mask, **options), oracle(inputs, mask=mask, **options)
         for a, b in zip(ours, theirs, strict=True):
+            b = np.where(blind & (mask is not None), 0, b)
             np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 

@@ -278,3 +278,14 @@ def test_infinity_is_read_where_the_request_says_so():
     request = rest_json.parse(b'{"instances": [[Infinity, -Infinity, NaN, 1.5]]}')
     inputs, _ = rest_json.predict_inputs(request, {"x": "float64"})
     np.testing.assert_array_equal(inputs["x"], [[np.inf, -np.inf, np.nan, 1.5]])
+
+
+def test_the_largest_float_is_read_in_its_shortest_form():
+    """Which is a little above it, and is rounded to it."""
+    request = rest_json.parse(b'{"instances": [[3.4028235e+38, -3.4028235e38]]}')
+    inputs, _ = rest_json.predict_inputs(request, {"x": "float32"})
+    largest = np.finfo("float32").max
+    np.testing.assert_array_equal(inputs["x"], [[largest, -largest]])
+    request = rest_json.parse(b'{"instances": [[3.4028236e+38]]}')
+    with pytest.raises(RequestError, match=r"3\.4028236e\+38 does not fit float32"):
+        rest_json.predict_inputs(request, {"x": "float32"})

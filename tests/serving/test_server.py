@@ -328,3 +328,24 @@ def test_clients_that_are_connected_when_the_server_ends_are_answered(base):
         with client:
             client.settimeout(10)
             assert client.recv(1000).startswith(b"HTTP/1.1 200")
+
+
+def test_a_body_that_is_arriving_when_the_server_ends_is_read_to_its_end(base):
+    body = json.dumps({"instances": X.tolist()}).encode()
+    head = (
+        f"POST /v1/models/small:predict HTTP/1.1\r\nHost: x\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+
+    async def serve():
+        async with running(Options(base, port=0, grpc_port=0, read_timeout=10.0)) as server:
+            reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+            writer.write(head.encode() + body[:5])
+            await writer.drain()
+            await asyncio.sleep(0.1)
+            rest = asyncio.get_running_loop().call_later(0.5, writer.write, body[5:])
+        assert rest.when() < asyncio.get_running_loop().time()
+        answer = await reader.read(1000)
+        writer.close()
+        return answer
+
+    assert asyncio.run(serve()).startswith(b"HTTP/1.1 200")

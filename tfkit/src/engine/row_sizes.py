@@ -83,6 +83,9 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         )
         if len(set(counts)) == 1 and (kind in ("Maximum", "SelectV2") or is_small):
             return counts[0]
+        if kind in ("Add", "AddV2") and others and {it.degree for it in counts} == {-1}:
+            # `seen + n`: the number of rows is a sum over them, and what replicas have alike is added once.
+            return Kind("sum", op=op, plus=lambda: _common_part(op, kinds))
         return counts[0] if kind == "AddV2" and len(set(counts)) == 1 and not others else mixed(op)
     if kind in ("Square",):
         return Kind("count", 2 * degrees[0])
@@ -91,6 +94,13 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     if kind in ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Assert"):
         return EQUAL  # A check, which one device would make in the same way.
     return Kind("unknown", op=op)
+
+
+def _common_part(op: Any, kinds: list[Kind]) -> tf.Tensor:
+    """Returns the sum of the inputs of an addition that are equal on all replicas."""
+    pairs = zip(op.inputs, kinds, strict=True)
+    first, second = (value if kind == EQUAL else tf.zeros_like(value) for value, kind in pairs)
+    return tf.add(first, second)
 
 
 def _chosen_sizes(op: Any, kind: Kind) -> Kind:

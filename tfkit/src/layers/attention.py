@@ -141,12 +141,14 @@ class Attention(Layer):
         if scores_mask is not None:
             if scores_mask.shape.rank == 2:
                 scores_mask = scores_mask[:, tf.newaxis]
-            # Keras's numbers, which are finite: a query that sees no value does not become NaN.
-            highest = tf.cast(65504.0 if scores.dtype == tf.float16 else 1e9, scores.dtype)
-            scores = tf.where(scores_mask, scores, scores - highest)
+            # A low number instead of a difference, which large scores would survive.
+            scores = tf.where(scores_mask, scores, tf.cast(scores.dtype.min, scores.dtype))
 
         def weigh(scores: tf.Tensor) -> tf.Tensor:
             weights = tf.nn.softmax(scores)
+            if scores_mask is not None:
+                # A query that sees nothing would get the mean of all values.
+                weights = tf.where(scores_mask, weights, tf.zeros_like(weights))
             if training and self.dropout > 0:
                 return random.dropout(weights, self.dropout, seed=self.seed_generator)
             return weights

@@ -113,6 +113,7 @@ class BatchNormalization(Layer):
         clipping = checked_clipping(self, renorm, renorm_clipping)
         super().__init__(**kwargs)
         self.axis = axis
+        check(self, 0 <= momentum <= 1, "momentum", "a number from 0 to 1", momentum)
         self.momentum = float(momentum)
         self.epsilon = float(epsilon)
         self.center = center

@@ -274,6 +274,7 @@ class GroupNormalization(Layer):
     ) -> None:
         holds = is_integer(groups) and (groups > 0 or groups == -1)
         check(self, holds, "groups", "a positive integer, or -1 for one a channel", groups)
+        check(self, epsilon >= 0, "epsilon", "a number of 0 or above", epsilon)
         super().__init__(**kwargs)
         self.groups = groups
         self.axis = axis

@@ -57,7 +57,11 @@ def smooth_labels(
         num_classes: number of classes, the size of `axis` unless given.
         axis: the axis of the classes.
     """
-    if not label_smoothing:
+    if not tf.is_tensor(label_smoothing) and not 0 <= label_smoothing <= 1:
+        raise ValueError(
+            f"`label_smoothing` must be from 0 to 1. Received: label_smoothing={label_smoothing!r}"
+        )
+    if not tf.is_tensor(label_smoothing) and not label_smoothing:
         return y_true
     if num_classes is None:
         num_classes = tf.shape(y_true)[axis]

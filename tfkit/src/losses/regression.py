@@ -440,6 +440,8 @@ class Huber(FunctionLoss):
         name: str | None = "huber_loss",
         dtype: Any = None,
     ) -> None:
+        if not delta > 0:
+            raise ValueError(f"`delta` of Huber must be above 0. Received: delta={delta!r}")
         super().__init__(huber, reduction=reduction, name=name, dtype=dtype, delta=delta)
 
 

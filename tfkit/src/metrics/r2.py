@@ -118,12 +118,14 @@ class R2Score(Metric):
         # sum((y - mean) ** 2) from running sums, because the mean is known only at the end.
         total = self.squared_sum - self.sum * mean
         score = 1 - self.total_mse / total
-        # Constant targets have no variance to explain.
+        # Constant targets have no variance to explain: the score is 0, or 1 if they are predicted exactly.
         score = tf.where(tf.math.is_inf(score), 0.0, score)
+        score = tf.where((self.total_mse == 0) & (self.count > 0), 1.0, score)
         if self.class_aggregation == "uniform_average":
             score = tf.reduce_mean(score)
         elif self.class_aggregation == "variance_weighted_average":
-            score = tf.reduce_sum(total * score) / tf.reduce_sum(total)
+            weighed = tf.reduce_sum(total * score) / tf.reduce_sum(total)
+            score = tf.where(tf.reduce_sum(total) == 0, tf.reduce_mean(score), weighed)
         return self._adjusted(score) if self.num_regressors else score
 
     def _adjusted(self, score: Any) -> Any:

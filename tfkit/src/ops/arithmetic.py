@@ -163,7 +163,7 @@ def divide_no_nan(x1: Any, x2: Any) -> tf.Tensor:
 
 @symbolic_op
 def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
-    """Returns `floor(x1 / x2)`: the greatest whole number that is not above the quotient.
+    """Returns `floor(x1 / x2)`: the greatest whole number that is not above the exact quotient.
 
     Args:
         x1: the dividend, a tensor of any shape, or a number. It must be real.
@@ -182,7 +182,16 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.floor_divide(-7.0, 2).numpy().tolist()
         -4.0
     """
-    return tf.math.floordiv(*promote(x1, x2))
+    x1, x2 = promote_tensors(x1, x2)
+    if not x1.dtype.is_floating:
+        return tf.math.floordiv(x1, x2)
+    # The rounded quotient can be the next whole number: 1 / 0.1 is less than 10 in float32. So the remainder,
+    # which is exact, is subtracted before the division.
+    wide = tf.cast(x1, tf.float32) if x1.dtype.size < 4 else x1
+    divisor = tf.cast(x2, wide.dtype)
+    whole = tf.round((wide - tf.math.floormod(wide, divisor)) / divisor)
+    exact = tf.math.is_finite(wide) & tf.math.is_finite(divisor) & (divisor != 0)
+    return tf.cast(tf.where(exact, whole, tf.floor(wide / divisor)), x1.dtype)
 
 
 @symbolic_op

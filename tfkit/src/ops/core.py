@@ -254,7 +254,12 @@ def convert_to_numpy(x: Any) -> np.ndarray:
         >>> array.tolist()
         [2, 4]
     """
-    return np.array(x.to_tensor() if isinstance(x, tf.RaggedTensor) else to_dense(x))
+    values = x.to_tensor() if isinstance(x, tf.RaggedTensor) else to_dense(x)
+    if tf.is_tensor(values) and not tf.is_symbolic_tensor(values):
+        values = (
+            values.numpy()
+        )  # NumPy refuses what TensorFlow passes it for one number of bfloat16.
+    return np.array(values)
 
 
 # --- Gradients ------------------------------------------------------------------------------------

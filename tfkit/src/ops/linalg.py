@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.engine.tensorflow_faults import widened
 from tfkit.src.ops.checks import as_axes, require_known_square, require_rank, require_square
-from tfkit.src.ops.promotion import as_tensor, to_float, to_float32
+from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float, to_float32
 from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.tensors import (
@@ -604,11 +604,11 @@ def cdist(x: Any, y: Any) -> tf.Tensor:
     """Returns the Euclidean distance of each row of `x` from each row of `y`.
 
     Args:
-        x: a tensor of shape `(..., n, size)`, of a float dtype.
+        x: a tensor of shape `(..., n, size)`, of a real dtype.
         y: a tensor of shape `(..., m, size)`; leading axes broadcast.
 
     Returns:
-        A tensor of shape `(..., n, m)` and of the dtype of `x`.
+        A tensor of shape `(..., n, m)` and of the common float dtype of both.
 
     Raises:
         ValueError: for fewer than 2 axes or rows of different sizes.
@@ -617,7 +617,7 @@ def cdist(x: Any, y: Any) -> tf.Tensor:
         >>> ops.cdist([[0.0, 0.0], [3.0, 4.0]], [[0.0, 0.0]]).numpy().tolist()
         [[0.0], [5.0]]
     """
-    x, y = as_tensor(x), as_tensor(y)
+    x, y = map(to_float, promote_tensors(x, y))
     if x.shape.rank < 2 or y.shape.rank < 2 or x.shape[-1] != y.shape[-1]:
         raise ValueError(
             "`x` and `y` must have at least 2 axes and equal last ones. "

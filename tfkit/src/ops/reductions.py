@@ -182,7 +182,7 @@ def average(x: Any, axis: Axis = None, weights: Any = None) -> tf.Tensor:
         result = tf.reduce_sum(x * weights, axis) / tf.reduce_sum(weights, axis)
     else:
         # One weight for each slice along the axis, as in NumPy.
-        result = tf.tensordot(x, weights, [[axis], [0]]) / tf.reduce_sum(weights)
+        result = tf.tensordot(x, weights, [as_axes(axis), [0]]) / tf.reduce_sum(weights)
     return tf.cast(result, dtype)
 
 

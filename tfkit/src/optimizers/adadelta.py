@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
 from tfkit.src.optimizers.options import Options, shares_options
 
@@ -77,6 +78,7 @@ class Adadelta(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
+        check_share(rho=rho)
         self.rho = rho
         self.epsilon = epsilon
 

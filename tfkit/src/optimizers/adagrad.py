@@ -66,6 +66,11 @@ class Adagrad(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
+        if initial_accumulator_value < 0:
+            raise ValueError(
+                "`initial_accumulator_value` must be 0 or above. Received: "
+                f"initial_accumulator_value={initial_accumulator_value!r}"
+            )
         self.initial_accumulator_value = initial_accumulator_value
         self.epsilon = epsilon
 

@@ -40,6 +40,13 @@ def check_accumulation(gradient_accumulation_steps: int | None) -> None:
         )
 
 
+def check_share(**arguments: float) -> None:
+    """Raises an error for arguments outside [0, 1]."""
+    for name, value in arguments.items():
+        if not 0 <= value <= 1:
+            raise ValueError(f"`{name}` must be in the range [0, 1]. Received: {name}={value!r}")
+
+
 def check_ema(momentum: float, overwrite_frequency: int | None) -> None:
     """Raises an error for a momentum outside [0, 1] and a frequency that is not a positive integer."""
     if not 0 <= momentum <= 1:

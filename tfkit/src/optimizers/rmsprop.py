@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
 
@@ -79,6 +80,9 @@ class RMSprop(Optimizer):
         **options: Unpack[Options],
     ) -> None:
         super().__init__(learning_rate, **options)
+        check_share(rho=rho, momentum=momentum)
+        if epsilon < 0:
+            raise ValueError(f"`epsilon` must be 0 or above. Received: epsilon={epsilon!r}")
         self.rho = rho
         self.momentum = momentum
         self.epsilon = epsilon

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 from typing import Any, Self
 
 import tensorflow as tf
@@ -53,7 +54,8 @@ class Regularizer(watching.Watched):
 
 
 def _penalty_factor(value: Any, name: str) -> float:
-    if not isinstance(value, (float, int)) or not math.isfinite(value) or value < 0:
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
         raise ValueError(
             f"`{name}` must be a finite number of 0 or more. Received: {name}={value!r}"
         )

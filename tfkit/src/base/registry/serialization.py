@@ -164,7 +164,10 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"or an object. Received: {quoted(identifier)}"
         )
     kinds = {registry.kind_of(base) for base in type(found).__mro__}
-    if others := (kinds & _EXCHANGED) - {kind}:
+    # A program may pass a layer as a function; a file that has one in the place of a penalty is wrong.
+    is_wrong = isinstance(identifier, dict) and kind in _WITHOUT_LAYERS
+    exchanged = _EXCHANGED | {"layers"} if is_wrong else _EXCHANGED
+    if others := (kinds & exchanged) - {kind}:
         raise ValueError(
             f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
             f"tfkit.{others.pop()}. Pass it as the argument of that name."
@@ -177,6 +180,10 @@ _EXCHANGED = frozenset(
     ("initializers", "regularizers", "constraints", "losses", "metrics", "optimizers")
     + ("optimizers.schedules", "quantizers", "dtype_policies", "random")
 )
+
+
+# Kinds of which no configuration is that of a layer.
+_WITHOUT_LAYERS = frozenset(("initializers", "regularizers", "constraints", "optimizers"))
 
 
 class UnusableConfigError(TypeError, ValueError):

@@ -6,10 +6,11 @@ Reference: https://www.tensorflow.org/tfx/serving/api_rest
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,39 @@ _LARGEST_VERSION = 2**63 - 1
 Json = dict[str, Any]
 
 
+class Arriving:
+    """The requests whose bodies are being read."""
+
+    def __init__(self) -> None:
+        self._requests: set[object] = set()
+
+    @contextlib.contextmanager
+    def noted(self) -> Iterator[None]:
+        """Context manager for the time in which the body of a request is read."""
+        request = object()
+        self._requests.add(request)
+        try:
+            yield
+        finally:
+            self._requests.discard(request)
+
+    async def ended(self) -> None:
+        """Waits until the bodies that are being read now are complete, or have taken too long."""
+        waited_for = set(self._requests)
+        while waited_for & self._requests:
+            await asyncio.sleep(_PAUSE)
+
+
+_PAUSE = 0.02  # seconds
+
+
 def http_app(
-    service: Service, calls: Calls, metrics: Metrics, max_body: int, read_timeout: float
+    service: Service,
+    calls: Calls,
+    metrics: Metrics,
+    arriving: Arriving,
+    max_body: int,
+    read_timeout: float,
 ) -> Any:
     """Returns the `aiohttp` application.
 
@@ -47,23 +79,31 @@ def http_app(
         service: the service that answers requests.
         calls: the counter and log of predictions.
         metrics: the metrics for Prometheus.
+        arriving: registers the requests whose bodies are being read.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds for the arrival of the whole body, and for reading the whole response.
     """
     app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
-    handler = _Handler(service, calls, metrics, max_body, read_timeout)
     # One route for all paths, so that errors of paths have TF Serving's form, too.
+    handler = _Handler(service, calls, metrics, arriving, max_body, read_timeout)
     app.router.add_route("*", "/{path:.*}", handler.answer)
     return app
 
 
 class _Handler:
     def __init__(
-        self, service: Service, calls: Calls, metrics: Metrics, max_body: int, read_timeout: float
+        self,
+        service: Service,
+        calls: Calls,
+        metrics: Metrics,
+        arriving: Arriving,
+        max_body: int,
+        read_timeout: float,
     ) -> None:
         self._service = service
         self._calls = calls
         self._metrics = metrics
+        self._arriving = arriving
         self._max_body = max_body
         self._read_timeout = read_timeout
 
@@ -89,7 +129,8 @@ class _Handler:
 
     async def _answer(self, request: Any, call: Call, version: int | None) -> np.ndarray:
         """Returns the bytes of the response to a predict, classify or regress request."""
-        body = await self._body(request)
+        with self._arriving.noted():
+            body = await self._body(request)
         call.bytes_in = sum(map(len, body))
         text: np.ndarray = await getattr(self, call.api)(call, version, body)
         call.bytes_out = text.size

@@ -14,7 +14,7 @@ from tfkit.src.outer.serving.batching import Batcher
 from tfkit.src.outer.serving.calls import Calls
 from tfkit.src.outer.serving.grpc_service import grpc_server
 from tfkit.src.outer.serving.health import Health
-from tfkit.src.outer.serving.http_app import http_app
+from tfkit.src.outer.serving.http_app import Arriving, http_app
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.offload import Worker
 from tfkit.src.outer.serving.service import Service
@@ -104,8 +104,10 @@ async def running(options: Options) -> AsyncIterator[Running]:
         service = Service(store, batcher, worker)
         calls = Calls(metrics, store.has, options.log_requests)
 
+        arriving = Arriving()
+        app = http_app(service, calls, metrics, arriving, options.max_body, options.read_timeout)
         runner = web.AppRunner(
-            http_app(service, calls, metrics, options.max_body, options.read_timeout),
+            app,
             access_log=None,
             # For the head of a request, from the first byte on: aiohttp has it since 3.14.4.
             keepalive_timeout=options.read_timeout,
@@ -115,7 +117,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
         stack.push_async_callback(runner.cleanup)
         site = web.TCPSite(runner, options.host, options.port)
         await site.start()
-        stack.push_async_callback(_stop_listening, site)
+        stack.push_async_callback(_stop_listening, site, arriving)
 
         server = grpc_server(service, calls, Health(store), options.max_body, options.read_timeout)
         grpc_port = _bind(server, options.host, options.grpc_port)
@@ -136,14 +138,16 @@ def _bind(server: Any, host: str, port: int) -> int:
     return int(bound)
 
 
-async def _stop_listening(site: Any) -> None:
+async def _stop_listening(site: Any, arriving: Arriving) -> None:
     """Ends listening for REST, after the connections that the system has made are accepted and read.
 
-    Closing resets the connections that are not yet accepted, and those whose request is not yet read.
+    Closing resets the connections that are not yet accepted, and those whose request is not yet read. It also
+    reads no more of a body that is arriving.
     """
     await asyncio.sleep(_GRACE)
     await site.stop()
     await asyncio.sleep(_GRACE)
+    await arriving.ended()
 
 
 _GRACE = 0.1  # Seconds; the event loop accepts and reads what is there in a thousandth of that.

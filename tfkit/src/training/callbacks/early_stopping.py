@@ -52,6 +52,8 @@ class EarlyStopping(MonitorCallback):
         start_from_epoch: int = 0,
     ) -> None:
         super().__init__(monitor, mode, min_delta=min_delta)
+        if patience < 0:
+            raise ValueError(f"`patience` must be 0 or above. Received: patience={patience!r}")
         self.patience = patience
         self.verbose = verbose
         self.baseline = baseline

@@ -232,15 +232,22 @@ def _check_range(name: str, values: list[Any], dtype: np.dtype[Any]) -> None:
         raise invalid(
             f"Input {name!r}: a number is too large for {dtype.name}. Write Infinity if it is meant."
         )
-    limits = np.finfo(dtype) if is_float else np.iinfo(dtype)
-    number = float if is_float else int
-    smallest, largest = number(limits.min), number(limits.max)
-    # Up to this number the dtype contains all integers.
+    # Up to this value the dtype contains all integers.
     whole = 2 ** _DIGITS.get(dtype.name, 64)
     for value in (min(finite), max(finite)) if finite else ():
         rounded = isinstance(value, int) and abs(value) > whole
-        if rounded or not smallest <= value <= largest:
+        if rounded or not _fits(value, dtype):
             raise invalid(f"Input {name!r}: {_start(value)} does not fit {dtype.name}.")
+
+
+def _fits(value: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number, once rounded to a dtype, is in its range."""
+    if dtype.kind == "f":
+        # The shortest text of the largest float32, 3.4028235e+38, is a little above it.
+        with np.errstate(over="ignore"):
+            return bool(np.isfinite(dtype.type(value)))
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= value <= int(limits.max)
 
 
 def _as_bytes(name: str, value: Any) -> bytes:
