@@ -25,6 +25,13 @@ from tfkit.src.weights.variables.temporary_values import temporary_values
 from tfkit.src.weights.variables.together import computed_with
 
 
+class _LossTrackerOfModel:
+    """Reads the mean of the losses. It has no setter, so an attribute of a subclass takes its place."""
+
+    def __get__(self, model: Any, owner: Any = None) -> Any:
+        return self if model is None else model._tfkit_loss_tracker
+
+
 class ModelSteps(Compiled):
     """The steps of training, evaluation and prediction, on one batch each.
 
@@ -41,6 +48,9 @@ class ModelSteps(Compiled):
             cls.compute_loss = _with_training(own)  # type: ignore[method-assign]
 
     # --- Steps, to override -------------------------------------------------------------------------
+
+    # Steps that were copied from Keras call it by this name.
+    _loss_tracker: Any = _LossTrackerOfModel()
 
     def train_step(self, data: Any) -> dict[str, Any]:
         """Makes one update from one batch; runs inside compiled programs.
