@@ -256,9 +256,8 @@ def convert_to_numpy(x: Any) -> np.ndarray:
     """
     values = x.to_tensor() if isinstance(x, tf.RaggedTensor) else to_dense(x)
     if tf.is_tensor(values) and not tf.is_symbolic_tensor(values):
-        values = (
-            values.numpy()
-        )  # NumPy refuses what TensorFlow passes it for one number of bfloat16.
+        # NumPy refuses what TensorFlow passes it for a scalar of bfloat16.
+        values = values.numpy()
     return np.array(values)
 
 

@@ -156,9 +156,8 @@ class CosineDecayRestarts(LearningRateSchedule):
             else:
                 # Decays have the lengths 1, t, t^2, ...: the first n of them take (1 - t^n) / (1 - t).
                 t = tf.cast(self.t_mul, dtype)
-                left = 1 - done * (
-                    1 - t
-                )  # t^n after n decays: with t below 1, 0 at the end of all.
+                # t^n after n decays: with t below 1, 0 at the end of all.
+                left = 1 - done * (1 - t)
                 over = left <= 0
                 left = tf.where(over, tf.ones_like(left), left)
                 restarts = tf.floor(tf.math.log(left) / tf.math.log(t))
