@@ -81,6 +81,7 @@ RING = {
         "tfkit.src.ops.convolution",
         "tfkit.src.ops.losses",
         "tfkit.src.ops.pooling",
+        "tfkit.src.ops.transposed_convolution",
         "tfkit.src.training.progress",
     },
     "tfkit.src.outer.serving": {  # Serves the folders that the exporter writes, without tfkit's layers.

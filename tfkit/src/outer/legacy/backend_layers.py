@@ -313,8 +313,8 @@ def ctc_label_dense_to_sparse(labels: Any, label_lengths: Any) -> tf.SparseTenso
     """Returns rows of labels as a sparse tensor, without the labels beyond the length of each row."""
     labels = tf.convert_to_tensor(labels)
     inside = tf.sequence_mask(tf.cast(label_lengths, tf.int64), tf.shape(labels)[1])
-    places = tf.where(inside)
-    return tf.SparseTensor(places, tf.gather_nd(labels, places), tf.shape(labels, tf.int64))
+    indices = tf.where(inside)
+    return tf.SparseTensor(indices, tf.gather_nd(labels, indices), tf.shape(labels, tf.int64))
 
 
 def ctc_batch_cost(y_true: Any, y_pred: Any, input_length: Any, label_length: Any) -> tf.Tensor:
