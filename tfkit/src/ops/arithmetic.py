@@ -398,7 +398,7 @@ def _to_wide_float(x: Any) -> Any:
 def hypot(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `sqrt(x1**2 + x2**2)`, without overflow in the squares.
 
-    It is infinity where one of both is infinite, even if the other is NaN. At `(0, 0)` the gradient is 0.
+    It is infinity where one of the two is infinite, even if the other is NaN. At `(0, 0)` the gradient is 0.
 
     Args:
         x1: a tensor of any shape, or a number.
@@ -757,8 +757,7 @@ def isclose(
 ) -> tf.Tensor:
     """Returns whether `abs(x1 - x2) <= atol + rtol * abs(x2)`, element by element.
 
-    Infinities are close to themselves only. Integers and complex numbers are compared for
-    equality.
+    Infinities are close only to themselves. Integers and complex numbers are compared for equality.
 
     Args:
         x1: a tensor of any shape, or a number.
@@ -1019,7 +1018,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
 def _of_bits(function: Callable[..., tf.Tensor], *operands: tf.Tensor) -> tf.Tensor:
     """Returns `function` of integers.
 
-    Symbolic tensors are floats where no dtype was given. Of these the result has Keras's shape and dtype,
+    Symbolic tensors are floats where no dtype was given. For these, the result has Keras's shape and dtype,
     and is refused when it is computed.
     """
     if is_described() and operands[0].dtype.is_floating:

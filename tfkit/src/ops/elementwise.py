@@ -559,8 +559,7 @@ def rad2deg(x: Any) -> tf.Tensor:
 def i0(x: Any) -> tf.Tensor:
     """Returns the modified Bessel function of the first kind of order 0.
 
-    It is the series `sum((x / 2)**(2 * k) / factorial(k)**2)` over all `k` from 0 on; `kaiser` is
-    made of it.
+    It is the series `sum((x / 2)**(2 * k) / factorial(k)**2)` over all `k` from 0 on; `kaiser` uses it.
 
     Args:
         x: a tensor of any shape; int64 is cast to float64, other integers and bools to the

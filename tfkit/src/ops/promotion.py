@@ -134,7 +134,7 @@ def promote_tensors(*operands: Any) -> Any:
 
 
 def to_float(x: Any) -> Any:
-    """Returns `x` as a tensor of a float (or complex) dtype; others become the default float."""
+    """Returns `x` as a tensor of a float (or complex) dtype; other dtypes become the default float."""
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x
