@@ -159,7 +159,7 @@ def _warn_of_size_one(x: Any, axis: int) -> None:
 
 # TensorFlow's softmax has one axis: several are moved to the end and flattened to one.
 def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
-    """Returns `function` of `x` along one axis, along several as if they were one, or along all for `None`."""
+    """Returns `function` of `x` along one axis, several as if they were one, or all for `None`."""
     if axis is None:
         return tf.reshape(function(tf.reshape(x, [-1])), static_or_dynamic_shape(x))
     ndim = x.shape.rank

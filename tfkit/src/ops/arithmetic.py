@@ -447,7 +447,7 @@ def _log_of_sum(x1: Any, x2: Any, log_of_base: float) -> tf.Tensor:
     """Returns the logarithm of the sum of two powers of a base."""
     x1, x2 = map(to_float, promote_tensors(x1, x2))
     delta = x1 - x2
-    unknown = tf.math.is_nan(delta)  # Of NaN, and of two infinities of one sign.
+    unknown = tf.math.is_nan(delta)  # For NaN, and for two infinities of the same sign.
     delta = tf.where(unknown, tf.zeros_like(delta), delta)
     first = delta >= 0
     # Not the absolute value, which has no gradient where both are equal: each has half of it there.

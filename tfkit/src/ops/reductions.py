@@ -530,7 +530,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
     """Returns differences of neighbours along an axis: `a[i + 1] - a[i]`, taken `n` times.
 
     Args:
-        a: a tensor with at least one axis. Of bools it is whether neighbours differ.
+        a: a tensor with at least one axis. For bools the result is whether neighbours differ.
         n: number of times. Default: `1`.
         axis: axis of the neighbours. Default: `-1`.
 

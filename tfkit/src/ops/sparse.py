@@ -343,8 +343,7 @@ def _dense_product(x1: tf.SparseTensor, x2: Any) -> tf.Tensor:
 
 
 def _sparse_product(x1: tf.SparseTensor, x2: tf.SparseTensor) -> tf.SparseTensor:
-    """Returns sparse matrices times sparse ones: each element is multiplied by the row with the index of its
-    column."""
+    """Returns sparse matrices times sparse ones: each element times the row with its column's index."""
     height, width = x1.dense_shape[-2], x2.dense_shape[-1]
     blocks1, blocks2 = _blocks(x1), tf.sparse.reorder(_blocks(x2))
     rows, columns = blocks2.indices[:, 0], blocks1.indices[:, 1]

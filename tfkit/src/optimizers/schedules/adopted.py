@@ -56,7 +56,7 @@ def _needs_step(learning_rate: Any) -> bool:
         return False
     try:
         signature = inspect.signature(learning_rate)
-    except ValueError:  # Of a function in C, nothing is known.
+    except ValueError:  # Nothing is known about a function written in C.
         return False
     return not _accepts(signature) and _accepts(signature, 0)
 
