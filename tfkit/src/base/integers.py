@@ -12,7 +12,7 @@ def positive_integer(name: str, value: Any, otherwise: str = "") -> int:
     Args:
         name: the argument's name.
         value: a number of any integer type, NumPy's too.
-        otherwise: what the argument may be besides, for the message, as in `" or None"`.
+        otherwise: what else the argument may be, for the message, as in `" or None"`.
 
     Raises:
         ValueError: for any other value.

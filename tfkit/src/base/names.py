@@ -46,7 +46,7 @@ def get_uid(prefix: str = "") -> int:
         prefix: the beginning of the names. Default: `""`.
 
     Returns:
-        1 at the first call with a prefix, then 2, and so on; `clear_session` begins again.
+        1 at the first call with a prefix, then 2, and so on; `clear_session` starts again.
 
     Example:
         >>> get_uid("block"), get_uid("block"), get_uid("head")

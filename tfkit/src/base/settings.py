@@ -94,8 +94,8 @@ def set_compile_after(num_steps: int | None) -> None:
     """Sets from how many steps on XLA compiles the training of a model.
 
     A model that is compiled with `jit_compile="auto"`, the default, trains without XLA if it has only a few
-    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number holds for
-    the steps of one `fit` together with those before it. What is compiled already stays compiled.
+    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number includes
+    the steps of earlier calls of `fit`. Programs that are already compiled stay compiled.
 
     Args:
         num_steps: a number of steps; `0` for each training, however short. `None` lets tfkit estimate it from
@@ -131,7 +131,7 @@ def floatx() -> str:
 def set_floatx(value: str) -> None:
     """Sets the default float dtype of weights and computations.
 
-    It holds for layers and tensors that are made from now on.
+    It applies to layers and tensors that are made from now on.
 
     Args:
         value: `"bfloat16"`, `"float16"`, `"float32"` or `"float64"`.

@@ -65,9 +65,9 @@ def _withheld(module: str) -> Iterator[None]:
 def _without_collections() -> Iterator[None]:
     """Context manager that keeps the garbage collector from traversing TensorFlow's 250,000 live objects.
 
-    Passes during the import took 0.4 s. Each full pass afterwards took 0.2 s, and one came in most first
-    epochs: the collector skips frozen objects (`gc.unfreeze()` undoes it). Python makes more passes when it
-    exits: 1.1 s if TensorFlow has loaded Keras, and 0.1 s with all of it frozen.
+    Passes during the import took 0.4 s. Each full pass afterwards took 0.2 s, and most first epochs had one.
+    The collector skips frozen objects (`gc.unfreeze()` undoes it). Python makes more passes when it exits:
+    1.1 s if TensorFlow has loaded Keras, and 0.1 s with all of it frozen.
     """
     was_enabled, is_new = gc.isenabled(), "tensorflow" not in sys.modules
     gc.disable()

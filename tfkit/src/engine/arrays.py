@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 
 # TensorFlow copies 188 MB into a tensor in 143 ms, NumPy into new memory in 27. TensorFlow can use NumPy's
-# memory if it begins at a multiple of 64 bytes.
+# memory if it starts at a multiple of 64 bytes.
 _ALIGNMENT = 64
 _LARGE = 2**20
 

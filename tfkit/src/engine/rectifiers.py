@@ -72,7 +72,7 @@ def set_apart(definition: Any) -> bool:
     num_before = len(definition.node_def)
     # A `Squeeze` may be one that an earlier call has added. Any other `Squeeze` separates as well.
     between = {it.name for it in definition.node_def if it.op in (_BETWEEN, "Squeeze")}
-    for node in list(definition.node_def):  # A copy, as nodes are added meanwhile.
+    for node in list(definition.node_def):  # A copy, because nodes are added in the loop.
         is_fused = node.op in _RECTIFIERS and tf.as_dtype(node.attr["T"].type) in ONEDNN_DTYPES
         if is_fused and node.input[0].partition(":")[0] not in between:
             node.input[0] = _with_axis_and_without(definition, node)

@@ -6,15 +6,15 @@ import tensorflow as tf
 
 from tfkit.src.engine import dataset_functions
 
-# A tensor with more elements is not taken for the begin of a slice.
+# A tensor with more elements is not considered the start of a slice.
 _MOST_ELEMENTS = 8
 
 
 def not_constant(value: tf.Tensor) -> tf.Tensor:
     """Returns a few integers that come from a variable, so that XLA compiles once for all their values.
 
-    TensorFlow looks for the origin of arguments that XLA prefers to know, such as the begin of a slice or
-    an index `x[i]`. Where it is a variable, as with the state of a `SeedGenerator`, the program is compiled
+    TensorFlow looks for the origin of arguments that XLA prefers to know, such as the start of a slice or
+    an index `x[i]`. If it is a variable, as with the state of a `SeedGenerator`, the program is compiled
     again for each of its values, in up to a second. The search does not enter loops, and XLA removes a loop
     that runs once.
 

@@ -112,7 +112,7 @@ class ReversibleEmbedding(Embedding):
         tables = super()._tfkit_tables()
         if not self.tie_weights:
             shape = (self.output_dim, self.input_dim)
-            # Of 4 bits they are packed as in Keras, otherwise than other weights.
+            # With 4 bits they are packed as in Keras, differently from other weights.
             tables.append(
                 Table("reverse_embeddings", shape, (0,), (self.input_dim,), 0, 0, "float32")
             )

@@ -51,8 +51,8 @@ def deserialize(name: Any, custom_objects: dict[str, Any] | None = None) -> Any:
 
     Args:
         name: a configuration as `serialize` returns it.
-        custom_objects: classes and functions by name that the configuration may name besides
-            tfkit's own and registered ones.
+        custom_objects: classes and functions by name that the configuration may name in
+            addition to tfkit's own and registered ones.
 
     Returns:
         A loss, or a function.

@@ -231,7 +231,7 @@ def _pr_gain_curve(counts: ConfusionCounts) -> tuple[Any, Any]:
 def _interpolated_pr_pieces(counts: ConfusionCounts) -> Any:
     """Returns areas below the PR curve between neighbouring thresholds A and B.
 
-    Between them true positives are taken to grow in proportion to positives P = TP + FP:
+    Between them, true positives are assumed to grow in proportion to positives P = TP + FP:
     TP = TP_B + slope * (P - P_B), which makes precision TP / P a curve with a closed integral
     (Davis and Goadrich), slope * (dTP + intercept * log(P_A / P_B)) / (all positive targets).
     """

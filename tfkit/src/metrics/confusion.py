@@ -352,7 +352,7 @@ class FalseNegatives(_DecisionCount):
 
 
 class _PrecisionOrRecall(Metric):
-    """The ratio of true positives to their sum with a different kind of decision."""
+    """The ratio of true positives to the sum of true positives and one kind of wrong decision."""
 
     _direction = "up"
     _other: str

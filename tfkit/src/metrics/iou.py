@@ -142,7 +142,7 @@ class IoU(Metric):
 
 
 class BinaryIoU(IoU):
-    """Intersection over union of the classes 0 and 1, which a threshold makes of predictions.
+    """Intersection over union of the classes 0 and 1, into which a threshold divides predictions.
 
     Args:
         target_class_ids: list of the classes to average over, of 0 and 1. Default: `(0, 1)`.

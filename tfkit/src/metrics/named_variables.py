@@ -13,7 +13,7 @@ from tfkit.src.metrics.base import Metric
 
 
 def named_variables(metric: Metric) -> dict[str, tf.Variable]:
-    """Returns the variables of a metric by attribute path; one without attribute as `variable`."""
+    """Returns the variables of a metric by attribute path; a variable without an attribute as `variable`."""
     found: dict[int, str] = {}
     for path, variable in _walk("", metric):
         found.setdefault(id(variable), path)

@@ -1,4 +1,4 @@
-"""Metrics that maximize one rate of a classifier under a lower bound for a second rate."""
+"""Metrics that maximize one rate of a classifier, given a lower bound for a second rate."""
 
 from __future__ import annotations
 

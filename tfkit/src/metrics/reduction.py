@@ -172,8 +172,8 @@ class Mean(Metric):
 class MeanMetricWrapper(Mean):
     """The mean of `fn(y_true, y_pred)` over all samples; masked entries of `y_pred` do not count.
 
-    A function that returns fewer axes than the mask has, such as one number for a batch, leaves masked
-    entries out itself.
+    A function that returns fewer axes than the mask has, such as one number for a batch, must leave out
+    masked entries itself.
 
     Args:
         fn: function `(y_true, y_pred, **kwargs)` that returns a value for each sample.
@@ -239,7 +239,7 @@ class MeanMetricWrapper(Mean):
 class FunctionMetric(MeanMetricWrapper):
     """The mean of a function fixed by the class, whose options are attributes and configuration.
 
-    An option that is set later holds from the next update on.
+    An option that is set later applies from the next update on.
     """
 
     # Options that Keras's configuration of the metric lacks: in ours only if they are not defaults.

@@ -26,7 +26,7 @@ _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 def relu(x: Any) -> tf.Tensor:
     """Returns the rectified linear unit `max(x, 0)`.
 
-    `tfkit.activations.relu` has a slope, an upper limit and a threshold besides.
+    `tfkit.activations.relu` additionally has a slope, an upper limit and a threshold.
 
     Args:
         x: a real tensor of any shape (no bools).
@@ -159,7 +159,7 @@ def _warn_of_size_one(x: Any, axis: int) -> None:
 
 # TensorFlow's softmax has one axis: several are moved to the end and flattened to one.
 def _over_axes(function: Callable[..., Any], x: Any, axis: Any) -> tf.Tensor:
-    """Returns `function` of `x` along one axis, over several as if they were one, or all for `None`."""
+    """Returns `function` of `x` along one axis, several as if they were one, or all for `None`."""
     if axis is None:
         return tf.reshape(function(tf.reshape(x, [-1])), static_or_dynamic_shape(x))
     ndim = x.shape.rank

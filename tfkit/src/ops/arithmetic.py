@@ -405,7 +405,7 @@ def _to_wide_float(x: Any) -> Any:
 def hypot(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `sqrt(x1**2 + x2**2)`, without overflow in the squares.
 
-    It is infinity where one of both is infinite, even if the other is NaN. At `(0, 0)` the gradient is 0.
+    It is infinity where one of the two is infinite, even if the other is NaN. At `(0, 0)` the gradient is 0.
 
     Args:
         x1: a tensor of any shape, or a number.
@@ -454,7 +454,7 @@ def _log_of_sum(x1: Any, x2: Any, log_of_base: float) -> tf.Tensor:
     """Returns the logarithm of the sum of two powers of a base."""
     x1, x2 = map(to_float, promote_tensors(x1, x2))
     delta = x1 - x2
-    unknown = tf.math.is_nan(delta)  # Of NaN, and of two infinities of one sign.
+    unknown = tf.math.is_nan(delta)  # For NaN, and for two infinities of the same sign.
     delta = tf.where(unknown, tf.zeros_like(delta), delta)
     first = delta >= 0
     # Not the absolute value, which has no gradient where both are equal: each has half of it there.
@@ -764,8 +764,7 @@ def isclose(
 ) -> tf.Tensor:
     """Returns whether `abs(x1 - x2) <= atol + rtol * abs(x2)`, element by element.
 
-    Infinities are close to themselves only. Integers and complex numbers are compared for
-    equality.
+    Infinities are close only to themselves. Integers and complex numbers are compared for equality.
 
     Args:
         x1: a tensor of any shape, or a number.
@@ -1026,7 +1025,7 @@ def bitwise_right_shift(x: Any, y: Any) -> tf.Tensor:
 def _of_bits(function: Callable[..., tf.Tensor], *operands: tf.Tensor) -> tf.Tensor:
     """Returns `function` of integers.
 
-    Symbolic tensors are floats where no dtype was given. Of these the result has Keras's shape and dtype,
+    Symbolic tensors are floats where no dtype was given. For these, the result has Keras's shape and dtype,
     and is refused when it is computed.
     """
     if is_described() and operands[0].dtype.is_floating:

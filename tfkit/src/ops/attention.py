@@ -116,7 +116,7 @@ def attend(
     dropout: Callable[[tf.Tensor], tf.Tensor] | None = None,
     means: Callable[[tf.Tensor, tf.Tensor], tf.Tensor] = tf.matmul,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns `dropout(softmax(scores)) @ value` and `softmax(scores)`: what all forms of attention share.
+    """Returns `dropout(softmax(scores)) @ value` and `softmax(scores)`, which all forms of attention share.
 
     Args:
         scores: the similarity of each query and each key, `(..., T, S)`.

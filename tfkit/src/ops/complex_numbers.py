@@ -78,7 +78,7 @@ def angle(x: Any) -> tf.Tensor:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
 
     Returns:
-        A tensor of the shape of `x` and of its real dtype. Of real numbers it is 0, or pi where
+        A tensor of the shape of `x` and of its real dtype. For real numbers it is 0, or pi where
         they are negative.
 
     Example:

@@ -211,8 +211,8 @@ def map(f: Callable[[Any], Any], xs: Any) -> Any:
 def vectorized_map(function: Callable[[Any], Any], elements: Any) -> Any:
     """Returns the results of a function for the slices of tensors along their first axis, stacked.
 
-    All slices are computed at once, by the operations of whole tensors that TensorFlow finds for
-    those in `function`.
+    All slices are computed at once, by operations on whole tensors that TensorFlow finds for the operations
+    in `function`.
 
     Args:
         function: a function of one slice, or of a nest of slices.
@@ -383,7 +383,7 @@ def _core_ranks(signature: str) -> list[int]:
 def vectorize(
     pyfunc: Callable[..., Any], *, excluded: Any = None, signature: str | None = None
 ) -> Callable[..., Any]:
-    """Returns a function of single elements as one of whole tensors, which broadcast.
+    """Returns a function of whole tensors, which broadcast, made from a function of single elements.
 
     Args:
         pyfunc: a function made of TensorFlow operations that accepts and returns scalars, or

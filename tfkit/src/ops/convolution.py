@@ -1,7 +1,7 @@
 """Convolutions in one, two and three dimensions.
 
-TensorFlow's CPU kernels support images with channels last only, so channels-first images are turned
-around the operation; under a compiler the two turns fuse away.
+TensorFlow's CPU kernels support images with channels last only, so channels-first images are transposed
+before and after the operation; a compiler removes the transpositions.
 """
 
 from __future__ import annotations

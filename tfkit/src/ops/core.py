@@ -1,4 +1,4 @@
-"""Basic operations on tensors: shapes, dtypes, conversion, writing parts."""
+"""Basic operations on tensors: shapes, dtypes, conversion, updates of parts."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def stop_gradient(variable: Any) -> Any:
 
 
 def custom_gradient(f: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function whose gradient is the one that it computes itself: a decorator.
+    """Returns a function with the gradient that it computes itself: a decorator.
 
     Args:
         f: a function of tensors that returns a pair: its result, and a function from the gradient
@@ -385,7 +385,7 @@ def scatter_update(
 
 @symbolic_op
 def slice(inputs: Any, start_indices: Any, shape: Any) -> tf.Tensor:
-    """Returns the block of a tensor that begins at given indices and has a given size.
+    """Returns the block of a tensor that starts at given indices and has a given size.
 
     Args:
         inputs: a tensor of any shape.

@@ -176,7 +176,7 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None) -> tf.Tensor:
 
 @symbolic_op
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None) -> tf.Tensor:
-    """Returns evenly spaced values from `start` up to, and without, `stop`.
+    """Returns evenly spaced values from `start` up to, but without, `stop`.
 
     Args:
         start: first value. A single argument is `stop`, and the values start at 0.
@@ -431,7 +431,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> tf.Tenso
 
 @symbolic_op
 def meshgrid(*x: Any, indexing: str = "xy") -> list[tf.Tensor]:
-    """Returns the coordinates of the points of the grid that vectors span, one tensor a vector.
+    """Returns the coordinates of the points of the grid that vectors span, one tensor for each vector.
 
     Args:
         *x: one vector for each axis of the grid.

@@ -559,8 +559,7 @@ def rad2deg(x: Any) -> tf.Tensor:
 def i0(x: Any) -> tf.Tensor:
     """Returns the modified Bessel function of the first kind of order 0.
 
-    It is the series `sum((x / 2)**(2 * k) / factorial(k)**2)` over all `k` from 0 on; `kaiser` is
-    made of it.
+    It is the series `sum((x / 2)**(2 * k) / factorial(k)**2)` over all `k` from 0 on; `kaiser` uses it.
 
     Args:
         x: a tensor of any shape; int64 is cast to float64, other integers and bools to the
@@ -660,7 +659,7 @@ def abs(x: Any) -> tf.Tensor:
     """Returns the absolute value of each element; `absolute` is the same function.
 
     Args:
-        x: a tensor of any shape and dtype. Of a complex number it is the modulus.
+        x: a tensor of any shape and dtype. The result for a complex number is its modulus.
 
     Returns:
         A tensor of the shape and dtype of `x`, of the real dtype where `x` is complex. The least
@@ -686,8 +685,8 @@ def fabs(x: Any) -> tf.Tensor:
     """Returns the absolute value of each element as a float.
 
     Args:
-        x: a tensor of any shape; integers and bools are cast to the default float dtype. Of a
-            complex number it is the modulus.
+        x: a tensor of any shape; integers and bools are cast to the default float dtype. The result
+            for a complex number is its modulus.
 
     Returns:
         A tensor of the shape of `x`, of its float dtype, or of the real dtype where `x` is

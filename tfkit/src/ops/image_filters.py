@@ -145,7 +145,7 @@ def gaussian_blur(
 ) -> tf.Tensor:
     """Returns images smoothed with a Gaussian bell, channel by channel.
 
-    Pixels outside of the image count as 0, which darkens its border.
+    Pixels outside of the image count as 0, which darkens the border.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape
@@ -209,7 +209,7 @@ def ssim(
     k2: float = 0.03,
     data_format: str | None = None,
 ) -> tf.Tensor:
-    """Returns the structural similarity of two images: 1 for equal ones, less the more they differ.
+    """Returns the structural similarity of two images: 1 for equal ones, and less the more they differ.
 
     Means, variances and the covariance of all windows are compared, and the results averaged.
 

@@ -171,7 +171,7 @@ def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names:
 
 
 def _check_inside(name: str, size: Any, before: Any, after: Any) -> None:
-    """Raises an error for croppings that are larger than the images together."""
+    """Raises an error if both croppings together are larger than the images."""
     if all(isinstance(each, int) for each in (size, before, after)) and before + after > size:
         raise ValueError(
             f"target_{name} must be >= 0. Received: target_{name}={size - before - after}, from a {name} of "

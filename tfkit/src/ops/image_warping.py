@@ -55,8 +55,8 @@ def affine_transform(
 ) -> tf.Tensor:
     """Returns images warped by affine or projective maps.
 
-    With `k = g * x + h * y + 1` the pixel at `(x, y)` of the result is that at
-    `((a * x + b * y + c) / k, (d * x + e * y + f) / k)` of the image.
+    With `k = g * x + h * y + 1` the pixel at `(x, y)` of the result is the pixel at `((a * x + b * y + c) /
+    k, (d * x + e * y + f) / k)` of the image.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape

@@ -1,4 +1,4 @@
-"""Linear algebra: norms, factorisations, solving."""
+"""Linear algebra: norms, factorizations, solving."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _matrix_norm(x: Any, ord: Any, axes: list[int], keepdims: bool) -> tf.Tensor
     return result
 
 
-# --- Factorisations -------------------------------------------------------------------------------
+# --- Factorizations -------------------------------------------------------------------------------
 
 
 @checked_symbolic_op(require_known_square)
@@ -302,7 +302,7 @@ def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
 
 @symbolic_op
 def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns the LU decomposition of matrices with exchanged rows, in one matrix.
+    """Returns the LU decomposition of matrices with permuted rows, in one matrix.
 
     `L` is below the diagonal and has ones on it, which are left out; `U` is on and above
     the diagonal.
@@ -409,7 +409,7 @@ def solve_triangular(a: Any, b: Any, lower: bool = False) -> tf.Tensor:
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tf.Tensor:
     """Returns the least-squares solution: the `x` for which `sum((a x - b)**2)` is least.
 
-    Where several do, it is the one of least norm.
+    If there are several, it is the one with the smallest norm.
 
     Args:
         a: a matrix of shape `(m, n)`, of a float dtype.
@@ -475,7 +475,7 @@ def inv(x: Any) -> tf.Tensor:
 def pinv(x: Any, rcond: float | None = None) -> tf.Tensor:
     """Returns the Moore-Penrose pseudo-inverse of matrices.
 
-    It is formed of the inverses of the singular values that do not count as 0.
+    It is formed from the inverses of the singular values that do not count as 0.
 
     Args:
         x: matrices of shape `(..., m, n)`, of a float dtype.
@@ -508,7 +508,7 @@ def _rounding(x: tf.Tensor) -> tf.Tensor:
 def det(x: Any) -> tf.Tensor:
     """Returns the determinant of square matrices.
 
-    It overflows soon for large matrices; see `slogdet`.
+    It overflows easily for large matrices; see `slogdet`.
 
     Args:
         x: matrices of shape `(..., n, n)`, of a float or complex dtype.

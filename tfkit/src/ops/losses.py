@@ -16,7 +16,7 @@ from tfkit.src.symbolic.tensors import symbolic_op
 
 
 def _find_logits(output: Any, from_logits: bool, activation: str, name: str) -> tuple[Any, bool]:
-    """Returns the logits if they are known: crossentropy of logits is exact, of probabilities not.
+    """Returns the logits if they are known: crossentropy is exact for logits, but not for probabilities.
 
     They are known when the caller says so, when `sigmoid` or `softmax` of this package left them on
     their result, and in a graph, where the operation that made `output` can be looked at.

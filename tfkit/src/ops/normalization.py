@@ -1,4 +1,4 @@
-"""Normalisation of activations, and the moments that it needs."""
+"""Normalization of activations, and the moments that it needs."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def layer_normalization(
 ) -> tf.Tensor:
     """Returns `(x - mean) / sqrt(variance + epsilon) * gamma + beta`, with moments over `axis`.
 
-    Moments are formed in float32 at least.
+    Moments are computed in float32 at least.
 
     Args:
         x: a tensor of a float dtype.
@@ -197,8 +197,8 @@ def rms_normalization(
 ) -> tf.Tensor:
     """Returns `x / sqrt(mean(x**2) + epsilon) * scale`, with the mean over axes of `x`.
 
-    It differs from `layer_normalization` in that no mean is subtracted; the mean of the squares
-    is formed in float32 at least.
+    It differs from `layer_normalization` in that no mean is subtracted; the mean of the squares is computed
+    in float32 at least.
 
     Args:
         x: a tensor of a float dtype.

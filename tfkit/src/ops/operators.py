@@ -10,7 +10,7 @@ from tfkit.src.symbolic.tensors import define_operators
 
 
 def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Returns `op` with its operands exchanged, for operators with the symbolic tensor on the right."""
+    """Returns `op` with its operands swapped, for operators with the symbolic tensor on the right."""
     return lambda self, other: op(other, self)
 
 

@@ -1,4 +1,4 @@
-"""Integers in the order of floats: kernels compare NaN and zeros of both signs each in its own way."""
+"""Integers in the order of floats, because each kernel compares NaN and signed zeros in its own way."""
 
 from __future__ import annotations
 

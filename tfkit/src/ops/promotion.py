@@ -52,7 +52,7 @@ def _common(kinds: tuple[Any, ...], floatx: str) -> tf.DType:
                 "These dtypes have no common dtype that is safe to convert to; cast the operands. "
                 f"Received: {sorted(names)}"
             )
-        # Of all types that hold every operand, the lowest one: it has the most types above it.
+        # The lowest of all types that can hold every operand: it has the most types above it.
         candidates = frozenset.intersection(*map(_above, names))
         name = max(candidates, key=lambda candidate: len(_above(candidate)))
     else:
@@ -134,7 +134,7 @@ def promote_tensors(*operands: Any) -> Any:
 
 
 def to_float(x: Any) -> Any:
-    """Returns `x` as a tensor of a float (or complex) dtype; others become the default float."""
+    """Returns `x` as a tensor of a float (or complex) dtype; other dtypes become the default float."""
     x = as_tensor(x)
     if x.dtype.is_floating or x.dtype.is_complex:
         return x

@@ -79,7 +79,7 @@ def prod(x: Any, axis: Axis = None, keepdims: bool = False, dtype: Any = None) -
 def mean(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
     """Returns the mean of elements over axes: their sum divided by their number.
 
-    Means of float16 and bfloat16 are formed in float32.
+    Means of float16 and bfloat16 are computed in float32.
 
     Args:
         x: a tensor of any shape; integers and bools are cast to the default float dtype.
@@ -413,7 +413,7 @@ def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tens
 
 @symbolic_op
 def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the index of the largest element along an axis, of the first one among equals.
+    """Returns the index of the largest element along an axis; the first one of several equal ones.
 
     NaN, the first one, precedes all numbers; `nanargmax` ignores it. -0.0 counts as less than 0.0.
 
@@ -437,7 +437,7 @@ def argmax(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor
 
 @symbolic_op
 def argmin(x: Any, axis: int | None = None, keepdims: bool = False) -> tf.Tensor:
-    """Returns the index of the smallest element along an axis, of the first one among equals.
+    """Returns the index of the smallest element along an axis; the first one of several equal ones.
 
     NaN, the first one, precedes all numbers; `nanargmin` ignores it. -0.0 counts as less than 0.0.
 
@@ -530,7 +530,7 @@ def diff(a: Any, n: int = 1, axis: int = -1) -> tf.Tensor:
     """Returns differences of neighbours along an axis: `a[i + 1] - a[i]`, taken `n` times.
 
     Args:
-        a: a tensor with at least one axis. Of bools it is whether neighbours differ.
+        a: a tensor with at least one axis. For bools the result is whether neighbours differ.
         n: number of times. Default: `1`.
         axis: axis of the neighbours. Default: `-1`.
 

@@ -1,4 +1,4 @@
-"""Sums, products and extremes of the rows that share a number."""
+"""Sums, products and extremes of the rows of a segment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _reduce_segments(
 def segment_sum(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """Returns the sums of the rows of `data` that have the same number in `segment_ids`.
+    """Returns the sums of the rows of `data` that have the same id in `segment_ids`.
 
     Args:
         data: a tensor with at least one axis.
@@ -71,7 +71,7 @@ def segment_sum(
 def segment_prod(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """Returns the products of the rows of `data` that have the same number in `segment_ids`.
+    """Returns the products of the rows of `data` that have the same id in `segment_ids`.
 
     Args:
         data: a tensor with at least one axis.
@@ -101,7 +101,7 @@ def segment_prod(
 def segment_max(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """Returns the largest of the rows of `data` that have the same number in `segment_ids`.
+    """Returns the maxima of the rows of `data` that have the same id in `segment_ids`.
 
     Args:
         data: a tensor with at least one axis.
@@ -131,7 +131,7 @@ def segment_max(
 def segment_min(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> tf.Tensor:
-    """Returns the smallest of the rows of `data` that have the same number in `segment_ids`.
+    """Returns the minima of the rows of `data` that have the same id in `segment_ids`.
 
     Args:
         data: a tensor with at least one axis.

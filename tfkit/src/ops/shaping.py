@@ -110,7 +110,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
 
 
 def _check_squeezed(x: Any, axis: int | Sequence[int] | None = None) -> None:
-    """Raises an error for an axis of a symbolic tensor that may have a different size than 1."""
+    """Raises an error for an axis of a symbolic tensor that may have a size other than 1."""
     if axis is None or not isinstance(x, KerasTensor):
         return
     for a in positive_axes(as_axes(axis), x.ndim):
@@ -194,7 +194,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> tf.Tensor:
 
 @symbolic_op
 def swapaxes(x: Any, axis1: int, axis2: int) -> tf.Tensor:
-    """Returns a tensor with two axes exchanged.
+    """Returns a tensor with two axes swapped.
 
     Args:
         x: a tensor of any shape.
@@ -799,7 +799,7 @@ def flipud(x: Any) -> tf.Tensor:
 
 @symbolic_op
 def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
-    """Returns a tensor turned by quarters in the plane of two axes.
+    """Returns a tensor rotated by multiples of 90 degrees in the plane of two axes.
 
     Args:
         array: a tensor with at least two axes.

@@ -1,7 +1,7 @@
 """Sparse operands: `tf.SparseTensor`, and `tf.IndexedSlices`, the form of sparse gradients.
 
 A result stays sparse where its missing elements are zeros again. Everything else is computed on dense
-tensors. Rows that `tf.IndexedSlices` name twice count as their sum.
+tensors. Rows whose index occurs twice in `tf.IndexedSlices` are summed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def made_dense(function: Function) -> Function:
 
 
 def _rows_once(x: tf.IndexedSlices) -> tf.IndexedSlices:
-    """Returns the same tensor with each row named once."""
+    """Returns the same tensor with each row index only once."""
     indices, places = tf.unique(x.indices)
     values = tf.math.unsorted_segment_sum(x.values, places, tf.size(indices))
     return tf.IndexedSlices(values, indices, x.dense_shape)
@@ -150,7 +150,7 @@ def _with_sparse_operands(function: Function, combined: Callable[[Any, Any], Any
 
 
 def _are_alike(x1: Any, x2: Any) -> bool:
-    """Whether both operands are sparse in one form, of one rank."""
+    """Whether both operands are sparse, in the same form and with the same rank."""
     return type(x1) is type(x2) and shape_of(x1).rank == shape_of(x2).rank
 
 
@@ -299,7 +299,7 @@ def concatenated(xs: Sequence[Any], axis: int) -> Any:
 def matmul(x1: Any, x2: Any) -> Any:
     """Returns the matrix product of two tensors of one dtype, one or both of them sparse.
 
-    The product of two sparse tensors is sparse, every other one dense.
+    The product of two sparse tensors is sparse, any other one is dense.
     """
     x1, x2 = (to_dense(x) if isinstance(x, tf.IndexedSlices) else as_tensor(x) for x in (x1, x2))
     rank = x1.shape.rank
@@ -343,7 +343,7 @@ def _dense_product(x1: tf.SparseTensor, x2: Any) -> tf.Tensor:
 
 
 def _sparse_product(x1: tf.SparseTensor, x2: tf.SparseTensor) -> tf.SparseTensor:
-    """Returns sparse matrices times sparse ones: each element meets the row of its column's number."""
+    """Returns sparse matrices times sparse ones: each element times the row with its column's index."""
     height, width = x1.dense_shape[-2], x2.dense_shape[-1]
     blocks1, blocks2 = _blocks(x1), tf.sparse.reorder(_blocks(x2))
     rows, columns = blocks2.indices[:, 0], blocks1.indices[:, 1]

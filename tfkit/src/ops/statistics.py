@@ -1,4 +1,4 @@
-"""Quantiles: the values below which given fractions of the elements are."""
+"""Quantiles: the values below which given fractions of the elements lie."""
 
 from __future__ import annotations
 

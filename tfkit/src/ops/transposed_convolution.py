@@ -48,7 +48,7 @@ class Span(NamedTuple):
 
     @property
     def refused(self) -> bool:
-        """Whether a convolution of the outputs would not give as many inputs, which kernels refuse."""
+        """Whether kernels refuse it, because a convolution of the outputs would not give the inputs' size."""
         if self.same:
             return not -self.stride < self.added <= 0
         return not 0 <= self.added + self.stride - self.reach < self.stride

@@ -68,7 +68,7 @@ class Exclusions:
         elif self._keys:
             raise TypeError(
                 f"Optimizer '{owner}' cannot be copied yet: it knows the variables that "
-                "`exclude_from_weight_decay(var_list=...)` named by themselves alone. Call "
+                "`exclude_from_weight_decay(var_list=...)` named only by identity. Call "
                 "`optimizer.build(trainable_variables)` first, or pass `var_names`."
             )
         return set(positions), None if self._names is None else self._names.pattern

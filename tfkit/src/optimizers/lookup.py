@@ -39,8 +39,8 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
 
     Args:
         config: a dict as `serialize` returns it.
-        custom_objects: classes and functions by name that the configuration may name besides
-            tfkit's own and registered ones.
+        custom_objects: classes and functions by name that the configuration may name in
+            addition to tfkit's own and registered ones.
 
     Returns:
         An optimizer at its first step.

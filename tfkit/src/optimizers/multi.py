@@ -176,7 +176,7 @@ class MultiOptimizer(Optimizer):
         super().__init__(learning_rate=0.0, loss_scale_factor=loss_scale_factor, name=name)
         self.optimizer_map = optimizer_map
         self._optimizers: list[Optimizer] = []
-        self._chosen: dict[int, int] = {}  # Of each variable the index of its optimizer.
+        self._chosen: dict[int, int] = {}  # The index of the optimizer of each variable.
         if isinstance(optimizer_map, OptimizerMap):
             for optimizer in (*optimizer_map.values(), optimizer_map.default_optimizer):
                 self._index_of(optimizer)

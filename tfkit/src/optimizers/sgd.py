@@ -31,7 +31,7 @@ def momentum_descent(
 class SGD(Optimizer):
     """Stochastic gradient descent: `w -= learning_rate * g` for a variable `w` with gradient `g`.
 
-    With momentum it is `v = momentum * v - learning_rate * g; w += v`, and with `nesterov` besides
+    With momentum it is `v = momentum * v - learning_rate * g; w += v`, and with `nesterov` also
     `w += momentum * v - learning_rate * g`.
 
     Args:

@@ -37,7 +37,7 @@ def warn_of_lost_weights(owner: HasTitle, name: str, value: Any) -> None:
     """Warns if an attribute of a layer holds a layer of another Keras, or a list that begins with one."""
     if not any(library in sys.modules for library in _OTHERS):
         return
-    # Of a list the first, so that a list to which layers are added is not read again for each.
+    # Only the first item of a list, so that a list to which layers are added is not read again for each.
     first = value[0] if isinstance(value, (list, tuple)) and value else value
     library = _library(first)
     if library and hasattr(first, "trainable_weights"):

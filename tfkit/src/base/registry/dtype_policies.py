@@ -251,8 +251,8 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> DT
 
     Args:
         config: a dict as `serialize` returns it.
-        custom_objects: classes and functions by name that the configuration may name besides
-            tfkit's own and registered ones.
+        custom_objects: classes and functions by name that the configuration may name in
+            addition to tfkit's own and registered ones.
 
     Returns:
         A `DTypePolicy`.

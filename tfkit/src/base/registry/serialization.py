@@ -417,8 +417,8 @@ def deserialize_keras_object(
 
     Args:
         config: a configuration, as data.
-        custom_objects: classes and functions by name that the configuration may name besides
-            tfkit's own and registered ones.
+        custom_objects: classes and functions by name that the configuration may name in
+            addition to tfkit's own and registered ones.
         safe_mode: only `True` is possible: tfkit never runs code from a configuration.
             Default: `True`.
         kind: public module, such as `"losses"`, to which the names of tfkit's own objects are

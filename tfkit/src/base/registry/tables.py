@@ -258,7 +258,7 @@ def get_custom_objects() -> dict[str, Any]:
 def custom_object_scope(custom_objects: dict[str, Any] | None) -> Iterator[None]:
     """Context manager in which configurations may name more objects.
 
-    It holds in the thread, or the `asyncio` task, in which it is entered.
+    It applies in the thread, or the `asyncio` task, in which it is entered.
 
     Args:
         custom_objects: classes and functions by name; `None` for none.

@@ -1,6 +1,6 @@
 """Checks of slices and shapes that depend on values.
 
-A slice that begins at a constant is checked by XLA as by TensorFlow. If the begin is computed, XLA moves it
+A slice that starts at a constant is checked by XLA as by TensorFlow. If the start is computed, XLA moves it
 to where the slice fits. For XLA, `x[:n]` also has n rows where `x` has fewer, and the rest is zeros: a step
 with such a slice is not left to XLA either, though TensorFlow's kernel does not refuse it but shortens it.
 """

@@ -23,7 +23,7 @@ _OF_SHAPES = frozenset(("Rank", "Shape", "ShapeN", "Size", "TensorListLength", "
 
 
 def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
-    """Yields begins and ends of slices that depend on variables.
+    """Yields starts and ends of slices that depend on variables.
 
     Args:
         definition: a `FunctionDef`.

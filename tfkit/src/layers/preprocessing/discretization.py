@@ -127,7 +127,7 @@ class Discretization(Preprocessing):
 
         Args:
             data: an array or tensor; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of arrays, any
-                iterable. Of tuples `(x, y)` the first item counts.
+                iterable. Only the first item of tuples `(x, y)` is used.
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:

@@ -152,7 +152,7 @@ class Normalization(Preprocessing):
 
         Args:
             data: an array or tensor; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of arrays, any
-                iterable. Of tuples `(x, y)` the first item counts.
+                iterable. Only the first item of tuples `(x, y)` is used.
 
         Raises:
             ValueError: if `mean` and `variance` were given, for no data, and for shapes that differ.

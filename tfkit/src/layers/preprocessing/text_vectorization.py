@@ -169,7 +169,7 @@ class TextVectorization(Preprocessing):
 
         Args:
             data: an array, a tensor or a list of strings; or batches: a `tf.data.Dataset`, a `PyDataset`, a
-                list of arrays, any iterable. Of tuples `(x, y)` the first item counts.
+                list of arrays, any iterable. Only the first item of tuples `(x, y)` is used.
             batch_size: number of strings of an array that are processed together; `None` for a few thousand.
                 It changes only how many strings functions for `standardize` and `split` get at once.
             steps: number of batches to read; `None` for all. An array is one batch.

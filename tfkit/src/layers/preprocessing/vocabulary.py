@@ -21,7 +21,7 @@ Token = bytes | int
 # The text encodings that Python knows by other names, too. It would look for any other as a module.
 _NO_TEXTS = {
     *("base64_codec", "bz2_codec", "hex_codec", "quopri_codec", "rot_13", "uu_codec", "zlib_codec"),
-    *("mbcs", "tactis"),  # Of Windows, and of no Python.
+    *("mbcs", "tactis"),  # The first is Windows's, the second is in no Python.
 }
 _ENCODINGS = {
     name for pair in encodings.aliases.aliases.items() if pair[1] not in _NO_TEXTS for name in pair

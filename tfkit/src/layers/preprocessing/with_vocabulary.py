@@ -223,7 +223,7 @@ class WithVocabulary(Preprocessing):
 
         Args:
             data: an array, a tensor or a list; or batches: a `tf.data.Dataset`, a `PyDataset`, a list of
-                arrays, any iterable. Of tuples `(x, y)` the first item counts.
+                arrays, any iterable. Only the first item of tuples `(x, y)` is used.
             steps: number of batches to read; `None` for all. An array is one batch.
 
         Raises:

@@ -56,7 +56,7 @@ def _needs_step(learning_rate: Any) -> bool:
         return False
     try:
         signature = inspect.signature(learning_rate)
-    except ValueError:  # Of a function in C, nothing is known.
+    except ValueError:  # Nothing is known about a function written in C.
         return False
     # `def rate(step=0.0)` allows both calls: it is called without the step, as in Keras.
     return not _accepts(signature) and _accepts(signature, 0)

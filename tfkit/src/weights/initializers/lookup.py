@@ -87,8 +87,8 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
 
     Args:
         config: a configuration as `serialize` returns it.
-        custom_objects: classes and functions by name that the configuration may name besides
-            tfkit's own and registered ones.
+        custom_objects: classes and functions by name that the configuration may name in
+            addition to tfkit's own and registered ones.
 
     Returns:
         An initializer, or a function.
