@@ -2,7 +2,7 @@
 
 At any moment, TF Serving treats every folder whose name is a number as a version. So a version is
 written and run under a temporary name, and gets its number in one step; a version that is taken away loses
-its number before its first file goes.
+its number before its first file is deleted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def to_serving(
     Raises:
         VerificationError: if the new version does not load or computes other outputs than the model. There
             is no new version then.
-        FileExistsError: for a `version` that is there already.
+        FileExistsError: for a `version` that already exists.
         ValueError: if inputs are not known, and for made-up inputs that the model does not take.
 
     Example:

@@ -143,7 +143,7 @@ _MODELS = _listed(models, _is_class)
 for _kind in ("models", ""):
     register_listed(_kind, [_MODELS["Functional"], _MODELS["Sequential"]])
 register_listed("utils", [_listed(utils, _is_class)["FeatureSpace"]])
-# Classes without a public name: files give their module in Keras.
+# Classes without a public name: files name their module in Keras.
 register_listed(
     "src.layers.preprocessing.feature_space",
     [

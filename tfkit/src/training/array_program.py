@@ -28,7 +28,7 @@ class ArrayProgram(LoopProgram):
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> LoopProgram:
-        """Returns the program for a step; one over an iterator, if batches are prepared ahead of the step."""
+        """Returns the program for a step; one over an iterator, if batches are prepared before the step."""
         rest = without_strings(trace, strict=jit_compile is True)
         return cls(trace, jit_compile) if rest is trace else IteratorProgram(rest, jit_compile)
 

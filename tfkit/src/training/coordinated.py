@@ -180,7 +180,7 @@ _LOST = (
 
 
 def _hosts(job: str) -> list[str]:
-    """Returns the name of the CPU of each process of a job. The strategy does not give its cluster."""
+    """Returns the name of the CPU of each process of a job. The strategy does not expose its cluster."""
     names = (device.name for device in tf.config.list_logical_devices("CPU"))
     return [name for name in names if name.startswith(f"/job:{job}/") and name.endswith("CPU:0")]
 

@@ -1,4 +1,4 @@
-"""Unpacks archives: writes only files and folders, and nothing outside of the target folder.
+"""Unpacks archives: writes only files and folders, and nothing outside the target folder.
 
 Members are copied one by one by this module, not by the extraction of `tarfile` and `zipfile`: a member's
 name decides a path below the folder, or the archive is refused; links become copies of what they lead to.
@@ -29,7 +29,7 @@ _CHUNK = 1 << 20  # bytes copied at a time
 # The size to which a small archive may grow; a larger one by this factor. Deflate reaches a factor of 1,032.
 _SMALL, _FACTOR = 1 << 28, 1100
 _LONGEST_PART = 255  # bytes of the name of a file
-_MEMBER = 4096  # bytes that a member takes on disk beside its content
+_MEMBER = 4096  # bytes that a member takes on disk in addition to its content
 _MOST_MEMBERS = 10_000_000
 _MOST_LINKS = 300_000  # They are kept until the end, in 0.5 KB each.
 _LARGEST_HEADER = 1 << 16  # bytes; a name or attributes that do not fit into a member's first block

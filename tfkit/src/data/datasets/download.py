@@ -42,7 +42,7 @@ def fetch(
         path: the file to write; its folder is made where needed.
         file_hash: the expected hash of the file, in hexadecimal; `None` for no check.
         algorithm: of the hash, see `has_hash`.
-        again: whether to download a file that is there already. Default: `False`.
+        again: whether to download a file that already exists. Default: `False`.
 
     Raises:
         OSError: when the file cannot be fetched or written.
@@ -115,7 +115,7 @@ def _regular(path: str, flags: int) -> int:
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
     os.close(handle)
-    raise FileExistsError(f"{path!r} is there already and is no file: remove it")
+    raise FileExistsError(f"{path!r} already exists and is not a file: remove it")
 
 
 def _copy(response: Any, file: Any) -> None:

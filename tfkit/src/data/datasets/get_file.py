@@ -45,11 +45,11 @@ def get_file(
         md5_hash: older form of `file_hash`, of MD5. Default: no check.
         file_hash: expected hash, in hexadecimal. A file with a different hash is fetched again. Default:
             no check.
-        cache_subdir: folder inside of the cache; an absolute path is used unchanged. Default: `"datasets"`.
+        cache_subdir: folder inside the cache; an absolute path is used unchanged. Default: `"datasets"`.
         hash_algorithm: `"md5"`, `"sha256"`, or `"auto"` for the one with hashes of this length.
             Default: `"auto"`.
         extract: whether to unpack the file, a tar file (plain, gzip, bzip2, xz) or a zip file. Nothing
-            outside of the new folder is written; links become copies. Default: `False`.
+            outside the new folder is written; links become copies. Default: `False`.
         archive_format: `"tar"`, `"zip"`, a list of these, `"auto"` for both, or `None` for neither.
             Default: `"auto"`.
         cache_dir: root of the cache. Default: see above.

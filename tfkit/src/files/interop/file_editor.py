@@ -200,7 +200,7 @@ class KerasFileEditor:
             new_name: the last part of its new path.
 
         Raises:
-            ValueError: for an object that is not there, and for a name that is taken or has a `/`.
+            ValueError: for an object that does not exist, and for a name that is already used or has a `/`.
         """
         path = self._path_of(object_name)
         above, _, name = path.rpartition("/")
@@ -223,7 +223,7 @@ class KerasFileEditor:
             object_name: name or path of the object.
 
         Raises:
-            ValueError: for an object that is not there.
+            ValueError: for an object that does not exist.
         """
         path = self._path_of(object_name)
         above, _, name = path.rpartition("/")
@@ -261,7 +261,7 @@ class KerasFileEditor:
             weight_name: name of the weight, such as `"0"`.
 
         Raises:
-            ValueError: for an object or a weight that is not there.
+            ValueError: for an object or a weight that does not exist.
         """
         found = self._object(self._path_of(object_name)) or {}
         if isinstance(found.get(weight_name), (dict, type(None))):
@@ -280,7 +280,7 @@ class KerasFileEditor:
             weights: dict from names of weights to arrays.
 
         Raises:
-            ValueError: for an object that is not there, and for values that are not arrays.
+            ValueError: for an object that does not exist, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         found = self._object(self._path_of(object_name)) or {}

@@ -111,7 +111,7 @@ def load_weights(
             `callbacks.OrbaxCheckpoint` wrote.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
-            a weight goes to the same path below the layer of the same name. Layers with other names are not
+            a weight keeps its path below the layer of the same name. Layers with other names are not
             changed. Not for files of Keras. Default: `False`.
         rename: for values with a different path in the file: a dict from beginnings of paths in the file to
             beginnings of paths in the model, or, if tfkit wrote the file, a function of a path.

@@ -89,7 +89,7 @@ def load_model(
 
     Args:
         filepath: the file; or the folder that `save(..., zipped=False)` of Keras wrote.
-        custom_objects: classes and functions of yours that the file may name, by name.
+        custom_objects: your own classes and functions that the file may name, by name.
         compile: whether to compile the model like the saved one, with the optimizer's state. Default: `True`.
         safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
         rename: paths in the model by path in the file, for layers and weights that have moved.

@@ -38,7 +38,7 @@ def discarded() -> contextlib.AbstractContextManager[None]:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Context manager for a temporary file next to `path`, which replaces it if the block succeeds.
 
-    The bytes are on the disk before the old file is replaced; after an error only the old file is there. The
+    The bytes are on the disk before the old file is replaced; after an error only the old file exists. The
     new file has the mode of the old one; a symbolic link is followed. Files that killed writers have left in
     the folder are removed.
 

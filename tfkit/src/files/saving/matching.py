@@ -208,7 +208,7 @@ def match(
         variables: the variables by path.
         stored: shapes and dtypes of the stored values, by stored path.
         places: path in the model -> stored path.
-        read: gives the values at a stored path, where they must be looked at.
+        read: returns the values at a stored path, for comparisons that need values.
     """
     found = Match({}, {}, {}, {})
     left = {path: place for path, place in places.items() if path not in variables}

@@ -252,7 +252,7 @@ class Reader:
         self._raw.close()
 
     def text(self, name: str) -> Any:
-        """Returns what the file says about its layers, which only tfkit writes; `None` for other names."""
+        """Returns what the file stores about its layers, which only tfkit writes; `None` for other names."""
         own = name in _TEXTS and self._metadata.get("format") == FORMAT
         return self._json(_TEXTS[name]) if own else None
 

@@ -264,7 +264,7 @@ class ShardReader:
             reader.close()
 
     def text(self, name: str) -> Any:
-        """Returns what the index says of its layers; it has no other text."""
+        """Returns what the index stores about its layers; it has no other document."""
         return self._texts.get(name)
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:

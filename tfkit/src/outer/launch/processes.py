@@ -144,7 +144,7 @@ class Processes:
         """Copies the output of a process, each line with the task in front."""
         assert process.stdout is not None
         for line in process.stdout:
-            # Of a line that was written over, as progress bars are, the last text is left.
+            # Of a line that is overwritten, such as a progress bar, only the last text is kept.
             text = line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2]
             self._write(f"[{task}] {text}\n")
 

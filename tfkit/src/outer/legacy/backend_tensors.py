@@ -91,7 +91,7 @@ def eye(size: Any, dtype: Any = None, name: str | None = None) -> tf.Variable:
 
 
 def flatten(x: Any) -> tf.Tensor:
-    """Returns the entries of `x` as a vector; its first axis, the batch, goes too."""
+    """Returns the entries of `x` as a vector; its first axis, the batch, is flattened too."""
     return tf.reshape(x, [-1])
 
 

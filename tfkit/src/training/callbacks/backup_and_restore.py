@@ -26,7 +26,7 @@ class BackupAndRestore(SparseCallback):
     the position in the data, the results so far, and the callbacks' states. A callback of
     your own takes part with `get_state()` and `set_state(state)`.
 
-    Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it
+    Data must be arrays, or a `tf.data.Dataset` or loader that yields the same batches each time it
     is made. Batches of the epoch that was interrupted are read again and left out.
 
     Args:
@@ -167,7 +167,7 @@ class BackupAndRestore(SparseCallback):
         self._steps_since_save = 0
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if self.double_checkpoint and self._path.exists():
-            # Before the new state is written: at no time is there no complete file.
+            # Before the new state is written: there is a complete file at any time.
             keep_as(self._path, self._previous)
         checkpoint.save(self._path, self._training)
 

@@ -242,7 +242,7 @@ class FeatureDistillation(_OfOutputs):
         return self._total(teacher_outputs, student_outputs)
 
     def validate_model_compatibility(self, teacher: Model, student: Model) -> None:
-        """Raises an error for layers that are not there, or whose outputs have other shapes.
+        """Raises an error for layers that do not exist, or whose outputs have different shapes.
 
         Args:
             teacher: the teacher.

@@ -489,7 +489,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
         Args:
             config: the result of `get_config`.
-            custom_objects: classes and functions of yours that it may name, by name.
+            custom_objects: your own classes and functions that it may name, by name.
         """
         if custom_objects:
             with registry.custom_object_scope(custom_objects):

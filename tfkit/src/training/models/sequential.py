@@ -252,7 +252,7 @@ class Sequential(Model):
             return super().call(inputs, training, mask)
         for layer in self._tfkit_stack:
             inputs = layer(inputs)
-        # Only after the layers have run, because an error of theirs says more.
+        # Only after the layers have run, because their own errors say more.
         self._tfkit_warn_if_untraced()
         return inputs
 

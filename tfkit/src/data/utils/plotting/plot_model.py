@@ -130,7 +130,7 @@ def plot_model(
         An object that shows the picture, in a notebook with IPython; `None` elsewhere.
 
     Raises:
-        ImportError: if neither Graphviz nor Pillow is there and the format is not SVG or DOT.
+        ImportError: if neither Graphviz nor Pillow is installed and the format is not SVG or DOT.
         TypeError: for something else than a model, and unknown arguments.
         ValueError: for a sequential model that is not built, an unknown `rankdir` or format.
 

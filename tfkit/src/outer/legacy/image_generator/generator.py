@@ -51,7 +51,7 @@ class ImageDataGenerator:
         shear_range: the largest angle, in degrees. Default: `0.0`.
         zoom_range: the least and the largest factor, or a number `z` for `1 - z` to `1 + z`. Default: `0.0`.
         channel_shift_range: the largest number that is added to the values. Default: `0.0`.
-        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside of the image.
+        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside the image.
             Default: `"nearest"`.
         cval: their value for `"constant"`. Default: `0.0`.
         horizontal_flip: whether half of the images are mirrored left to right. Default: `False`.

@@ -130,7 +130,7 @@ class DataFrameIterator(FileIterator):
         print_message(f"Found {self.samples} {kind}image filenames{belonging}.")
 
     def _with_files(self, table: Any, x_col: str) -> Any:
-        """Returns the rows whose files are there."""
+        """Returns the rows whose files exist."""
         there = [
             name.lower().endswith(SUFFIXES) and os.path.isfile(os.path.join(self.directory, name))
             for name in table[x_col]
