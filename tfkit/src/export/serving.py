@@ -1,7 +1,7 @@
 """`to_serving`: writes a verified new version into the folder that TF Serving watches.
 
 At any moment, TF Serving treats every folder whose name is a number as a version. So a version is
-written and run under a temporary name, and gets its number in one step; a version that is taken away loses
+written and run under a temporary name, and gets its number in one step; a version that is removed loses
 its number before its first file is deleted.
 """
 
@@ -173,7 +173,7 @@ def _next(folder: Path) -> int:
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
-    """Moves a finished folder to its version number; a given number that is taken is refused."""
+    """Moves a finished folder to its version number; a given number that is in use is refused."""
     while True:
         target = folder / str(version or _next(folder))
         try:

@@ -144,7 +144,7 @@ class IteratorProgram(LoopProgram):
         If `given` has a batch, it is the first.
 
         Batches are read as `Optional`s. So the end of the data is a value, and not an error, which would end
-        the program without the results of its last steps. One batch is read ahead, as the loop must know
+        the program without the results of its last steps. One batch is read in advance, as the loop must know
         whether there is one; but none after `num_steps`, which belongs to the next program.
         """
 

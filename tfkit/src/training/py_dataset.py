@@ -20,7 +20,7 @@ class PyDataset:
     """A data set that returns batches by index; subclass it.
 
     A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
-    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
+    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made in advance
     while the model trains.
 
     Args:

@@ -49,7 +49,7 @@ class FeatureSpace(FeatureKinds, Layer):
         crossing_dim: size of the vectors of crosses that are given as tuples. Default: `32`.
         hashing_dim: size of the vectors of `"integer_hashed"` and `"string_hashed"`. Default: `32`.
         num_discretization_bins: number of bins of `"float_discretized"`. Default: `32`.
-        name: name of the layer, a string; `None` for one that is made from the class's name.
+        name: name of the layer, a string; `None` for a name made from the class's name.
 
     Call arguments:
         data: a dict with a value for each feature, and no others: a number or text for a single row; a list,

@@ -239,7 +239,7 @@ class KerasFileEditor:
             weights: dict from names of weights to arrays, such as `{"0": kernel, "1": bias}`.
 
         Raises:
-            ValueError: for a path that is taken or has no such parent, and for values that are not arrays.
+            ValueError: for a path that exists or has no such parent, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         above, _, name = object_path.rpartition("/")

@@ -20,7 +20,7 @@ from tfkit.src.files.saving.matching import LoadReport, Rename
 def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a whole model to one file: configuration, weights, and settings of `compile`.
 
-    The file is written whole or not at all. With `zipped=False` it is a folder.
+    The file is written completely or not at all. With `zipped=False` it is a folder.
 
     Args:
         model: a model; of one that is not built, the configuration and the arguments of `compile`

@@ -19,7 +19,7 @@ def save_model(
 ) -> None:
     """Writes the members of a `.keras` archive into a folder, which Keras 3 and tfkit load.
 
-    The folder is written whole or not at all. A member at a time can then be compared, or kept in a
+    The folder is written completely or not at all. A member at a time can then be compared, or kept in a
     repository.
 
     Args:

@@ -40,7 +40,7 @@ class DistillationLoss:
         )
 
     def validate_outputs(self, teacher_outputs: Any, student_outputs: Any) -> None:
-        """Raises an error for outputs that cannot be compared: of other forms or shapes.
+        """Raises an error for outputs that cannot be compared because of different forms or shapes.
 
         Args:
             teacher_outputs: tensors, which may be symbolic.

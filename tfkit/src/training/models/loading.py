@@ -70,7 +70,7 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
             for none.
 
     Returns:
-        A model with newly drawn weights, compiled where the other was.
+        A model with newly drawn weights, compiled if the other was.
 
     Raises:
         ValueError: if a class or function is not registered.
