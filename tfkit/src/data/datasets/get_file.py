@@ -1,4 +1,4 @@
-"""`get_file`: downloads a file, keeps, checks and unpacks it."""
+"""`get_file`: downloads a file, and keeps, checks and unpacks it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def get_file(
 ) -> str:
     """Returns the path of a file, which is downloaded the first time.
 
-    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in tfkit's
+    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is searched for in tfkit's
     cache (`$TFKIT_HOME`, or `~/.tfkit`), in the folders of the environment variable `TFKIT_DATA` and in
     Keras's cache (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An
     interrupted download continues where it stopped, if the file on the server has not changed.
@@ -61,7 +61,7 @@ def get_file(
         `_archive`).
 
     Raises:
-        ValueError: for a missing or other kind of `origin`, a name with folders in it, a download with
+        ValueError: for a missing or unsupported `origin`, a name with folders in it, a download with
             a different hash, and an archive that cannot be unpacked or would write elsewhere.
         OSError: when the file cannot be fetched or written.
 

@@ -37,10 +37,10 @@ def array_to_img(
     """Returns a Pillow image of an array.
 
     Args:
-        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        x: one image, an array of three axes with 1, 3 or 4 channels (gray, RGB, RGBA).
         data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
-        scale: whether to stretch the values so that the least is 0 and the largest 255. If not,
+        scale: whether to stretch the values so that the smallest is 0 and the largest 255. If not,
             they should be in this range. Default: `True`.
         dtype: dtype to compute in; `None` for the default float dtype.
 
@@ -113,10 +113,10 @@ def save_img(
 
     Args:
         path: a path, or a file that is open for writing.
-        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        x: one image, an array of three axes with 1, 3 or 4 channels (gray, RGB, RGBA).
         data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
-        file_format: format of the file, such as `"png"`; `None` to take it from the path.
+        file_format: format of the file, such as `"png"`; `None` for the extension of the path.
         scale: whether to stretch the values so that the least is 0 and the largest 255.
             Default: `True`.
         **kwargs: options of the format, for Pillow's `Image.save`.
