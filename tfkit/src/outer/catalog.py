@@ -93,8 +93,8 @@ def _register(
     Args:
         kind: the name of the module in configurations.
         face: the module.
-        has_kind: which of its objects are entered.
-        short: further names of some of them.
+        has_kind: which of its objects are registered.
+        short: additional names of some of them.
     """
     found = _listed(face, has_kind)
     aliases = {name: place for name, place in found.items() if name != place.name}

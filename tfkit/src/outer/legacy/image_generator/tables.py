@@ -21,7 +21,7 @@ class DataFrameIterator(FileIterator):
 
     Args:
         dataframe: the table.
-        directory: the folder of the files; `None` if the table has whole paths.
+        directory: the folder of the files; `None` if the table has full paths.
         image_data_generator: changes and normalizes the images; `None` for neither.
         x_col: as in `flow_from_dataframe`, as all that follow. Default: `"filename"`.
         y_col: the column with the labels, or a list of columns. Default: `"class"`.
@@ -47,7 +47,7 @@ class DataFrameIterator(FileIterator):
         classes: the number of the class of each file, or a list of them; with labels that are classes.
         class_indices: the number of each class; with labels that are classes.
         filenames: the names of the files.
-        filepaths: their whole paths.
+        filepaths: their full paths.
         samples: their number.
         image_shape: shape of an image.
     """

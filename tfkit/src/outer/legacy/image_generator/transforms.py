@@ -38,7 +38,7 @@ def apply_affine_transform(
     cval: float = 0.0,
     order: int = 1,
 ) -> np.ndarray:
-    """Returns an image that is rotated, shifted, sheared and zoomed about its centre, in this order.
+    """Returns an image that is rotated, shifted, sheared and zoomed about its center, in this order.
 
     Args:
         x: the image, an array of three axes.
