@@ -28,19 +28,19 @@ Tree = dict[str, Any]  # Objects by name, and weights, which are arrays.
 
 
 class KerasFileEditor:
-    """Shows and changes the weights in a file, to make an old file fit a model that has changed.
+    """Shows and changes the weights in a file, to adapt an old file to a model that has changed.
 
     Files of Keras, `.keras` and `.weights.h5`, and tfkit's own `.weights.h5` are read, with the checks of
     `load_weights`, and are written in their original form. Nothing is written before `save`. An object is
-    a layer, an optimizer, or what holds layers; it is called by its path, `layers/dense_2`, or by the last
-    part of that where no other object has the same.
+    a layer, an optimizer, or what holds layers. Its name is its path, `layers/dense_2`, or the last
+    part of the path if no other object has the same.
 
     Args:
         filepath: path that ends in `.keras` or `.weights.h5`.
 
     Attributes:
-        weights_dict: dict of what is in the file: a dict for each object, an array for each weight.
-        metadata: dict of what a `.keras` file says of itself; `None` for other files.
+        weights_dict: the contents of the file: a dict for each object, an array for each weight.
+        metadata: the metadata of a `.keras` file; `None` for other files.
 
     Raises:
         ValueError: for a path with a different extension.
@@ -127,7 +127,7 @@ class KerasFileEditor:
 
         Returns:
             A dict: `"status"`, `"success"` or `"error"`; `"error_count"`, the number of objects and weights
-            that differ; `"match_count"`, the number of weights that are alike.
+            that differ; `"match_count"`, the number of weights that are equal.
 
         Raises:
             ValueError: for a model that is not built.
@@ -235,7 +235,7 @@ class KerasFileEditor:
         """Adds an object.
 
         Args:
-            object_path: its path; what holds it must be there.
+            object_path: its path; the object that holds it must exist.
             weights: dict from names of weights to arrays, such as `{"0": kernel, "1": bias}`.
 
         Raises:
@@ -349,7 +349,7 @@ class KerasFileEditor:
         return next((item for place, item in _objects(self.weights_dict) if place == path), None)
 
     def _move(self, old: str, new: str | None) -> None:
-        """Moves what is said of layers to the new path of an object, or removes it."""
+        """Moves the data about layers to the new path of an object, or removes it."""
         both: tuple[dict[str, Any], ...] = (self._names, self._alphas)
         for said in both:
             for path in [each for each in said if f"{each}/".startswith(f"{old}/")]:

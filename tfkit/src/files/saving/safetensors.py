@@ -57,7 +57,7 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
         OSError: if the disk is full.
     """
     separator = "/" if any("." in weight for weight in weights) else "."
-    # Arrays of larger elements first: then each begins at a multiple of its element's size.
+    # Arrays of larger elements first, so that each begins at a multiple of its element's size.
     ordered = sorted(weights, key=lambda weight: -_dtype(weight, weights[weight]).itemsize)
     header: dict[str, Any] = {}
     end = 0

@@ -2,7 +2,7 @@
 
 The index is written last. The files of one save have a common token in their names, so that an interrupted
 save leaves the old index and its files unchanged; the next save removes what it has left. If two saves run at
-once, one waits for the other. A reader whose files a save has removed reads the new index.
+once, one waits for the other. If a save has removed the files of a reader, it reads the new index.
 """
 
 from __future__ import annotations

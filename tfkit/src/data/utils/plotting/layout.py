@@ -39,7 +39,7 @@ class Placed:
 
 
 def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int]]) -> Placed:
-    """Returns positions of boxes of these sizes (width, height) and of arrows, in layers from top to bottom."""
+    """Returns positions of boxes, with sizes (width, height), and arrows, in layers from top to bottom."""
     depths = _depths(len(sizes), arrows)
     widths = [size[0] for size in sizes]
     links: list[tuple[int, int]] = []
