@@ -282,6 +282,6 @@ def test_ctrl_c_in_fit_says_how_far_the_training_came(tmp_path):
     assert len(trace) <= 13
     assert trace[-2:] == [
         "KeyboardInterrupt",
-        "Training was interrupted in epoch 1 of 3, after step 3. The model keeps the weights that it has.",
+        "Training was interrupted in epoch 1 of 3, after step 3. The model keeps its current weights.",
     ]
     assert run.stdout.endswith("\n")

@@ -85,9 +85,9 @@ def test_a_saved_model_is_loaded_with_and_without_parameter_servers(seen):
 @pytest.mark.parametrize(
     ("case", "message"),
     [
-        ("jit_compile", "`jit_compile=True` does not go with ParameterServerStrategy"),
-        ("run_eagerly", "`run_eagerly=True` does not go with ParameterServerStrategy"),
-        ("accumulation", "does not go with several workers.* Use larger batches"),
+        ("jit_compile", "`jit_compile=True` cannot be combined with ParameterServerStrategy"),
+        ("run_eagerly", "`run_eagerly=True` cannot be combined with ParameterServerStrategy"),
+        ("accumulation", "cannot be combined with several workers.* Use larger batches"),
         ("outside", "belongs under ParameterServerStrategy, but all of it was made outside"),
         ("value", r"^indices\[\d+,0\] = 10 is not in \[0, 10\)"),
     ],

@@ -517,7 +517,7 @@ def test_checkpoint_refuses_a_folder(tmp_path):
 def test_best_checkpoint_without_its_result_warns_and_saves(tmp_path):
     model = Model()
     callback = ours.ModelCheckpoint(tmp_path / "m.keras", save_best_only=True)
-    with pytest.warns(UserWarning, match="'val_loss' is no number among the results"):
+    with pytest.warns(UserWarning, match="'val_loss' is not a number among the results"):
         run(ours, callback, [{"loss": 1.0}], model)
     assert len(model.saved) == 1
 

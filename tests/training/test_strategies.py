@@ -21,7 +21,7 @@ def test_what_a_strategy_cannot_run_is_refused_and_changes_nothing(options):
         model = make_model(**options)
     before = model.get_weights()
     for method in (model.fit, model.evaluate):
-        with pytest.raises(ValueError, match="does not go with MirroredStrategy"):
+        with pytest.raises(ValueError, match="cannot be combined with MirroredStrategy"):
             method(X, X, verbose=0)
     for method in (model.train_on_batch, model.test_on_batch):
         with pytest.raises(ValueError, match=next(iter(options))):

@@ -1,7 +1,7 @@
 """Lists the TensorFlow operations that do nothing but compute.
 
-An operation that TensorFlow calls stateless gives results and changes nothing, but some read files all the
-same: these are refused by name. An operation with a state may do anything, so only those that are known are
+An operation that TensorFlow calls stateless returns results and changes nothing, but some still read files
+and are refused by name. An operation with a state may do anything, so only those that are known are
 allowed: variables, tables, lists, random numbers, control flow.
 """
 
@@ -22,7 +22,7 @@ _REFUSED = re.compile(
     r"|XlaCallModule|XlaCustomCall|XlaHost|XlaLaunch|XlaCompile|Mlir|Abort|Save|Restore|Checkpoint"
 )
 _STATEFUL = re.compile(
-    # Control flow and checks; what they print goes to the streams of the process.
+    # Control flow and checks; they print to the streams of the process.
     r"Assert|Case|If|While|StatefulPartitionedCall|CheckNumerics(V2)?|Print(V2)?|DeviceIndex|GuaranteeConst"
     # Variables.
     r"|(Anonymous)?Var(iable)?(V2|HandleOp|IsInitializedOp)?|VariableShape|(Read|Assign(Add|Sub)?)VariableOp"

@@ -114,7 +114,7 @@ class ExportArchive:
             The `tf.function` that was added, which other endpoints may call.
 
         Raises:
-            ValueError: for a name that is taken, and where the inputs are not known.
+            ValueError: for a name that is already used, and if the inputs are not known.
         """
         _check_keywords(kwargs)
         self._check_name(name)

@@ -102,7 +102,7 @@ class Endpoint:
         """Returns the outputs of `call` by name."""
         flat = tf.nest.flatten(outputs)
         return {
-            # TensorFlow names an output after its operation: an identity gives each its own.
+            # TensorFlow names an output after its operation: an identity gives each its own name.
             name: tf.identity(value)
             for name, value in zip(self.outputs, flat, strict=True)
             if value is not None

@@ -33,7 +33,7 @@ class TFSMLayer(Layer):
         call_training_endpoint: name of the endpoint that it calls with `training=True`; `None` for
             the same one.
         trainable: whether training changes the weights. Default: `True`.
-        name: name of the layer, a string without `/`; `None` for one that is made from the class's
+        name: name of the layer, a string without `/`; `None` for a name made from the class's
             name.
         dtype: without effect on the endpoints; part of Keras's signature.
         trusted: whether the SavedModel may have operations on files, other machines, processes or

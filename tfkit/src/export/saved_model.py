@@ -50,7 +50,7 @@ def default_signature(model: ModelLike) -> dict[str, Any]:
     """Returns the `serving_default` of `tf.saved_model.save(layer, folder)`.
 
     It computes what the one of `layer.export(folder)` does. Its inputs and outputs are named as those that
-    Keras gives it, since programs that load such a folder name them: `inputs`, `output_0`.
+    Keras writes it, since programs that load such a folder use these names: `inputs`, `output_0`.
 
     Returns:
         A dict to be added to the layer's trackable children; empty where the inputs are not known.

@@ -1,8 +1,8 @@
 """`to_serving`: writes a verified new version into the folder that TF Serving watches.
 
 At any moment, TF Serving treats every folder whose name is a number as a version. So a version is
-written and run under a temporary name, and gets its number in one step; a version that is taken away loses
-its number before its first file goes.
+written and run under a temporary name, and gets its number in one step; a version that is removed loses
+its number before its first file is deleted.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def to_serving(
     Raises:
         VerificationError: if the new version does not load or computes other outputs than the model. There
             is no new version then.
-        FileExistsError: for a `version` that is there already.
+        FileExistsError: for a `version` that already exists.
         ValueError: if inputs are not known, and for made-up inputs that the model does not take.
 
     Example:
@@ -173,7 +173,7 @@ def _next(folder: Path) -> int:
 
 
 def _publish(written: Path, folder: Path, version: int | None) -> Path:
-    """Moves a finished folder to its version number; a given number that is taken is refused."""
+    """Moves a finished folder to its version number; a given number that is in use is refused."""
     while True:
         target = folder / str(version or _next(folder))
         try:

@@ -200,8 +200,8 @@ def verify(
 ) -> None:
     """Runs a SavedModel in a new process, and compares it with the functions that it was made of.
 
-    A model with a state, such as a counter, gives other outputs each time. So the functions are called in the
-    same order as the SavedModel's signatures, from the state that was exported, and have it again afterwards.
+    A model with a state, such as a counter, returns new outputs each time. So the functions are called in the
+    same order as the SavedModel's signatures, from the state that was exported, and are then reset to it.
 
     Args:
         folder: the SavedModel.

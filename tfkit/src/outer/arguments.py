@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def at_least(smallest: int) -> Callable[[str], int]:
-    """Returns a type of integers that are not below `smallest`."""
+    """Returns a type for integers that are not below `smallest`."""
 
     def number(text: str) -> int:
         if int(text) < smallest:

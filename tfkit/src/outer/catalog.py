@@ -93,8 +93,8 @@ def _register(
     Args:
         kind: the name of the module in configurations.
         face: the module.
-        has_kind: which of its objects are entered.
-        short: further names of some of them.
+        has_kind: which of its objects are registered.
+        short: additional names of some of them.
     """
     found = _listed(face, has_kind)
     aliases = {name: place for name, place in found.items() if name != place.name}
@@ -143,7 +143,7 @@ _MODELS = _listed(models, _is_class)
 for _kind in ("models", ""):
     register_listed(_kind, [_MODELS["Functional"], _MODELS["Sequential"]])
 register_listed("utils", [_listed(utils, _is_class)["FeatureSpace"]])
-# Classes without a public name: files give their module in Keras.
+# Classes without a public name: files name their module in Keras.
 register_listed(
     "src.layers.preprocessing.feature_space",
     [

@@ -1,6 +1,6 @@
 """Passes inputs that are `None`, for models with optional inputs, through data to the step.
 
-Datasets and programs contain tensors only, and `None` is a leaf of a nest, as a tensor is. It is replaced by
+Datasets and programs contain tensors only, and `None` is a leaf of a nest, like a tensor. It is replaced by
 an empty tuple, which has no leaves.
 """
 

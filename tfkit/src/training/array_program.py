@@ -28,7 +28,7 @@ class ArrayProgram(LoopProgram):
 
     @classmethod
     def made(cls, trace: StepTrace, jit_compile: bool | str) -> LoopProgram:
-        """Returns the program for a step; one over an iterator, if batches are prepared ahead of the step."""
+        """Returns the program for a step; one over an iterator, if batches are prepared before the step."""
         rest = without_strings(trace, strict=jit_compile is True)
         return cls(trace, jit_compile) if rest is trace else IteratorProgram(rest, jit_compile)
 
@@ -128,8 +128,8 @@ class ArrayProgram(LoopProgram):
         in_xla = form.kind == XLA_LOOP
         take = _Rows(arrays, form.places, order if form.shuffled else None, size, form.size)
 
-        # The first row is passed from step to step. If it were computed from `start`, XLA would take it for a
-        # constant (the begin of a slice), and compile again for each value of `start`.
+        # The first row is passed from step to step. If it were computed from `start`, XLA would treat it as a
+        # constant (the start of a slice), and compile again for each value of `start`.
         def body(index: tf.Tensor, first: tf.Tensor, accepted: tf.Tensor, logs: Any) -> Any:
             batch = take.from_row(first)
             with contextlib.nullcontext() if in_xla else self._at(first):

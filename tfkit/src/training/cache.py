@@ -61,7 +61,7 @@ class Programs:
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def trained_steps(self, optimizer: Optimizer | None) -> int:
-        """Returns the number of training steps of the model's life, which gives the order of the next pass.
+        """Returns the number of training steps of the model's life, from which the next order follows.
 
         A model that was loaded continues from the updates that its optimizer has counted.
         """

@@ -46,7 +46,7 @@ class Training(Protocol):
 
 
 def save(path: Path, training: Training) -> None:
-    """Writes the state of a training, whole or not at all."""
+    """Writes the state of a training, completely or not at all."""
     callbacks = _callbacks(training)
     document = {
         "description": training.description(),
@@ -80,7 +80,7 @@ class SavedTraining:
             self.epoch: int = self._document["training"]["epoch"]
             self.is_inside_epoch: bool = self._document["training"]["steps"]["done"] > 0
             self._check_description()
-        # After the description, so that a file of a different training makes no variables.
+        # After the description is checked, so that a file of a different training makes no variables.
         training.build()
         self._values = saving.checkpoint_file.match(path, _variables(training.model), values)
 
@@ -103,7 +103,7 @@ class SavedTraining:
         """Restores the state of the training: all of it, or nothing."""
         training, document = self._training, self._document
         with self._errors(), contextlib.ExitStack() as undo:
-            # Each part is restored after the function that undoes it is noted. If one fails, they run in
+            # Before each part is restored, the function that undoes it is stored. If one fails, they run in
             # reverse order; `pop_all` forgets them. Variables come last: assigning checked values does not
             # fail.
             undo.callback(random_states.set, random_states.get())

@@ -32,7 +32,7 @@ class Compiled(Layer):
     """A layer with the settings of its training.
 
     A setting may be changed by its attribute as well (`model.jit_compile = False`): it is checked as in
-    `compile`, and earlier programs are not used any more.
+    `compile`, and earlier programs are no longer used.
     """
 
     # The settings that `compile` makes of its arguments.
@@ -92,7 +92,7 @@ class Compiled(Layer):
             steps_per_execution: number of steps that one program runs, and after which callbacks
                 for batches are called; fewer where an epoch ends, or where a callback such as
                 `ModelCheckpoint(save_freq=10)` has to be called. `None` if tfkit chooses.
-            jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles or an
+            jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles, or an
                 error, `False` for none, and `"auto"` for those that it makes faster, or for none
                 after `tf.config.experimental.enable_op_determinism()`; `model.plan` shows what was
                 chosen, and why. Default: `"auto"`.

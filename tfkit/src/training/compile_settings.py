@@ -22,7 +22,7 @@ class CompileSettings:
     a setting that is changed later reaches `fit`, direct calls, the optimizer and saved files alike.
 
     Attributes:
-        version: a number that grows with each change that a traced training step would not see, such as a
+        version: a number that increases with each change that a traced training step would not see, such as a
             new `clipnorm` of the optimizer.
 
     Raises:
@@ -77,7 +77,7 @@ class CompileSettings:
         return dataclasses.replace(self, **changes)
 
     def take(self, other: CompileSettings) -> None:
-        """Replaces all settings by the settings of another object."""
+        """Replaces all settings with the settings of another object."""
         vars(self).update(vars(other), version=self.version + 1)
 
     def arguments(self) -> dict[str, Any]:

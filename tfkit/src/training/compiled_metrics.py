@@ -95,7 +95,7 @@ class CompiledMetrics(Metric):
     def reset_state(self) -> None:
         """Resets the metrics to their initial state, also if no batch has matched them to outputs yet.
 
-        Before the first batch they may have counts of a different model, of a former `compile`, or of calls.
+        Before the first batch they may have counts of a different model, of an old `compile`, or of calls.
         """
         given = [
             one for one in tf.nest.flatten(list(self._given.values())) if isinstance(one, Metric)
@@ -117,7 +117,7 @@ class CompiledMetrics(Metric):
         return self._outputs.split(given, what)
 
     def _free_name(self, name: str, outputs: Outputs, index: int, weighted: bool) -> str:
-        """Returns a metric's name with its output's name in front, and a number if that name is taken."""
+        """Returns a metric's name with its output's name in front, and a number if that name is in use."""
         output = None if outputs.single else outputs.names[index]
         prefix = "" if output is None else f"{output}_"
         taken = {entry.name for entry in self._entries or []}

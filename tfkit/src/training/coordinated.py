@@ -114,7 +114,7 @@ class Coordinated:
             raise
 
     def settle(self) -> None:
-        """Waits some seconds for what was scheduled, so that nothing of it runs after an error."""
+        """Waits a few seconds for what was scheduled, so that nothing of it runs after an error."""
         end = time.monotonic() + _PATIENCE
         while not self._coordinator.done() and time.monotonic() < end:
             time.sleep(0.01)
@@ -180,7 +180,7 @@ _LOST = (
 
 
 def _hosts(job: str) -> list[str]:
-    """Returns the name of the CPU of each process of a job. The strategy does not give its cluster."""
+    """Returns the name of the CPU of each process of a job. The strategy does not expose its cluster."""
     names = (device.name for device in tf.config.list_logical_devices("CPU"))
     return [name for name in names if name.startswith(f"/job:{job}/") and name.endswith("CPU:0")]
 
@@ -199,6 +199,7 @@ def check_workers(model: ModelSteps, strategy: Any) -> None:
     workers = len(_hosts("worker"))
     if workers > 1 and getattr(model.optimizer, "gradient_accumulation_steps", None):
         raise ValueError(
-            "`gradient_accumulation_steps` does not go with several workers of ParameterServerStrategy, "
-            f"whose steps mix. Use larger batches, or one worker. Received: {workers} workers"
+            "`gradient_accumulation_steps` cannot be combined with several workers of "
+            "ParameterServerStrategy, whose steps mix. Use larger batches, or one worker. "
+            f"Received: {workers} workers"
         )

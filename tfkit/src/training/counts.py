@@ -40,7 +40,7 @@ def check_counts(**counts: Any) -> None:
         **counts: arguments by name; `None` for one that is not given.
 
     Raises:
-        TypeError: that names the argument, as Keras.
+        TypeError: that names the argument, as in Keras.
     """
     for name, value in counts.items():
         if value is None and name not in ("epochs", "initial_epoch"):
@@ -72,8 +72,8 @@ def check_validation(split: Any, freq: Any) -> None:
     """Raises an error for a share that is not a number, or an invalid frequency of validation.
 
     Raises:
-        TypeError: for `validation_split`, as Keras.
-        ValueError: for `validation_freq`, as Keras.
+        TypeError: for `validation_split`, as in Keras.
+        ValueError: for `validation_freq`, as in Keras.
     """
     if split is not None and not isinstance(split, numbers.Real):
         raise TypeError(
@@ -92,11 +92,11 @@ def check_validation(split: Any, freq: Any) -> None:
 
 
 def warn_if_ran_out(done: int, num_steps: int | None) -> None:
-    """Warns if there were batches for fewer steps than were asked for.
+    """Warns if there were batches for fewer steps than requested.
 
     Args:
-        done: the number of steps that were made.
-        num_steps: the number that was asked for; `None` for all.
+        done: the number of steps that were run.
+        num_steps: the requested number; `None` for all.
     """
     if done < (num_steps or 0):
         warn(
@@ -120,7 +120,7 @@ def limited_steps(steps: int | None, num_batches: int | None) -> int | None:
     """Returns the steps of a run, limited by `config.set_max_steps_per_epoch`; warns if they are reduced.
 
     Args:
-        steps: what was asked for; `None` for all batches.
+        steps: the requested number; `None` for all batches.
         num_batches: how many there are, `None` if that is not known.
 
     Returns:

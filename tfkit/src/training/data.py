@@ -164,7 +164,7 @@ class ArrayData:
 
 
 def rows_a_step(num_rows: int, batch_size: int | None, num_steps: int | None) -> int:
-    """Returns the batch size for rows in memory: as given, else the share of each step, else 32."""
+    """Returns the batch size for rows in memory: as given, or else the share of each step, or else 32."""
     if batch_size is not None:
         return int(batch_size)
     return int(-(-num_rows // num_steps)) if num_steps is not None and num_steps > 0 else 32
@@ -258,7 +258,7 @@ class DatasetData:
             if raised is None:
                 raise
         if raised is not None:
-            raise raised  # Outside of the handler, so that the error keeps the user's cause.
+            raise raised  # Outside the handler, so that the error keeps the user's cause.
 
     def batches(self) -> Iterator[Any]:
         """Yields the batches."""

@@ -1,6 +1,6 @@
 """The steps of a model under a strategy of `tf.distribute`: all replicas together make one step of one batch.
 
-A step gets the whole batch, in each process. Each replica computes on its rows, so that a step of a strategy
+A step gets the whole batch, in each process. Each replica computes with its rows, so a step of a strategy
 has the form of any other step, and programs run it in their loops. Without a strategy nothing of this is
 used: `devices_for` returns `None`.
 """
@@ -280,7 +280,7 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     for option, is_set in settings:
         if is_set:
             raise ValueError(
-                f"`{option}=True` does not go with {name}: devices exchange values in programs of "
+                f"`{option}=True` cannot be combined with {name}: devices exchange values in programs of "
                 f"TensorFlow's kernels. Call `compile()` without `{option}`, or train without the strategy."
             )
 

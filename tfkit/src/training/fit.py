@@ -84,7 +84,7 @@ class Fit:
             self._steps.reset()
             self._logs, self._is_over = logs, ran_out
             callbacks.on_epoch_end(finished, logs)
-            # Once more: callbacks of the epoch's end may stop the training.
+            # Again, because callbacks at the end of the epoch may stop the training.
             self._is_over = ran_out or self._is_stopped()
         if model.optimizer is not None and self._epochs:
             # Moving averages, if the optimizer has them, replace the weights at the end.
@@ -112,7 +112,7 @@ class Fit:
         """Returns the message for the user after Ctrl-C."""
         return (
             f"Training was interrupted in epoch {self.epoch + 1} of {self._epochs.stop}, after step "
-            f"{self._steps.done}. The model keeps the weights that it has."
+            f"{self._steps.done}. The model keeps its current weights."
         )
 
     def _check_ran_out(self) -> bool:

@@ -102,7 +102,7 @@ class IteratorProgram(LoopProgram):
         if form not in self._loops:
             self._loops[form] = self._traced_for(iterator, self.plan.kind, takes_first)
         loop, no_batch = self._loops[form]
-        # XLA compiles for the size of the first batch; others run outside of it. The size is kept from one
+        # XLA compiles for the size of the first batch; others run outside XLA. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
         numbers = [tf.constant(number, "int64") for number in (num_steps, self.size)]
         # A batch that was read cannot be put back into an iterator: it is passed to the program instead, so
@@ -144,7 +144,7 @@ class IteratorProgram(LoopProgram):
         If `given` has a batch, it is the first.
 
         Batches are read as `Optional`s. So the end of the data is a value, and not an error, which would end
-        the program without the results of its last steps. One batch is read ahead, as the loop must know
+        the program without the results of its last steps. One batch is read in advance, as the loop must know
         whether there is one; but none after `num_steps`, which belongs to the next program.
         """
 
@@ -239,7 +239,7 @@ class IteratorProgram(LoopProgram):
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
             tensors = self._tensors(batch)
-            # How many batches were read ahead is noted for an error in reading the next one.
+            # The number of batches read ahead is stored for an error in reading the next one.
             at = tf.cast(count, "int32")
             ahead = self._ahead.assign(count + 1)
             blocks = tuple(
@@ -327,7 +327,7 @@ class IteratorProgram(LoopProgram):
             )
 
         def read(batch: Any) -> Any:
-            # `tf.data` may give a batch without rows, as after a `filter`, but not one in which only some
+            # `tf.data` may yield a batch without rows, as after a `filter`, but not one in which only some
             # tensors have none.
             message = "All tensors of a batch must have as many rows as the others. Some have none."
             check = tf.debugging.assert_equal(

@@ -152,7 +152,7 @@ class Steps:
         )
 
     def reset(self) -> None:
-        """Resets the run, so that it begins with its first step."""
+        """Resets the run, so that it starts at its first step."""
         self.done, self.logs = 0, {}
 
     def get_state(self) -> dict[str, Any]:

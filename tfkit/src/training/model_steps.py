@@ -75,7 +75,7 @@ class ModelSteps(Compiled):
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
-        """Returns the loss and metrics of one batch, without an update; as `train_step`."""
+        """Returns the loss and metrics of one batch, without an update, like `train_step`."""
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)

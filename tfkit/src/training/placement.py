@@ -48,7 +48,7 @@ def check_compiled(model: ModelSteps, optimizer: Optimizer | None, metrics: Iter
         metrics: the arguments of `compile`: nests of metrics, and of names and functions.
 
     Raises:
-        ValueError: with what to make where.
+        ValueError: that says what to make where.
     """
     is_placed = model._tfkit_settings.strategy is not None or bool(model.variables)
     expected = strategy_of(model) if is_placed else _in_force()
@@ -71,7 +71,7 @@ def check_trained(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
     """Refuses a model that cannot be trained under a strategy, because parts of it were made elsewhere.
 
     Raises:
-        ValueError: with what to make where.
+        ValueError: that says what to make where.
     """
     if _has_servers(strategy):
         # Some of its variables may be elsewhere, but not all of them.

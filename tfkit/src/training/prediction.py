@@ -80,7 +80,7 @@ class PredictProgram:
             return self.run_batch([array[start:stop] for array in arrays])
         if self._is_large and self._loop is None:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
-        # Single steps run in the loop too: TensorFlow may round differently outside of it.
+        # Single steps run in the loop too: TensorFlow may round differently outside it.
         if self._loop is None:
             number = tf.TensorSpec([], "int64")
             self._loop = traced(self._steps, [self.trace.specs, number, number, number])

@@ -1,4 +1,4 @@
-"""Takes the work on strings out of a step: a stage of `tf.data` does it ahead, during earlier steps.
+"""Moves the work on strings out of a step: a stage of `tf.data` does it in advance, during earlier steps.
 
 XLA has no strings, so a step that looks up words would run in TensorFlow's kernels as a whole, after the
 lookup. Most of the work on strings depends on the batch alone. Here the graph of a traced step is cut in two:
@@ -67,7 +67,7 @@ class Stages:
 
 
 class Batches:
-    """An iterator over batches, which are prepared ahead for the first program that reads it.
+    """An iterator over batches, which are prepared in advance for the first program that reads it.
 
     It yields the batches as well: a program that was made later, for example after the vocabulary of a layer
     was replaced, prepares them itself.
@@ -140,7 +140,7 @@ class Preparation:
         return kernel_errors.named_in(error, self._function.name.decode(), self._cut.type_of)
 
     def ahead(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """Returns a dataset of `Prepared`, in the same order, that prepares batches ahead."""
+        """Returns a dataset of `Prepared`, in the same order, that prepares batches in advance."""
 
         def prepared(*items: Any) -> Prepared:
             batch = items if isinstance(dataset.element_spec, tuple) else items[0]
@@ -186,7 +186,7 @@ class RestOfStep(StepTrace):
 
 
 def without_strings(trace: StepTrace, strict: bool) -> StepTrace:
-    """Returns the rest of a step if its work on strings can be done ahead; else the step.
+    """Returns the rest of a step if its work on strings can be done in advance; otherwise the step.
 
     Args:
         trace: the step.

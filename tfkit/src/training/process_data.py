@@ -101,7 +101,7 @@ def _check_equal(counts: list[int], what: str) -> None:
 
 
 def _divide(data: DatasetData, counts: list[int]) -> None:
-    """Makes a dataset of parts, equally many in each process: after the last one, empty parts."""
+    """Makes a dataset of parts, the same number in each process: after the last one, the parts are empty."""
     dataset = data.dataset
     if tf.data.UNKNOWN_CARDINALITY in counts or len({count < 0 for count in counts}) > 1:
         raise ValueError(
@@ -120,7 +120,7 @@ def _divide(data: DatasetData, counts: list[int]) -> None:
 
 
 def _joined(dataset: Any, batch: tuple[Any, ...]) -> Any:
-    """Returns the arguments of a function in `map` as the one element that they are."""
+    """Returns the arguments of a function in `map` as the single element that they form."""
     return batch if isinstance(dataset.element_spec, tuple) else batch[0]
 
 

@@ -5,7 +5,7 @@ TensorFlow: over rows of arrays that stay in memory (`array_program.py`), or ove
 iterator (`iterator_program.py`). The plan determines what XLA compiles: the whole loop, each step, or
 nothing.
 
-XLA compiles for one size of batch. The smaller last batch of an epoch runs outside of XLA, as compiling again
+XLA compiles for one size of batch. The smaller last batch of an epoch runs outside XLA, as compiling again
 would cost more than it saves; under `jit_compile=True` it is compiled nevertheless.
 """
 
@@ -159,7 +159,7 @@ class LoopProgram:
         return result
 
     def _explained(self, error: tf.errors.OpError, step: Callable[[], int]) -> Exception:
-        """Returns the error of a kernel, or one that says which shapes do not match in the first step.
+        """Returns the error of a kernel, or one that names the shapes that do not match in the first step.
 
         If several kernels cannot run, any of them may be the first to fail. A trace with the number of rows
         meets them in order.
@@ -194,7 +194,7 @@ class LoopProgram:
         """Runs without XLA from now on, with a warning.
 
         If TensorFlow's kernels refuse the first step too, and XLA refused it because of shapes, XLA's error
-        is raised, which says which shapes: kernels may meet a different consequence of them first.
+        is raised, which names the shapes: kernels may first fail at a consequence of them.
         """
         reason = str(refused).replace("\n", " ")
         refusal = f"XLA refused the program: {reason}"

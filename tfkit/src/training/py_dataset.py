@@ -20,14 +20,14 @@ class PyDataset:
     """A data set that returns batches by index; subclass it.
 
     A subclass defines `__getitem__(index)`, which returns a batch `(x, y)` or
-    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made ahead of time
+    `(x, y, sample_weight)`, and `__len__`, the number of batches. Batches are made in advance
     while the model trains.
 
     Args:
         workers: number of threads or processes that make batches. Default: `1`.
         use_multiprocessing: whether these are processes, for code that holds Python's lock. The
             data set is copied into each; none of them should use TensorFlow. Default: `False`.
-        max_queue_size: greatest number of batches that are made ahead. Default: `10`.
+        max_queue_size: maximum number of batches that are made in advance. Default: `10`.
 
     Example:
         >>> class Squares(PyDataset):
@@ -106,7 +106,7 @@ class PyDatasetPasses:
                 yield pending.popleft().result()
 
     def examples(self) -> list[Any]:
-        """Returns the first batches, of which the form of all is taken: outside of a pass, as in Keras."""
+        """Returns the first batches, which determine the form of all: outside a pass, as in Keras."""
         count = self.dataset.num_batches
         return [self.dataset[index] for index in range(2 if count is None else min(2, count))]
 

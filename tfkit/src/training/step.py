@@ -200,7 +200,7 @@ def trace_once(function: Callable[..., Any], specs: Any, jit_compile: bool = Fal
 
 
 def _make_variable(next_creator: Callable[..., tf.Variable], **options: Any) -> tf.Variable:
-    """Returns a variable; if its value is known, it is made at once, outside of the trace in progress."""
+    """Returns a variable; if its value is known, it is made at once, outside the trace in progress."""
     if tf.executing_eagerly():
         return default_variable_creator_v2(None, **options)
     return next_creator(**options)

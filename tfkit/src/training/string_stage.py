@@ -14,7 +14,7 @@ from tfkit.src.engine.guards.table import HARMLESS, is_listed
 from tfkit.src.layers.preprocessing.tables import is_constant_table
 from tfkit.src.training.step import StepTrace, trace_once
 
-# Operations that TensorFlow counts as stateful, though equal inputs give equal results.
+# Operations that TensorFlow counts as stateful, although equal inputs give equal results.
 _REPEATABLE = ("LookupTableFindV2", "LookupTableSizeV2", "Assert")
 # Calls count as stateful too, if the function may contain a stateful operation.
 _CALLS = ("StatefulPartitionedCall", "If", "Case", "While")

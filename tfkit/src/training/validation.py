@@ -21,7 +21,7 @@ class Validation(NamedTuple):
 
     Attributes:
         steps: the steps of one of them.
-        frequency: number of epochs from one to the next, or the numbers of the epochs, from 1, after which
+        frequency: number of epochs from one to the next, or the epochs, counted from 1, after which
             there is one.
         evaluate: the model's `evaluate` where a program overrides it, else `None`.
         given: its arguments: `x`, `y`, `sample_weight`, `batch_size` and `steps`.

@@ -26,9 +26,9 @@ _CONVNEXT = Family(
     "convnext",
     'Liu, Mao, Wu, Feichtenhofer, Darrell and Xie, "A ConvNet for the 2020s", 2022',
     "The models take images with pixels from 0 to 255 and scale them; with include_preprocessing=False they "
-    "take pixels minus the means of ImageNet's channels, divided by their deviations. They need the image "
+    "expect pixels minus the means of ImageNet's channels, divided by their deviations. They need the image "
     'data format `"channels_last"`.',
-    arguments={"name": "name of the model, with which the names of its layers begin."},
+    arguments={"name": "name of the model, and the beginning of the names of its layers."},
 )
 
 
@@ -49,7 +49,7 @@ _NETWORKS = {
 # Means and variances of ImageNet's channels, for pixels from 0 to 255.
 _MEANS = (0.485 * 255, 0.456 * 255, 0.406 * 255)
 _VARIANCES = ((0.229 * 255) ** 2, (0.224 * 255) ** 2, (0.225 * 255) ** 2)
-# Factor of each residual at first.
+# Initial factor of each residual.
 _SCALE = 1e-6
 # SHA-256 of the published files with and without the classifier.
 _HASHES = {

@@ -10,7 +10,7 @@ from tfkit.src.core.layer import Layer
 
 
 class CustomScaleLayer(Layer):
-    """`x + scale * residual`. It has the name that Keras gives it in files.
+    """`x + scale * residual`. Its name is the one in Keras's files.
 
     Args:
         scale: the part of the residual that is added.

@@ -20,7 +20,7 @@ from tfkit.src.training.models.model import Model
 _DENSENET = Family(
     "densenet",
     'Huang, Liu, van der Maaten and Weinberger, "Densely Connected Convolutional Networks", 2016',
-    "The models take images that `tfkit.applications.densenet.preprocess_input` returns: pixels from 0 to "
+    "The models expect images that `tfkit.applications.densenet.preprocess_input` returns: pixels from 0 to "
     "1, minus the means of ImageNet's channels, divided by their deviations. They need the image data "
     'format `"channels_last"`.',
 )

@@ -1,4 +1,4 @@
-"""The help text of models: the parts that all families share are written once."""
+"""The docstrings of models: the parts that all families share are written once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ARGUMENTS = {
         "weights, of tfkit or of Keras; `None` for newly drawn ones."
     ),
     "input_tensor": (
-        "symbolic tensor that the model continues, such as the output of other layers; the model has the "
+        "symbolic tensor that the model starts from, such as the output of other layers; the model has the "
         "inputs from which it is computed. `None` for a new input."
     ),
     "input_shape": (
@@ -30,12 +30,12 @@ _ARGUMENTS = {
         "any size with 3 channels without it. The published classifier accepts no other sizes."
     ),
     "pooling": (
-        'without the classifier, what becomes of the map of features: `"avg"` for its mean, '
+        'without the classifier, how the map of features is reduced: `"avg"` for its mean, '
         '`"max"` for its maximum over all positions, `None` for the map itself.'
     ),
     "classes": "number of classes; the published classifier has 1000.",
     "classifier_activation": (
-        "activation of the classifier, a name or a function; `None` for logits. Where weights are loaded, "
+        "activation of the classifier, a name or a function; `None` for logits. If weights are loaded, "
         '`"softmax"` or `None`.'
     ),
     "include_preprocessing": (
@@ -84,8 +84,8 @@ class Family(NamedTuple):
         paper: authors, title and year.
         preprocessing: sentences about the pixels that the models accept.
         size: rows and columns of the images that the classifier accepts.
-        min_size: the fewest rows and columns.
-        arguments: descriptions of arguments that other families do not have, or describe otherwise.
+        min_size: the smallest number of rows and columns.
+        arguments: descriptions of arguments that other families do not have, or describe differently.
     """
 
     module: str
@@ -97,9 +97,9 @@ class Family(NamedTuple):
 
 
 def application(family: Family, *, size: int | None = None) -> Callable[[Function], Function]:
-    """Returns a decorator for the function of a model, which completes its help text.
+    """Returns a decorator for the function of a model, which completes its docstring.
 
-    The docstring of the function is the sentence that begins the text; its arguments are described in the
+    The function's own docstring is the first sentence; its arguments are described in the
     order of its signature, with their defaults.
 
     Args:

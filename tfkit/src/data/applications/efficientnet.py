@@ -63,7 +63,7 @@ class _Stage(NamedTuple):
     """A row of table 1 of the paper: blocks of the same form.
 
     Args:
-        expansion: factor of the channels inside.
+        expansion: factor for the channels inside.
         kernel_size: rows and columns of the kernel.
         strides: of the first block.
         filters: number of channels that a block returns.

@@ -33,8 +33,8 @@ _EFFICIENTNET_V2 = Family(
     "efficientnet_v2",
     'Tan and Le, "EfficientNetV2: Smaller Models and Faster Training", 2021',
     "The models take images with pixels from 0 to 255 and scale them. With include_preprocessing=False they "
-    "take scaled ones: B0 to B3 pixels from 0 to 1, minus the means of ImageNet's channels, divided by their "
-    "deviations; S, M and L pixels from -1 to 1.",
+    "expect scaled ones: B0 to B3 pixels from 0 to 1, minus the means of ImageNet's channels, divided by "
+    "their deviations; S, M and L pixels from -1 to 1.",
 )
 
 
@@ -43,7 +43,7 @@ class _Stage(NamedTuple):
 
     Args:
         fused: whether a block filters all channels together, and has no weights for channels.
-        expansion: factor of the channels inside.
+        expansion: factor for the channels inside.
         strides: of the first block.
         filters: number of channels that a block returns.
         repeats: number of blocks.
@@ -57,7 +57,7 @@ class _Stage(NamedTuple):
 
 
 class _Network(NamedTuple):
-    """A network: the size of its images, its first filters, its stages, and factors of filters and blocks."""
+    """A network: the size of its images, its first filters, its stages, factors for filters and blocks."""
 
     size: int
     stem: int

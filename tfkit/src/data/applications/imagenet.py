@@ -48,8 +48,8 @@ def preprocess_input(x: Any, data_format: str | None = None, mode: str = "caffe"
         The images, as an array or tensor of the same shape.
 
     Raises:
-        ValueError: for an unknown mode or format, and for images that do not have three channels, where the
-            mode has a mean for each.
+        ValueError: for an unknown mode or format, and for images that do not have three channels if the
+            mode has a mean for each channel.
 
     Example:
         >>> preprocess_input(np.array([[[0, 127.5, 255]]]), mode="tf")

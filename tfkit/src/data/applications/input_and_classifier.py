@@ -24,14 +24,14 @@ def begin(
         options: the arguments of the model.
         published: the published weights.
         size: rows and columns with a classifier, if no shape was passed.
-        min_size: the fewest rows and columns.
+        min_size: the smallest number of rows and columns.
     """
     options.check()
     return enter(options, image_shape(options, size=size, min_size=min_size), published)
 
 
 def enter(options: Options, shape: Sizes, published: Published) -> tuple[KerasTensor, str | None]:
-    """Downloads weights, and returns the images and the file of weights, for arguments that are checked."""
+    """Downloads weights, and returns the images and the file of weights, for checked arguments."""
     file = weights_file(options, published)
     image = Input(shape) if options.input_tensor is None else options.input_tensor
     return image, file
@@ -79,7 +79,7 @@ def finish(
 
     Args:
         options: the arguments of the model.
-        image: what `begin` has returned. A model that continues an `input_tensor` has the inputs from which
+        image: what `begin` has returned. A model that starts from an `input_tensor` has the inputs from which
             that is computed.
         x: the output.
         name: name of the model.

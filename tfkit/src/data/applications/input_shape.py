@@ -14,7 +14,7 @@ CHANNELS = 3
 
 
 def channels_first() -> bool:
-    """Whether images have their channels in front of rows and columns."""
+    """Whether images have their channels before rows and columns."""
     return settings.image_data_format() == "channels_first"
 
 
@@ -57,10 +57,10 @@ def image_shape(options: Options, *, size: int, min_size: int) -> Sizes:
     Args:
         options: the arguments of the model.
         size: rows and columns with a classifier, if no shape was passed.
-        min_size: the fewest rows and columns from which the network computes something.
+        min_size: the smallest number of rows and columns for which the network works.
 
     Raises:
-        ValueError: for a shape that is not of three sizes, for one that is too small, for one with unknown
+        ValueError: for a shape without three sizes, for one that is too small, for one with unknown
             sizes in front of a classifier, and for one that does not fit the published weights.
     """
     default = with_channels(size, size, CHANNELS)
@@ -85,7 +85,7 @@ def checked(options: Options, min_size: int) -> Sizes:
     """Returns the shape that was passed, as a tuple.
 
     Raises:
-        ValueError: for a shape that is not of three sizes, for one that is too small, and for a number of
+        ValueError: for a shape without three sizes, for one that is too small, and for a number of
             channels that the published weights do not have.
     """
     received = f"Received: input_shape={options.input_shape!r}"
@@ -124,7 +124,7 @@ def check_like(input_tensor: KerasTensor | None, input_shape: Sequence[int | Non
 
 
 def published_size(shape: Sequence[int | None] | None, sizes: Sequence[int], default: int) -> int:
-    """Returns the size of the images for which weights are published that suit a shape best.
+    """Returns the image size with published weights that suits a shape best.
 
     Args:
         shape: shape of the images; `None` for any.

@@ -13,7 +13,7 @@ class LayerScale(Layer):
     """`gamma * x`, with a weight for each channel.
 
     Args:
-        init_values: the weights at first.
+        init_values: initial value of the weights.
         projection_dim: number of channels.
         **kwargs: arguments of every layer.
 

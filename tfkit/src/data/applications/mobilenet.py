@@ -29,9 +29,9 @@ _MOBILENET = Family(
     "mobilenet",
     'Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications", '
     "2017",
-    "The models take images that `tfkit.applications.mobilenet.preprocess_input` returns: pixels from -1 to "
-    "1. Weights are published for images of 128, 160, 192 and 224 rows and columns; for others those for 224 "
-    "are loaded.",
+    "The models expect images that `tfkit.applications.mobilenet.preprocess_input` returns: pixels from -1 "
+    "to 1. Weights are published for images of 128, 160, 192 and 224 rows and columns; for others the "
+    "weights for 224 are loaded.",
     arguments={
         "alpha": "factor for the numbers of filters; weights are published for 0.25, 0.5, 0.75 and 1.",
         "depth_multiplier": (
@@ -43,7 +43,7 @@ _MOBILENET = Family(
 )
 
 _SIZES = (128, 160, 192, 224)
-# The widths for which there are weights, as the names of the files have them.
+# The widths for which there are weights, as in the names of the files.
 _ALPHAS = {0.25: "2_5", 0.5: "5_0", 0.75: "7_5", 1.0: "1_0"}
 # Filters and strides of each block.
 _BLOCKS = (

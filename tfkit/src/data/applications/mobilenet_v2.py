@@ -30,9 +30,9 @@ _MOBILENET_V2 = Family(
     "mobilenet_v2",
     'Sandler, Howard, Zhu, Zhmoginov and Chen, "MobileNetV2: Inverted Residuals and Linear Bottlenecks", '
     "2018",
-    "The models take images that `tfkit.applications.mobilenet_v2.preprocess_input` returns: pixels from -1 "
-    "to 1. Weights are published for images of 96, 128, 160, 192 and 224 rows and columns; for others those "
-    "for 224 are loaded.",
+    "The models expect images that `tfkit.applications.mobilenet_v2.preprocess_input` returns: pixels from "
+    "-1 to 1. Weights are published for images of 96, 128, 160, 192 and 224 rows and columns; for others "
+    "the weights for 224 are loaded.",
     arguments={
         "alpha": (
             "factor for the numbers of filters; weights are published for 0.35, 0.5, 0.75, 1, 1.3 and 1.4."

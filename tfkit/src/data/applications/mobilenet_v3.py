@@ -37,7 +37,7 @@ _MOBILENET_V3 = Family(
     "mobilenet_v3",
     'Howard et al., "Searching for MobileNetV3", 2019',
     "The models take images with pixels from 0 to 255 and scale them; with include_preprocessing=False they "
-    "take pixels from -1 to 1. The published weights are those for images of 224 rows and columns.",
+    "expect pixels from -1 to 1. The published weights are for images of 224 rows and columns.",
     arguments={
         "alpha": (
             "factor for the numbers of filters; weights are published for 0.75 and 1, and for 1 if the "
@@ -118,7 +118,7 @@ _SMALL = (
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """The arguments that MobileNet V3 has in addition, and what belongs to each of the two models."""
+    """The additional arguments of MobileNet V3, and the properties of each of the two models."""
 
     size: str
     blocks: Sequence[_Block]
@@ -134,7 +134,7 @@ class _Form:
         return _RELU if self.minimalistic else _SWISH
 
     def simplified(self, block: _Block) -> _Block:
-        """Returns the block as the minimalistic model has it."""
+        """Returns the form of the block in the minimalistic model."""
         return block._replace(kernel_size=3, squeezes=False, activation=_RELU)
 
 

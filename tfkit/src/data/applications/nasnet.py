@@ -1,4 +1,4 @@
-"""NASNet: two kinds of cells, which a search has found, with the outputs of the two cells before each."""
+"""NASNet: two kinds of cells, found by a search, with the outputs of the two cells before each as inputs."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _NASNET = Family(
     "nasnet",
     'Zoph, Vasudevan, Shlens and Le, "Learning Transferable Architectures for Scalable Image Recognition", '
     "2017",
-    "The models take images that `tfkit.applications.nasnet.preprocess_input` returns: pixels from -1 to 1. "
-    'They need the image data format `"channels_last"`.',
+    "The models expect images that `tfkit.applications.nasnet.preprocess_input` returns: pixels from -1 to "
+    '1. They need the image data format `"channels_last"`.',
     arguments={
         "input_shape": (
             "sizes of an image with channels and without the batch, at least {min_size} rows and columns, "
@@ -199,7 +199,7 @@ def _adjusted(before: KerasTensor, x: KerasTensor, filters: int, name: str) -> K
 
 
 def _halved(x: KerasTensor, filters: int, name: str) -> KerasTensor:
-    """Returns every second pixel of every second row, joined with those one row and column further."""
+    """Returns every second pixel of every second row, joined with the pixels one row and column further."""
     x = Activation("relu", name=f"adjust_relu_1_{name}")(x)
     # The image moved by one pixel, up and to the left.
     further = Cropping2D(((1, 0), (1, 0)))(ZeroPadding2D(((0, 1), (0, 1)))(x))

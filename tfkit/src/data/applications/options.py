@@ -1,4 +1,4 @@
-"""The arguments that the functions of all families share, and the checks of them."""
+"""The arguments that the functions of all families share, and their checks."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ IMAGENET_CLASSES = 1000
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    """The arguments that the functions of all families share, in the order in which most of them take them.
+    """The arguments that the functions of all families share, in the order of most of them.
 
     Args:
         include_top: whether the model ends in a classifier.
-        weights: `"imagenet"`, the path of a file, or `None` for drawn weights.
-        input_tensor: symbolic tensor that the model continues; `None` for a new input.
+        weights: `"imagenet"`, the path of a file, or `None` for newly drawn weights.
+        input_tensor: symbolic tensor that the model starts from; `None` for a new input.
         input_shape: sizes of an image, with channels, without the batch.
         pooling: without a classifier, the reduction of the features to one vector.
         classes: number of classes of the classifier.
@@ -45,7 +45,7 @@ class Options:
         return isinstance(self.weights, str) and self.weights == "imagenet"
 
     def check(self) -> None:
-        """Raises an error for arguments that are wrong whatever the family.
+        """Raises an error for arguments that are wrong for every family.
 
         Raises:
             ValueError: for unknown weights or files that do not exist, for a number of classes or an

@@ -20,8 +20,8 @@ from tfkit.src.training.models.model import Model
 _RESNET = Family(
     "resnet",
     'He, Zhang, Ren and Sun, "Deep Residual Learning for Image Recognition", 2015',
-    "The models take images that `tfkit.applications.resnet.preprocess_input` returns: channels in the "
-    "order blue, green, red, minus the means of ImageNet's.",
+    "The models expect images that `tfkit.applications.resnet.preprocess_input` returns: channels in the "
+    "order blue, green, red, minus the means of ImageNet's channels.",
 )
 
 _BLOCKS = {

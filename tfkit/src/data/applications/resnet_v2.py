@@ -20,7 +20,7 @@ from tfkit.src.training.models.model import Model
 _RESNET_V2 = Family(
     "resnet_v2",
     'He, Zhang, Ren and Sun, "Identity Mappings in Deep Residual Networks", 2016',
-    "The models take images that `tfkit.applications.resnet_v2.preprocess_input` returns: pixels from -1 "
+    "The models expect images that `tfkit.applications.resnet_v2.preprocess_input` returns: pixels from -1 "
     "to 1.",
 )
 

@@ -9,7 +9,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 def padding_for_stride(x: KerasTensor, kernel_size: int) -> tuple[tuple[int, int], tuple[int, int]]:
     """Returns the padding with which a convolution with stride 2 sees the same pixels as in Caffe.
 
-    A side of even or unknown length gets one pixel less at its beginning.
+    A side of even or unknown length gets one pixel less at its start.
 
     Args:
         x: a batch of images.

@@ -46,10 +46,10 @@ def variant(
     words: str,
     size: int | None = None,
 ) -> Application:
-    """Returns the function of a model whose arguments are those that most families have.
+    """Returns the function of a model, with the arguments that most families have.
 
     Args:
-        family: the contents of its help text.
+        family: the contents of its docstring.
         network: returns the model, from its options, its name, and the name of its architecture.
         title: name of the function. In lower case it is the default name of the model, and the architecture.
         words: what its docstring says after the title.
@@ -74,5 +74,5 @@ def variant(
         )
         return network(options, name, architecture)
 
-    function.__module__ = network.__module__  # Where it is found by its name.
+    function.__module__ = network.__module__  # The module in which it is found by name.
     return function

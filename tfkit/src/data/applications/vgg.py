@@ -16,8 +16,8 @@ from tfkit.src.training.models.model import Model
 
 _PAPER = 'Simonyan and Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition", 2014'
 _PIXELS = (
-    "The models take images that `tfkit.applications.{}.preprocess_input` returns: channels in the order "
-    "blue, green, red, minus the means of ImageNet's."
+    "The models expect images that `tfkit.applications.{}.preprocess_input` returns: channels in the order "
+    "blue, green, red, minus the means of ImageNet's channels."
 )
 _VGG16 = Family("vgg16", _PAPER, _PIXELS.format("vgg16"))
 _VGG19 = Family("vgg19", _PAPER, _PIXELS.format("vgg19"))

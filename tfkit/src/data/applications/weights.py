@@ -19,8 +19,8 @@ class Published(NamedTuple):
 
     Args:
         path: of the file, below `folder`.
-        hash: MD5 or SHA-256 of the file; `None` for a file whose hash Keras does not know either.
-        name: of the file in the cache; `None` for that in the address.
+        hash: MD5 or SHA-256 of the file; `None` for a file whose hash Keras does not check either.
+        name: of the file in the cache; `None` for the name in the address.
         folder: address of the folder; `None` for `ADDRESS`.
     """
 
@@ -36,7 +36,7 @@ def of_both(
     hashes: tuple[str | None, str | None] = (None, None),
     notop: str = "_notop",
 ) -> Published:
-    """Returns the file of the model with a classifier, or of that without one.
+    """Returns the file of the model with a classifier, or of the model without one.
 
     Args:
         options: the arguments of the model.
@@ -51,7 +51,7 @@ def of_both(
 
 
 def weights_file(options: Options, published: Published) -> str | None:
-    """Returns the path of the file of weights, which is downloaded if it is a published one.
+    """Returns the path of the file of weights, downloaded if it is a published file.
 
     Args:
         options: the arguments of the model.

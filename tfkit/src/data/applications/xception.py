@@ -1,4 +1,4 @@
-"""Xception: blocks of convolutions that filter each channel alone, around which the input is added."""
+"""Xception: blocks of convolutions that filter each channel alone, with the input added around them."""
 
 from __future__ import annotations
 

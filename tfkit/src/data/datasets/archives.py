@@ -1,7 +1,7 @@
-"""Unpacks archives: writes only files and folders, and nothing outside of the target folder.
+"""Unpacks archives: writes only files and folders, and nothing outside the target folder.
 
-Members are copied one by one by this module, not by the extraction of `tarfile` and `zipfile`: a member's
-name decides a path below the folder, or the archive is refused; links become copies of what they lead to.
+This module copies members one by one, without the extraction of `tarfile` and `zipfile`: a member's
+name determines a path below the folder, or the archive is refused; links become copies of their targets.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CHUNK = 1 << 20  # bytes copied at a time
 # The size to which a small archive may grow; a larger one by this factor. Deflate reaches a factor of 1,032.
 _SMALL, _FACTOR = 1 << 28, 1100
 _LONGEST_PART = 255  # bytes of the name of a file
-_MEMBER = 4096  # bytes that a member takes on disk beside its content
+_MEMBER = 4096  # bytes that a member takes on disk in addition to its content
 _MOST_MEMBERS = 10_000_000
 _MOST_LINKS = 300_000  # They are kept until the end, in 0.5 KB each.
 _LARGEST_HEADER = 1 << 16  # bytes; a name or attributes that do not fit into a member's first block
@@ -57,13 +57,13 @@ def unpack(archive: Path, folder: Path, formats: str | Sequence[str] | None = "a
 
     Args:
         archive: a tar file (plain, gzip, bzip2 or xz) or a zip file.
-        folder: where the members go. One that exists is replaced.
+        folder: the target of the members. An existing one is replaced.
         formats: `"tar"`, `"zip"`, a list of these, or `"auto"` for both; `None` or an empty list for none.
 
     Raises:
-        ValueError: if the file is no such archive, is damaged or encrypted, has a member that would
-            be written outside of the folder or is neither file, folder nor a link inside of it, or grows
-            beyond all measure.
+        ValueError: if the file is not such an archive, is damaged or encrypted, has a member that would
+            be written outside the folder or is neither a file, a folder nor a link inside it, or grows
+            beyond the limits.
         OSError: if a file cannot be written.
     """
     allowed = FORMATS if formats == "auto" else [formats] if isinstance(formats, str) else formats
@@ -106,7 +106,7 @@ def _opened(archive: Path, formats: Sequence[str]) -> tarfile.TarFile | zipfile.
 
 
 class _Header(tarfile.TarInfo):
-    """The first block of a member, refused where `tarfile` would never end or take all memory."""
+    """The first block of a member, refused if `tarfile` would never end or use all memory."""
 
     @classmethod
     def frombuf(cls, buf: Any, encoding: str, errors: str) -> _Header:
@@ -115,12 +115,12 @@ class _Header(tarfile.TarInfo):
         except tarfile.HeaderError as error:
             if not buf.strip(b"\0"):
                 raise  # The end.
-            # `tarfile` would take it for the end.
+            # `tarfile` would treat it as the end.
             raise tarfile.ReadError(f"the header of a member is damaged: {error}") from error
         _check_size(header)
         if header.type == tarfile.GNUTYPE_SPARSE:
             raise ValueError(f"{quoted(header.name)} has holes; such members are not unpacked")
-        # Long names and attributes are read whole, and by quadratic patterns.
+        # Long names and attributes are read as a whole, and by quadratic patterns.
         if header.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and (
             header.size > _LARGEST_HEADER
         ):
@@ -177,7 +177,7 @@ def _chunks(source: Any) -> Iterator[bytes]:
     while True:
         try:
             chunk = source.read(_CHUNK)
-        except OSError as error:  # What bzip2 and gzip say of damage.
+        except OSError as error:  # The errors of bzip2 and gzip for damage.
             raise tarfile.ReadError(str(error)) from error
         if not chunk:
             return
@@ -267,7 +267,7 @@ class _Unpacking:
             raise ValueError(f"{self._archive} was not unpacked: its content is larger {what}.")
 
     def _copy_of(self, path: Path, member: _Member) -> None:
-        """Replaces a link by a copy of its target."""
+        """Replaces a link with a copy of its target."""
         target = posixpath.normpath(member.leads_to or "")
         source = None if target.startswith(("/", "..")) else self._path(target)
         if source is None or not source.is_file():

@@ -31,7 +31,7 @@ def audio_dataset_from_directory(
 ) -> Any:
     """Returns a `tf.data.Dataset` of the sounds in a folder, with labels by subfolder.
 
-    Files that end in `.wav` (16 bits) are taken, also from the folders below a subfolder. The dataset has the
+    Files that end in `.wav` (16 bits) are read, also from the folders below a subfolder. The dataset has the
     attributes `class_names` and `file_paths`.
 
     Args:
@@ -41,10 +41,10 @@ def audio_dataset_from_directory(
         label_mode: `"int"`: labels of shape `(batch,)`, int32; `"categorical"`: one-hot vectors of shape
             `(batch, classes)`, float32; `"binary"`: for two classes, 0 or 1 of shape `(batch, 1)`, float32;
             `None`: sounds without labels. Default: `"int"`.
-        class_names: the subfolders to take, in the order of their labels. Default: all, by name.
+        class_names: the subfolders to use, in the order of their labels. Default: all, by name.
         batch_size: sounds of a batch; `None` for single sounds. Default: `32`.
-        sampling_rate: samples of a second that sounds are brought to, by their Fourier transform. Default:
-            they keep their own.
+        sampling_rate: samples per second to which sounds are converted, by their Fourier transform. Default:
+            they keep their rates.
         output_sequence_length: samples of each sound: longer ones are cut off, shorter ones end in zeros.
             Default: the samples of the longest sound of the batch.
         ragged: whether batches are ragged tensors, without zeros at the ends. Default: `False`.
@@ -60,11 +60,11 @@ def audio_dataset_from_directory(
 
     Returns:
         A dataset of sounds, float32 with values from -1 to 1, of shape `(batch, samples, channels)`, or of
-        pairs of these and labels.
+        pairs of sounds and labels.
 
     Raises:
         FileNotFoundError: if there is no such folder.
-        ValueError: for arguments that do not fit, and where no sound is found.
+        ValueError: for arguments that do not fit, and if no sound is found.
 
     Example:
         >>> folder = Path(tempfile.mkdtemp())

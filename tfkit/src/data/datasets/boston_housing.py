@@ -24,7 +24,7 @@ def load_data(
 ) -> tuple[Pair, Pair]:
     """Loads the table.
 
-    Where the file is looked for: see `tfkit.datasets.mnist.load_data`.
+    The file is searched for as described in `tfkit.datasets.mnist.load_data`.
 
     Args:
         path: an `.npz` file with the arrays `x` and `y`, or the name of one in the folders of data.
@@ -36,7 +36,7 @@ def load_data(
         houses in 1,000 dollars of shape `(rows,)`, all float64; 404 and 102 rows by default.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
         ValueError: when the file has unexpected contents, or `test_split` is not in [0, 1).
     """
     x, y = read_npz(find(path, URL, SHA256), ("x", "y"))

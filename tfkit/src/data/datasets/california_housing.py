@@ -26,7 +26,7 @@ def load_data(
 ) -> tuple[Pair, Pair]:
     """Loads the table.
 
-    Where the file is looked for: see `tfkit.datasets.mnist.load_data`.
+    The file is searched for as described in `tfkit.datasets.mnist.load_data`.
 
     Args:
         version: `"large"` for all rows, `"small"` for the first 600.
@@ -39,8 +39,8 @@ def load_data(
         dollars of shape `(rows,)`, all float32; 16,512 and 4,128 rows by default.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
-        ValueError: when the file has unexpected contents, for an unknown `version`, or where `test_split` is
+        FileNotFoundError: if the file is not found and cannot be downloaded.
+        ValueError: when the file has unexpected contents, for an unknown `version`, or if `test_split` is
             not in [0, 1).
     """
     if version not in ("small", "large"):

@@ -1,7 +1,7 @@
-"""Common part of both CIFAR data sets: an archive of files, each with 32 x 32 colour images and labels.
+"""Common part of both CIFAR data sets: an archive of files, each with 32 x 32 color images and labels.
 
 The files are pickles of Python 2. They are not unpickled: the operations of the pickle are read one by one,
-and give the only things that are needed, the bytes of the images and the lists of labels.
+and yield the only things that are needed, the bytes of the images and the lists of labels.
 
 Reference: Krizhevsky (2009), "Learning multiple layers of features from tiny images".
 """
@@ -69,13 +69,13 @@ def read_batch(path: Path, labels: str) -> tuple[np.ndarray, np.ndarray]:
         Images of shape `(rows, 32, 32, 3)`, uint8, and labels of shape `(rows, 1)`, int64.
 
     Raises:
-        ValueError: if the file has something else.
+        ValueError: if the file has other contents.
     """
     try:
         pixels, numbers = _pixels_and_labels(path, labels)
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"{path} is no file of CIFAR's: {shown(str(error))}. Delete its folder."
+            f"{path} is not a CIFAR file: {shown(str(error))}. Delete its folder."
         ) from error
     if not numbers or len(pixels) != len(numbers) * _PIXELS:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""CIFAR-10: 60,000 small colour images of 10 kinds.
+"""CIFAR-10: 60,000 small color images of 10 kinds.
 
 Reference: Krizhevsky (2009), "Learning multiple layers of features from tiny images".
 """
@@ -20,9 +20,9 @@ _FILES = Published(
 def load_data() -> tuple[Pair, Pair]:
     """Loads the images.
 
-    The folder `cifar-10-batches-py` is looked for in the folders that the environment variable `TFKIT_DATA`
+    The folder `cifar-10-batches-py` is searched for in the folders that the environment variable `TFKIT_DATA`
     lists, in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's. When it is in none of
-    them its archive, `cifar-10-python.tar.gz`, is taken from there or downloaded, 170 MB, and unpacked into
+    them its archive, `cifar-10-python.tar.gz`, is read from there or downloaded, 170 MB, and unpacked into
     the cache. Nothing in the files is run.
 
     Returns:
@@ -31,7 +31,7 @@ def load_data() -> tuple[Pair, Pair]:
         airplane, 1 automobile, 2 bird, 3 cat, 4 deer, 5 dog, 6 frog, 7 horse, 8 ship, 9 truck.
 
     Raises:
-        FileNotFoundError: when the archive is nowhere and cannot be downloaded.
+        FileNotFoundError: if the archive is not found and cannot be downloaded.
         ValueError: when a file has unexpected contents.
     """
     folder = _FILES.located()

@@ -1,4 +1,4 @@
-"""CIFAR-100: 60,000 small colour images of 100 kinds in 20 groups.
+"""CIFAR-100: 60,000 small color images of 100 kinds in 20 groups.
 
 Reference: Krizhevsky (2009), "Learning multiple layers of features from tiny images".
 """
@@ -18,9 +18,9 @@ _FILES = Published(
 def load_data(label_mode: str = "fine") -> tuple[Pair, Pair]:
     """Loads the images.
 
-    The folder `cifar-100-python` is looked for in the folders that the environment variable `TFKIT_DATA`
+    The folder `cifar-100-python` is searched for in the folders that the environment variable `TFKIT_DATA`
     lists, in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's. When it is in none of
-    them its archive, `cifar-100-python.tar.gz`, is taken from there or downloaded, 169 MB, and unpacked into
+    them its archive, `cifar-100-python.tar.gz`, is read from there or downloaded, 169 MB, and unpacked into
     the cache. Nothing in the files is run.
 
     Args:
@@ -31,7 +31,7 @@ def load_data(label_mode: str = "fine") -> tuple[Pair, Pair]:
         uint8 with values from 0 to 255, and labels of shape `(50000, 1)` and `(10000, 1)`, int64.
 
     Raises:
-        FileNotFoundError: when the archive is nowhere and cannot be downloaded.
+        FileNotFoundError: if the archive is not found and cannot be downloaded.
         ValueError: for any other `label_mode`, and when a file has unexpected contents.
     """
     if label_mode not in ("fine", "coarse"):

@@ -34,15 +34,15 @@ def fetch(
     """Downloads `url` to `path`, with a progress bar.
 
     If the connection breaks, the received part is kept next to `path`, and the next call requests the rest,
-    if the server's file has not changed (RFC 9110, `If-Range`). Of several processes that fetch to one path,
+    if the server's file has not changed (RFC 9110, `If-Range`). If several processes fetch the same path,
     one downloads, and the others wait for it.
 
     Args:
         url: where the file is: `http`, `https`, `ftp` or `file`.
-        path: the file to write; its folder is made where needed.
+        path: the file to write; its folder is made if necessary.
         file_hash: the expected hash of the file, in hexadecimal; `None` for no check.
         algorithm: of the hash, see `has_hash`.
-        again: whether to download a file that is there already. Default: `False`.
+        again: whether to download a file that already exists. Default: `False`.
 
     Raises:
         OSError: when the file cannot be fetched or written.
@@ -112,12 +112,12 @@ def _receive(url: str, part: Path, tag: Path) -> None:
 
 
 def _regular(path: str, flags: int) -> int:
-    """Opens a file of tfkit: neither a link to elsewhere nor a pipe, which would block forever."""
+    """Opens a file of tfkit: neither a link to another folder nor a pipe, which would block forever."""
     handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
     if stat.S_ISREG(os.fstat(handle).st_mode):
         return handle
     os.close(handle)
-    raise FileExistsError(f"{path!r} is there already and is no file: remove it")
+    raise FileExistsError(f"{path!r} already exists and is not a file: remove it")
 
 
 def _copy(response: Any, file: Any) -> None:
@@ -137,7 +137,7 @@ def _copy(response: Any, file: Any) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """Returns values that change when a file is replaced; `None` if there is none."""
+    """Returns values that change when a file is replaced; `None` if it does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:

@@ -22,7 +22,7 @@ _LARGEST = 1 << 28  # bytes
 def load_data() -> tuple[Pair, Pair]:
     """Loads the images.
 
-    The four files are looked for in `fashion-mnist` in the folders that the environment variable
+    The four files are searched for in `fashion-mnist` in the folders that the environment variable
     `TFKIT_DATA` lists, in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's.
     When one is in none of them it is downloaded into the cache; 30 MB in all.
 
@@ -32,7 +32,7 @@ def load_data() -> tuple[Pair, Pair]:
         1 trouser, 2 pullover, 3 dress, 4 coat, 5 sandal, 6 shirt, 7 sneaker, 8 bag, 9 ankle boot.
 
     Raises:
-        FileNotFoundError: when a file is nowhere and cannot be downloaded.
+        FileNotFoundError: if a file is not found and cannot be downloaded.
         ValueError: when a file has unexpected contents.
     """
     return _pair("train"), _pair("t10k")
@@ -49,7 +49,7 @@ def _pair(part: str) -> Pair:
 
 
 def _read(name: str, first: int) -> np.ndarray:
-    """Returns the array of a file in the IDX format: a number for its kind, its sizes, its values."""
+    """Returns the array of a file in the IDX format: a number for its type, its sizes, its values."""
     path = find(Path(_FOLDER) / name, f"{PUBLISHED}/{name}")
     try:
         with gzip.open(path) as file:

@@ -112,14 +112,14 @@ def dataset_of_folder(
 
     Args:
         directory: the folder.
-        formats: the ends of the names of files to take, in lower case.
+        formats: the extensions of the files to read, in lower case.
         load: makes an element of the path of a file, a scalar tensor of strings.
         options: the user's options.
         batched: makes batches. Default: `Dataset.batch`.
 
     Raises:
         FileNotFoundError: if there is no such folder.
-        ValueError: for options that do not fit, and where no file is found.
+        ValueError: for options that do not fit, and if no file is found.
     """
     options.check()
     files = _find(directory, formats, options)
@@ -204,7 +204,7 @@ def files_below(folder: str, formats: tuple[str, ...], follow_links: bool) -> li
 
     Args:
         folder: the folder.
-        formats: the ends of the names of files to take, in lower case.
+        formats: the extensions of the files to read, in lower case.
         follow_links: whether links to folders are followed.
     """
     walked = sorted(_folders(folder, follow_links), key=lambda each: each[0])
@@ -219,7 +219,7 @@ def files_below(folder: str, formats: tuple[str, ...], follow_links: bool) -> li
 def _folders(folder: str, follow_links: bool) -> Iterator[tuple[str, list[str]]]:
     """Yields a folder and those below it, with the names of the files in each.
 
-    A folder to which several links lead is walked once: links that lead upwards would make endless paths.
+    A folder to which several links lead is visited once: links that lead upward would make endless paths.
     """
     seen = set()
     for root, inner, names in os.walk(folder, followlinks=follow_links):

@@ -1,4 +1,4 @@
-"""`get_file`: downloads a file, keeps, checks and unpacks it."""
+"""`get_file`: downloads a file, and keeps, checks and unpacks it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def get_file(
 ) -> str:
     """Returns the path of a file, which is downloaded the first time.
 
-    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is looked for in tfkit's
+    The file is kept at `cache_dir/cache_subdir/fname`. Without `cache_dir` it is searched for in tfkit's
     cache (`$TFKIT_HOME`, or `~/.tfkit`), in the folders of the environment variable `TFKIT_DATA` and in
     Keras's cache (`$KERAS_HOME`, or `~/.keras`), and downloaded into tfkit's. An
     interrupted download continues where it stopped, if the file on the server has not changed.
@@ -45,11 +45,11 @@ def get_file(
         md5_hash: older form of `file_hash`, of MD5. Default: no check.
         file_hash: expected hash, in hexadecimal. A file with a different hash is fetched again. Default:
             no check.
-        cache_subdir: folder inside of the cache; an absolute path is used unchanged. Default: `"datasets"`.
+        cache_subdir: folder inside the cache; an absolute path is used unchanged. Default: `"datasets"`.
         hash_algorithm: `"md5"`, `"sha256"`, or `"auto"` for the one with hashes of this length.
             Default: `"auto"`.
         extract: whether to unpack the file, a tar file (plain, gzip, bzip2, xz) or a zip file. Nothing
-            outside of the new folder is written; links become copies. Default: `False`.
+            outside the new folder is written; links become copies. Default: `False`.
         archive_format: `"tar"`, `"zip"`, a list of these, `"auto"` for both, or `None` for neither.
             Default: `"auto"`.
         cache_dir: root of the cache. Default: see above.
@@ -61,7 +61,7 @@ def get_file(
         `_archive`).
 
     Raises:
-        ValueError: for a missing or other kind of `origin`, a name with folders in it, a download with
+        ValueError: for a missing or unsupported `origin`, a name with folders in it, a download with
             a different hash, and an archive that cannot be unpacked or would write elsewhere.
         OSError: when the file cannot be fetched or written.
 

@@ -50,7 +50,7 @@ def image_dataset_from_directory(
 ) -> Any:
     """Returns a `tf.data.Dataset` of the images in a folder, with labels by subfolder.
 
-    Files that end in `.bmp`, `.gif` (the first frame), `.jpeg`, `.jpg` or `.png` are taken, also from the
+    Files that end in `.bmp`, `.gif` (the first frame), `.jpeg`, `.jpg` or `.png` are read, also from the
     folders below a subfolder. The dataset has the attributes `class_names` and `file_paths`.
 
     Args:
@@ -60,7 +60,7 @@ def image_dataset_from_directory(
         label_mode: `"int"`: labels of shape `(batch,)`, int32; `"categorical"`: one-hot vectors of shape
             `(batch, classes)`, float32; `"binary"`: for two classes, 0 or 1 of shape `(batch, 1)`, float32;
             `None`: images without labels. Default: `"int"`.
-        class_names: the subfolders to take, in the order of their labels. Default: all, by name.
+        class_names: the subfolders to use, in the order of their labels. Default: all, by name.
         color_mode: `"rgb"`, `"rgba"` or `"grayscale"`: 3, 4 or 1 channels. Default: `"rgb"`.
         batch_size: images of a batch; `None` for single images. Default: `32`.
         image_size: height and width that images are resized to. Default: `(256, 256)`.
@@ -74,7 +74,7 @@ def image_dataset_from_directory(
             `"gaussian"` or `"mitchellcubic"`. Default: `"bilinear"`.
         follow_links: whether to go into folders that are symbolic links, into each once.
             Default: `False`.
-        crop_to_aspect_ratio: whether to crop images to the shape of `image_size`, and not to distort them.
+        crop_to_aspect_ratio: whether to crop images to the shape of `image_size` instead of distorting them.
             Default: `False`.
         pad_to_aspect_ratio: whether to pad them with zeros instead. Default: `False`.
         data_format: `"channels_last"` or `"channels_first"`. Default: the setting of `tfkit.config`.
@@ -83,11 +83,11 @@ def image_dataset_from_directory(
 
     Returns:
         A dataset of images, float32 (uint8 for `"nearest"`) with values from 0 to 255, of shape `(batch,
-        height, width, channels)`, or of pairs of these and labels.
+        height, width, channels)`, or of pairs of images and labels.
 
     Raises:
         FileNotFoundError: if there is no such folder.
-        ValueError: for arguments that do not fit, and where no image is found.
+        ValueError: for arguments that do not fit, and if no image is found.
 
     Example:
         >>> folder = Path(tempfile.mkdtemp())

@@ -1,4 +1,4 @@
-"""IMDB: 50,000 reviews of films as sequences of word numbers, and whether they are positive.
+"""IMDB: 50,000 film reviews as sequences of word numbers, and whether they are positive.
 
 Reference: Maas, Daly, Pham, Huang, Ng, Potts (2011), "Learning word vectors for sentiment analysis".
 """
@@ -37,7 +37,7 @@ def load_data(
     """Loads the reviews.
 
     Words are numbered by how often they occur; `get_word_index` has the words. The number of a word in a
-    review is its number there plus `index_from`. Where the file is looked for: see
+    review is its number there plus `index_from`. The file is searched for as described in
     `tfkit.datasets.mnist.load_data`.
 
     Args:
@@ -57,7 +57,7 @@ def load_data(
         of shape `(reviews,)`, int64: 1 for a positive review, 0 for a negative one.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
         TypeError: for an unknown argument.
         ValueError: when the file has unexpected contents, or no review is shorter than `maxlen`.
     """
@@ -93,6 +93,6 @@ def get_word_index(path: str | os.PathLike[str] = "imdb_word_index.json") -> dic
         A dictionary of 88,584 words.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
     """
     return read_words(find(path, WORDS_URL, WORDS_MD5))

@@ -22,7 +22,7 @@ _Pair = tuple[np.ndarray, np.ndarray]
 def load_data(path: str | os.PathLike[str] = "mnist.npz") -> tuple[_Pair, _Pair]:
     """Loads the digits.
 
-    The file is looked for at `path` itself, then in the folders that the environment variable
+    The file is searched for at `path` itself, then in the folders that the environment variable
     `TFKIT_DATA` lists, then in the cache (`$TFKIT_HOME/datasets`, or `~/.tfkit/datasets`) and in Keras's.
     When it is in none of them it is downloaded into the cache, 11 MB, and checked by its hash.
 
@@ -35,7 +35,7 @@ def load_data(path: str | os.PathLike[str] = "mnist.npz") -> tuple[_Pair, _Pair]
         `(10000, 28, 28)` with values from 0 to 255, labels of shape `(60000,)` and `(10000,)`.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
         ValueError: when the file has unexpected contents.
 
     Example:

@@ -1,4 +1,4 @@
-"""Reads arrays of `.npz` files without running anything that a file specifies.
+"""Reads arrays from `.npz` files without running anything that a file specifies.
 
 Numbers are read by NumPy. Arrays of objects are pickles; in the published data sets they hold lists of
 integers. They are read by an unpickler that knows arrays as lists, and refuses every other name; before it
@@ -53,7 +53,7 @@ class _Ignored:
 
 
 class _Unpickler(pickle.Unpickler):
-    """Replaces the names in pickles of arrays by placeholders that compute nothing."""
+    """Replaces the names in pickles of arrays with placeholders that compute nothing."""
 
     def find_class(self, module: str, name: str) -> Any:
         if module in ("numpy.core.multiarray", "numpy._core.multiarray") and name == "_reconstruct":
@@ -74,7 +74,7 @@ def read_npz(path: Path, names: Sequence[str], objects: bool = False) -> list[np
         objects: whether arrays of lists of numbers are also read.
 
     Raises:
-        ValueError: if the file is none, lacks an array, or has one of a different kind.
+        ValueError: if the file is not an `.npz` file, lacks an array, or has one of a different kind.
     """
     try:
         with zipfile.ZipFile(path) as archive:
@@ -106,7 +106,7 @@ _DAMAGE = (
     AttributeError,
     ArithmeticError,
     MemoryError,
-    RuntimeError,  # NotImplementedError and RecursionError are such.
+    RuntimeError,  # NotImplementedError and RecursionError are subclasses of it.
     tokenize.TokenError,
     zlib.error,
     lzma.LZMAError,

@@ -36,8 +36,8 @@ def data_folders() -> list[Path]:
 def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -> Path:
     """Returns the path of a data set's file, downloaded if it does not exist.
 
-    The file is looked for at `name` itself, in the folders of `TFKIT_DATA`, in tfkit's cache and in
-    Keras's. One of Keras's is used only if its hash is right; the user is responsible for the first two.
+    The file is searched for at `name` itself, in the folders of `TFKIT_DATA`, in tfkit's cache and in
+    Keras's. A file of Keras's is used only if its hash is right; the user is responsible for the first two.
 
     Args:
         name: of the file, or a path to it.
@@ -45,7 +45,7 @@ def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -
         file_hash: the hash that a download must have, and a file of Keras's.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
         ValueError: if the download has a different hash.
     """
     path = Path(name).expanduser()

@@ -1,4 +1,4 @@
-"""Reuters: 11,228 short news as sequences of word numbers, in 46 topics.
+"""Reuters: 11,228 short news items as sequences of word numbers, in 46 topics.
 
 Reference: Lewis (1997), "Reuters-21578 text categorization test collection".
 """
@@ -40,7 +40,7 @@ def load_data(
     """Loads the news.
 
     Words are numbered by how often they occur; `get_word_index` has the words. The number of a word in a
-    text is its number there plus `index_from`. Where the file is looked for: see
+    text is its number there plus `index_from`. The file is searched for as described in
     `tfkit.datasets.mnist.load_data`.
 
     Args:
@@ -59,7 +59,7 @@ def load_data(
         int64, from 0 to 45; 8,982 and 2,246 texts by default. `get_label_names` has the topics.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
         ValueError: when the file has unexpected contents, `test_split` is not in [0, 1), or no text is
             shorter than `maxlen`.
     """
@@ -88,7 +88,7 @@ def get_word_index(path: str | os.PathLike[str] = "reuters_word_index.json") -> 
         A dictionary of 30,979 words.
 
     Raises:
-        FileNotFoundError: when the file is nowhere and cannot be downloaded.
+        FileNotFoundError: if the file is not found and cannot be downloaded.
     """
     return read_words(find(path, WORDS_URL, WORDS_MD5))
 

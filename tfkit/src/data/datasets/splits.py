@@ -1,4 +1,4 @@
-"""Splits one table into a part for training and a part for tests."""
+"""Splits one table into a part for training and a part for testing."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def text_dataset_from_directory(
 ) -> Any:
     """Returns a `tf.data.Dataset` of the texts in a folder, with labels by subfolder.
 
-    Files that end in `.txt` are taken, also from the folders below a subfolder. The dataset has the
+    Files that end in `.txt` are read, also from the folders below a subfolder. The dataset has the
     attributes `class_names` and `file_paths`.
 
     Args:
@@ -59,7 +59,7 @@ def text_dataset_from_directory(
 
     Raises:
         FileNotFoundError: if there is no such folder.
-        ValueError: for arguments that do not fit, and where no text is found.
+        ValueError: for arguments that do not fit, and if no text is found.
 
     Example:
         >>> folder = Path(tempfile.mkdtemp())

@@ -44,7 +44,7 @@ def timeseries_dataset_from_array(
         format: `"tf"`, the only one. Default: `"tf"`.
 
     Returns:
-        A dataset of windows of shape `(batch, sequence_length, ...)`, or of pairs of these and targets.
+        A dataset of windows of shape `(batch, sequence_length, ...)`, or of pairs of windows and targets.
 
     Raises:
         ValueError: for arguments that are out of range.

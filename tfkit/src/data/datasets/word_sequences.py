@@ -34,7 +34,7 @@ def numbered(
         maxlen: sequences of this length or longer are left out; `None` for none.
         start_char: prepended to each sequence; `None` for nothing.
         oov_char: replaces words out of the vocabulary; `None` leaves them out.
-        index_from: is added to each number; `None` for 0.
+        index_from: added to each number; `None` for 0.
 
     Raises:
         ValueError: if no sequence is shorter than `maxlen`.
@@ -60,7 +60,7 @@ def read_words(path: Path) -> dict[str, int]:
     """Returns the number of each word from a JSON file.
 
     Raises:
-        ValueError: where the file has something else.
+        ValueError: if the file has other contents.
     """
     try:
         words = json.loads(path.read_text(encoding="utf-8"))

@@ -36,7 +36,7 @@ class FeatureKinds:
 
         Args:
             feature_names: names of at least two features of integers or strings, or with indices.
-            crossing_dim: number of indices that the combinations are hashed to.
+            crossing_dim: number of indices to which the combinations are hashed.
             output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
         """
         return Cross(feature_names, crossing_dim, output_mode)
@@ -48,7 +48,7 @@ class FeatureKinds:
         Args:
             dtype: dtype of the column.
             preprocessor: a layer for inputs of shape `(batch, 1)`.
-            output_mode: `"float"` or `"int"` for what the layer returns; `"one_hot"` where this is indices
+            output_mode: `"float"` or `"int"` for the result of the layer; `"one_hot"` if these are indices
                 that are to become vectors.
         """
         return Feature(dtype, preprocessor, output_mode)
@@ -104,7 +104,7 @@ class FeatureKinds:
         """Returns a feature of integers that become their index among those that `adapt` has seen.
 
         Args:
-            max_tokens: greatest number of indices; `None` for any.
+            max_tokens: maximum number of indices; `None` for any.
             num_oov_indices: how many indices are shared by integers that `adapt` has not seen. Default: `1`.
             output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
             name: beginning of the name of the layer.
@@ -124,7 +124,7 @@ class FeatureKinds:
         """Returns a feature of strings that become their index among those that `adapt` has seen.
 
         Args:
-            max_tokens: greatest number of indices; `None` for any.
+            max_tokens: maximum number of indices; `None` for any.
             num_oov_indices: how many indices are shared by strings that `adapt` has not seen. Default: `1`.
             output_mode: `"one_hot"` for a vector, `"int"` for the index. Default: `"one_hot"`.
             name: beginning of the name of the layer.

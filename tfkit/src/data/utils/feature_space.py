@@ -49,10 +49,10 @@ class FeatureSpace(FeatureKinds, Layer):
         crossing_dim: size of the vectors of crosses that are given as tuples. Default: `32`.
         hashing_dim: size of the vectors of `"integer_hashed"` and `"string_hashed"`. Default: `32`.
         num_discretization_bins: number of bins of `"float_discretized"`. Default: `32`.
-        name: name of the layer, a string; `None` for one that is made from the class's name.
+        name: name of the layer, a string; `None` for a name made from the class's name.
 
     Call arguments:
-        data: a dict with a value for each feature, and no others: a number or text for a single row; a list,
+        data: a dict with a value for each feature, and no others: a number or string for one row; a list,
             an array or a tensor of shape `(batch,)` or `(batch, 1)`; or a symbolic tensor.
 
     Input shape: A dict of `()`, `(batch,)` or `(batch, 1)`.
@@ -60,7 +60,7 @@ class FeatureSpace(FeatureKinds, Layer):
     Output shape: `(batch, size)`, without the batch for a single row; or a dict of such shapes.
 
     Raises:
-        ValueError: if there are no features, if a cross names an unknown one, or if an argument is none of
+        ValueError: if there are no features, if a cross names an unknown one, or if an argument is not one of
             those above; for a call before `adapt`, and for data without a feature.
 
     Example:

@@ -28,7 +28,7 @@ class Feature:
     Args:
         dtype: dtype of the column.
         preprocessor: the layer that is called on it, or a configuration of one.
-        output_mode: `"float"` and `"int"` for what the layer returns; `"one_hot"` where this is indices that
+        output_mode: `"float"` and `"int"` for the result of the layer; `"one_hot"` if these are indices that
             are to become vectors.
 
     Raises:
@@ -102,7 +102,7 @@ def check_mode(output_mode: str, allowed: tuple[str, ...]) -> None:
 
 
 def may_adapt(layer: Layer) -> bool:
-    """Whether a layer adapts to data something that its constructor was not given."""
+    """Whether a layer learns from data something that its constructor was not given."""
     if isinstance(layer, Normalization):
         return layer.input_mean is None
     if isinstance(layer, Discretization):

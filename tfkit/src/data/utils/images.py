@@ -37,10 +37,10 @@ def array_to_img(
     """Returns a Pillow image of an array.
 
     Args:
-        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        x: one image, an array of three axes with 1, 3 or 4 channels (gray, RGB, RGBA).
         data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
-        scale: whether to stretch the values so that the least is 0 and the largest 255. If not,
+        scale: whether to stretch the values so that the smallest is 0 and the largest 255. If not,
             they should be in this range. Default: `True`.
         dtype: dtype to compute in; `None` for the default float dtype.
 
@@ -114,12 +114,12 @@ def save_img(
     """Writes an array as an image file.
 
     Args:
-        path: a path, or a file that is open for writing.
-        x: one image, an array of three axes with 1, 3 or 4 channels (grey, RGB, RGBA).
+        path: a path, or a file open for writing.
+        x: one image, an array of three axes with 1, 3 or 4 channels (gray, RGB, RGBA).
         data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
-        file_format: format of the file, such as `"png"`; `None` to take it from the path.
-        scale: whether to stretch the values so that the least is 0 and the largest 255.
+        file_format: format of the file, such as `"png"`; `None` for the extension of the path.
+        scale: whether to stretch the values so that the smallest is 0 and the largest 255.
             Default: `True`.
         **kwargs: options of the format, for Pillow's `Image.save`.
 
@@ -163,16 +163,16 @@ def load_img(
         target_size: `(height, width)` in pixels; `None` for the size of the file.
         interpolation: how to resize: `"nearest"`, `"bilinear"`, `"bicubic"`, `"hamming"`, `"box"`
             or `"lanczos"`. Default: `"nearest"`.
-        keep_aspect_ratio: whether to resize only the largest part in the centre that has the form
+        keep_aspect_ratio: whether to resize only the largest central part that has the shape
             of `target_size`, and not distort the image. Default: `False`.
 
     Returns:
-        An image of Pillow (`PIL.Image.Image`), which `img_to_array` makes an array.
+        An image of Pillow (`PIL.Image.Image`), which `img_to_array` converts to an array.
 
     Raises:
         ImportError: without Pillow.
         TypeError: for a `path` of a different type.
-        ValueError: for a colour mode or an interpolation that is not one of the above.
+        ValueError: for a color mode or an interpolation that is not one of the above.
 
     Example:
         >>> file = io.BytesIO()
@@ -212,7 +212,7 @@ def load_img(
 
 
 def _centre_box(size: tuple[int, int], target: tuple[int, int]) -> tuple[int, int, int, int]:
-    """Returns the largest centred box of an image, `(width, height)`, with the target's aspect ratio."""
+    """Returns the largest centered box of an image, `(width, height)`, with the target's aspect ratio."""
     width = min(size[0], size[1] * target[0] // target[1])
     height = min(size[1], size[0] * target[1] // target[0])
     left, top = (size[0] - width) // 2, (size[1] - height) // 2

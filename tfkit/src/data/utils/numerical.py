@@ -18,8 +18,8 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
 
     Args:
         x: integers from 0 to `num_classes - 1`, of any shape.
-        num_classes: number of classes; `None` for the largest number and one, which is possible
-            for arrays only.
+        num_classes: number of classes; `None` for the largest index plus one, which is possible
+            only for arrays.
 
     Returns:
         A float64 array (for a tensor a float32 tensor) of the shape of `x`, without a last axis
@@ -49,7 +49,7 @@ def normalize(x: Any, axis: int = -1, order: int = 2) -> Any:
     """Returns vectors divided by their norms; zeros remain zeros.
 
     Args:
-        x: an array with at least two axes; anything else is taken as a tensor, and a tensor is
+        x: an array with at least two axes; anything else is converted to a tensor, and a tensor is
             returned.
         axis: axis of the vectors. Default: `-1`.
         order: order of the norm: 2 for the Euclidean one. Default: `2`.

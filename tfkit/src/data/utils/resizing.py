@@ -18,11 +18,11 @@ def smart_resize(
     interpolation: str = "bilinear",
     data_format: str = "channels_last",
 ) -> Any:
-    """Returns images in a different size without distortion, cropped where the aspect ratio differs.
+    """Returns images in a different size without distortion, cropped if the aspect ratio differs.
 
     Args:
         x: one image of shape `(height, width, channels)` or a batch of shape
-            `(batch, height, width, channels)`; channels before height for `"channels_first"`.
+            `(batch, height, width, channels)`; channels before height with `"channels_first"`.
         size: new height and width, in pixels.
         interpolation: `"bilinear"`, `"nearest"`, `"bicubic"`, `"lanczos3"`, `"lanczos5"` or `"area"`.
             Default: `"bilinear"`.

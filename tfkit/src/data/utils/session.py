@@ -14,12 +14,12 @@ from tfkit.src.weights.random import reset_global_seed_generator
 def clear_session(free_memory: bool = True) -> None:
     """Resets default names, the global seed generator, the global dtype policy and log switches.
 
-    A model needs no such call to be freed after its last use. But TensorFlow keeps about a
-    megabyte for each form of model that was run; where a process makes many, of other sizes each,
+    A model is freed after its last use without this call. But TensorFlow keeps about a
+    megabyte for each form of model that was run; if a process makes many models of different sizes,
     this call frees it.
 
     Args:
-        free_memory: whether to collect garbage at once, and to free what TensorFlow keeps of
+        free_memory: whether to collect garbage immediately, and to free what TensorFlow keeps of
             functions that have run, which takes a little time. Default: `True`.
 
     Example:

@@ -24,7 +24,7 @@ def split_dataset(
     """Returns data in two parts, for example for training and validation.
 
     Args:
-        dataset: a NumPy array, a list or tuple of arrays of one length, or a `tf.data.Dataset`,
+        dataset: a NumPy array, a list or tuple of arrays of equal length, or a `tf.data.Dataset`,
             which is read into memory and, if its last step is `batch`, unbatched before and
             batched after.
         left_size: samples in the first part: a whole number, or a fraction between 0 and 1;
@@ -78,7 +78,7 @@ def split_dataset(
 
 
 def _columns(dataset: Any) -> tuple[Any, Any]:
-    """Returns the data as a nest of arrays of one length, and the batch size, if it is batched."""
+    """Returns the data as a nest of arrays of equal length, and the batch size, if it is batched."""
     if isinstance(dataset, tf.data.Dataset):
         batch_size = batch_size_of(dataset)
         samples = list(dataset if batch_size is None else dataset.unbatch())

@@ -33,7 +33,7 @@ DRAWS = {
 }
 SEED = "other/draws"
 # An `IdentityN` whose gradient is a function that is written out, and not the derivative of what is
-# computed. Its inputs are the values, and what the function needs beside the gradients of the outputs. Its
+# computed. Its inputs are the values, and what the function needs besides the gradients of the outputs. Its
 # attributes are `gradient`, the name of the function (`None` if it cannot be read), and `places`, the
 # positions of the values that have a gradient.
 CUSTOM_GRADIENT = "CustomGradient"

@@ -91,7 +91,7 @@ class _Reader:
 
         Args:
             definition: the `FunctionDef`.
-            graph: the graph of which it was made, if that is there.
+            graph: the graph from which it was made, if it exists.
         """
         signature = definition.signature
         parameters = [

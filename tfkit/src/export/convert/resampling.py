@@ -42,7 +42,7 @@ def linear(old: int, new: int, align_corners: bool, half_pixel_centers: bool) ->
 def cubic(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Returns the weights of `ResizeBicubic`: Keys's kernel with -0.5 for half centers, or else -0.75.
 
-    With half centers no position outside of the image counts; otherwise the pixel at the border counts for
+    With half centers no position outside the image counts; otherwise the pixel at the border counts for
     those outside.
     """
     positions = _positions(old, new, align_corners, half_pixel_centers)

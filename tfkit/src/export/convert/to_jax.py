@@ -21,7 +21,7 @@ def to_jax(
     `vmap`, `scan` and `jax.export` apply, and TensorFlow is not used.
 
     Args:
-        layer: a layer or a model. It is built if necessary, and otherwise remains as it is.
+        layer: a layer or a model. It is built if necessary, and not changed otherwise.
         *examples: arguments of its call, for their shapes and dtypes: arrays or tensors, whose first axis may
             have any size later, or `tf.TensorSpec`s with None for each size that varies; or nests of them.
         **keywords: keyword arguments of its call, likewise.

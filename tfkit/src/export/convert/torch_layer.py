@@ -14,7 +14,7 @@ from tfkit.src.weights.random import SeedGenerator
 
 
 class TorchModuleWrapper(Layer):
-    """Calls a module of PyTorch (`torch.nn.Module`), on the host, outside of the TensorFlow program.
+    """Calls a module of PyTorch (`torch.nn.Module`), on the host, outside the TensorFlow program.
 
     Its parameters and buffers become weights of the layer, which `fit` trains and files hold by path;
     tensors go to PyTorch and back in the same memory (DLPack), and gradients are PyTorch's. Random

@@ -23,7 +23,7 @@ class Call:
 
     Args:
         graph: its graph. Its results are the tensors of the nest of outputs, then the losses.
-        outputs: the nest of the outputs, with a number for each tensor and other objects as they are.
+        outputs: the nest of the outputs, with a number for each tensor; other objects are unchanged.
         num_outputs: the number of tensors in it.
     """
 

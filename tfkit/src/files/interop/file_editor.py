@@ -28,19 +28,19 @@ Tree = dict[str, Any]  # Objects by name, and weights, which are arrays.
 
 
 class KerasFileEditor:
-    """Shows and changes the weights in a file, to make an old file fit a model that has changed.
+    """Shows and changes the weights in a file, to adapt an old file to a model that has changed.
 
     Files of Keras, `.keras` and `.weights.h5`, and tfkit's own `.weights.h5` are read, with the checks of
     `load_weights`, and are written in their original form. Nothing is written before `save`. An object is
-    a layer, an optimizer, or what holds layers; it is called by its path, `layers/dense_2`, or by the last
-    part of that where no other object has the same.
+    a layer, an optimizer, or what holds layers. Its name is its path, `layers/dense_2`, or the last
+    part of the path if no other object has the same.
 
     Args:
         filepath: path that ends in `.keras` or `.weights.h5`.
 
     Attributes:
-        weights_dict: dict of what is in the file: a dict for each object, an array for each weight.
-        metadata: dict of what a `.keras` file says of itself; `None` for other files.
+        weights_dict: the contents of the file: a dict for each object, an array for each weight.
+        metadata: the metadata of a `.keras` file; `None` for other files.
 
     Raises:
         ValueError: for a path with a different extension.
@@ -127,7 +127,7 @@ class KerasFileEditor:
 
         Returns:
             A dict: `"status"`, `"success"` or `"error"`; `"error_count"`, the number of objects and weights
-            that differ; `"match_count"`, the number of weights that are alike.
+            that differ; `"match_count"`, the number of weights that are equal.
 
         Raises:
             ValueError: for a model that is not built.
@@ -201,7 +201,7 @@ class KerasFileEditor:
             new_name: the last part of its new path.
 
         Raises:
-            ValueError: for an object that is not there, and for a name that is taken or has a `/`.
+            ValueError: for an object that does not exist, and for a name that is already used or has a `/`.
         """
         path = self._path_of(object_name)
         above, _, name = path.rpartition("/")
@@ -224,7 +224,7 @@ class KerasFileEditor:
             object_name: name or path of the object.
 
         Raises:
-            ValueError: for an object that is not there.
+            ValueError: for an object that does not exist.
         """
         path = self._path_of(object_name)
         above, _, name = path.rpartition("/")
@@ -236,11 +236,11 @@ class KerasFileEditor:
         """Adds an object.
 
         Args:
-            object_path: its path; what holds it must be there.
+            object_path: its path; the object that holds it must exist.
             weights: dict from names of weights to arrays, such as `{"0": kernel, "1": bias}`.
 
         Raises:
-            ValueError: for a path that is taken or has no such parent, and for values that are not arrays.
+            ValueError: for a path that exists or has no such parent, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         above, _, name = object_path.rpartition("/")
@@ -262,7 +262,7 @@ class KerasFileEditor:
             weight_name: name of the weight, such as `"0"`.
 
         Raises:
-            ValueError: for an object or a weight that is not there.
+            ValueError: for an object or a weight that does not exist.
         """
         found = self._object(self._path_of(object_name)) or {}
         if isinstance(found.get(weight_name), (dict, type(None))):
@@ -281,7 +281,7 @@ class KerasFileEditor:
             weights: dict from names of weights to arrays.
 
         Raises:
-            ValueError: for an object that is not there, and for values that are not arrays.
+            ValueError: for an object that does not exist, and for values that are not arrays.
         """
         arrays = _arrays(weights)
         found = self._object(self._path_of(object_name)) or {}
@@ -350,7 +350,7 @@ class KerasFileEditor:
         return next((item for place, item in _objects(self.weights_dict) if place == path), None)
 
     def _move(self, old: str, new: str | None) -> None:
-        """Moves what is said of layers to the new path of an object, or removes it."""
+        """Moves the data about layers to the new path of an object, or removes it."""
         both: tuple[dict[str, Any], ...] = (self._names, self._alphas)
         for said in both:
             # Also of what is inside of the object.

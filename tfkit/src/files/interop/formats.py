@@ -20,10 +20,10 @@ from tfkit.src.files.saving.matching import LoadReport, Rename
 def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
     """Writes a whole model to one file: configuration, weights, and settings of `compile`.
 
-    The file is written whole or not at all. With `zipped=False` it is a folder.
+    The file is written completely or not at all. With `zipped=False` it is a folder.
 
     Args:
-        model: a model; of one that is not built, the configuration and the arguments of `compile`
+        model: a model; if it is not built, the configuration and the arguments of `compile`
             are kept.
         filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
             Keras's.
@@ -35,7 +35,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
     Raises:
         ValueError: if the path has a different extension, if an argument is not known, or if the model is
             not built although layers in it are.
-        FileExistsError: for a folder that holds something else than a model.
+        FileExistsError: for a folder that holds something other than a model.
         TypeError: if the model's configuration cannot be made. The old file is unchanged.
 
     Example:
@@ -104,14 +104,14 @@ def load_weights(
     """Reads weights; everything is checked before the first is assigned.
 
     Args:
-        model: a model; of one that is not built, the configuration and the arguments of `compile`
+        model: a model; if it is not built, the configuration and the arguments of `compile`
             are kept.
         filepath: a file of `save_weights` or `save`, of tfkit or of Keras; a `.safetensors` file of any
             library, in which dots between the steps of a name count as slashes; or a folder that
             `callbacks.OrbaxCheckpoint` wrote.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
-            a weight goes to the same path below the layer of the same name. Layers with other names are not
+            a weight keeps its path below the layer of the same name. Layers with other names are not
             changed. Not for files of Keras. Default: `False`.
         rename: for values with a different path in the file: a dict from beginnings of paths in the file to
             beginnings of paths in the model, or, if tfkit wrote the file, a function of a path.

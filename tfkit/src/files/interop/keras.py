@@ -42,7 +42,7 @@ from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import ConfigurationError, LoadError, check_exists
 from tfkit.src.files.saving.matching import LoadReport, Rename
 
-# The version of Keras whose format the files have.
+# The version of Keras whose format is written.
 _FORMAT_OF = "3.15.1"
 _APART = (f"{OPTIMIZER}/", "tfkit/")
 _FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
@@ -51,7 +51,7 @@ _FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
 def is_keras_file(filepath: Any) -> bool:
     """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front.
 
-    So is a folder that holds the members of such a zip, and an index of files of weights.
+    The same holds for a folder with the members of such a zip, and for an index of files of weights.
 
     Args:
         filepath: the file or folder.
@@ -89,9 +89,9 @@ def load_model(
 
     Args:
         filepath: the file; or the folder that `save(..., zipped=False)` of Keras wrote.
-        custom_objects: classes and functions of yours that the file may name, by name.
+        custom_objects: your own classes and functions that the file may name, by name.
         compile: whether to compile the model like the saved one, with the optimizer's state. Default: `True`.
-        safe_mode: the only value: tfkit never runs code from a file. Default: `True`.
+        safe_mode: must be `True`: tfkit never runs code from a file. Default: `True`.
         rename: paths in the model by path in the file, for layers and weights that have moved.
 
     Raises:
@@ -168,11 +168,11 @@ def load_weights(
         filepath: `.weights.h5`, `.weights.json` with the files that it names, `.keras`, or a whole `.h5`,
             of Keras.
         skip_mismatch: whether weights that do not fit are not changed. Default: `False`.
-        by_name: the only value: Keras's files have no names for all layers. Default: `False`.
+        by_name: must be `False`: Keras's files do not have names for all layers. Default: `False`.
         rename: paths in the model by path in the file, of layers or single weights.
         same_order: whether the class of `model` makes its members in the order in which the saved one
             did. Default: `False`.
-        objects_to_skip: layers, with all that is inside them, and single weights that are not changed.
+        objects_to_skip: layers, with everything inside them, and single weights that are not changed.
 
     Returns:
         The result for each weight, and for each value in the file.
@@ -251,7 +251,7 @@ def open_file(path: Path) -> KerasReader:
         path: the file.
 
     Returns:
-        A context manager; `LoadError` where the file is none of Keras's, or damaged.
+        A context manager; `LoadError` if the file is not Keras's, or is damaged.
 
     Example:
         >>> import tempfile
@@ -380,7 +380,7 @@ def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]
 def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:
     """Returns the optimizer's variables; none if it was not used before it was saved.
 
-    Keras stores them by position. Where layers were frozen or unfrozen after the last step, they fit no more,
+    Keras stores them by position. If layers were frozen or unfrozen after the last step, they no longer fit,
     and the optimizer starts from zero, as in Keras.
     """
     legacy = keras_legacy.is_legacy(reader)
@@ -419,7 +419,7 @@ def save_model(
     """Writes a `.keras` archive, which Keras 3 and tfkit load.
 
     Args:
-        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
+        model: a model; if it is not built, the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
         overwrite: whether an existing file is replaced. Default: `True`.
         include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
@@ -448,7 +448,7 @@ def save_model(
         config = keras_config.to_keras(serialization.serialize_uncompiled(model))
         if compiled:
             config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
-    # Numbers, not addresses in memory: a model that is saved twice has the same text.
+    # Numbers, not addresses in memory: a model that is saved twice has the same configuration.
     config = serialization.numbered_shared_objects(config)
     metadata = {
         "keras_version": _FORMAT_OF,

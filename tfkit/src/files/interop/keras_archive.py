@@ -55,7 +55,7 @@ class Region(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fills `buffer` with the remaining bytes, as far as possible, and returns their number."""
+        """Fills `buffer` with the remaining bytes, as far as possible, and returns the number of bytes."""
         view = memoryview(buffer).cast("B")[: max(0, self._size - self._position)]
         self._file.seek(self._start + self._position)
         count = self._file.readinto(view)

@@ -49,17 +49,17 @@ def by_place(
     Args:
         archive: the archive.
         places: layers with their paths.
-        partly: whether files of no layer are left out.
+        partly: whether files that belong to no layer are left out.
 
     Raises:
-        LoadError: for a file of no layer.
+        LoadError: for a file that belongs to no layer.
     """
     reading = {path: layer for path, layer in places if hasattr(layer, "load_assets")}
     found: dict[str, tuple[Layer, list[str]]] = {}
     for name in archive.assets():
         inside = name.removeprefix(f"{ASSETS}/")
         steps = inside.split("/")[:-1]
-        # The deepest layer on the way: an asset may itself be in folders.
+        # The deepest layer on the path: an asset may itself be in folders.
         above = ("/".join(steps[:count]) for count in range(len(steps), -1, -1))
         path = next((each for each in above if each in reading), None)
         if path is not None:
@@ -77,7 +77,7 @@ def loader(
 ) -> Callable[[], None]:
     """Returns a function that lets a layer read its assets.
 
-    Built-in layers get bytes: no name in the archive becomes a path for them. A layer of the user's finds
+    Built-in layers get bytes: no name in the archive becomes a path for them. A user's layer finds
     files below `folder`.
     """
     place = f"{ASSETS}/{path}".rstrip("/")
@@ -96,6 +96,6 @@ def loader(
 
 
 def needs_files(layer: Layer) -> bool:
-    """Whether a layer reads its assets from files, by a `load_assets` of the user's."""
+    """Whether a layer reads its assets from files, by a user's `load_assets`."""
     is_own = is_ours(owner_of(type(layer), "load_assets"))
     return not (is_own and layer._tfkit_assets_are_variables)

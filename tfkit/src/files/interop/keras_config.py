@@ -44,7 +44,7 @@ def from_keras(config: Any) -> Any:
     if _AUTO_NAMED in result:
         result["auto_named"] = result.pop(_AUTO_NAMED) is True
     if isinstance(config.get("compile_config"), dict) and config["compile_config"]:
-        # Of a model in a model; of one that is not compiled it is empty, or missing.
+        # Of a model in a model; if that is not compiled, it is empty or missing.
         result["compile_config"] = compile_from_keras(config["compile_config"])
     if _is_built_by_calls(config) and not _has_adapted_parts(config):
         result.pop("build_config", None)  # The calls around tfkit's own layers build them.
@@ -67,7 +67,7 @@ def is_of_keras(config: Any) -> bool:
 def _is_built_by_calls(config: dict[str, Any]) -> bool:
     """Whether an object is one of Keras's own, which are built without a build config.
 
-    A feature space does: in Keras, a build config means that it was adapted.
+    A feature space has one: in Keras, a build config means that it was adapted.
     """
     is_own = str(config.get("module")).partition(".")[0] == "keras"
     return is_own and config.get("class_name") != "FeatureSpace"
@@ -176,7 +176,7 @@ def to_keras(config: Any) -> Any:
     """Returns a configuration of tfkit in Keras 3's form.
 
     Raises:
-        TypeError: for objects that Keras has no form for.
+        TypeError: for objects that have no form in Keras.
     """
     if isinstance(config, (list, tuple)):
         return [to_keras(item) for item in config]

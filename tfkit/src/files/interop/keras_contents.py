@@ -74,7 +74,7 @@ def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str])
 
 
 def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:
-    """Returns models inside of a model that have an optimizer, with the paths of the optimizers' groups."""
+    """Returns inner models that have an optimizer, with the paths of the optimizers' groups."""
     return [
         (keras_layout.join(path, OPTIMIZER), layer)
         for path, layer in places

@@ -42,7 +42,7 @@ class KerasReader:
 
     Args:
         path: the file.
-        stream: where to read instead: the part of `path` that is the HDF5 file.
+        stream: the stream to read instead: the part of `path` that is the HDF5 file.
 
     Raises:
         LoadError: for structures that Keras never writes: links, second names, storage that is not plain.

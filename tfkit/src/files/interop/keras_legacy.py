@@ -1,6 +1,6 @@
 """Weights in the `.h5` format of Keras 2, which Keras 3 still writes.
 
-There is a group for each layer, with names that an attribute lists in order: those that are trained, then
+There is a group for each layer, with names that an attribute lists in order: the trained ones, then
 the others. Layers are in the order of `model.layers`.
 """
 
@@ -165,7 +165,7 @@ def optimizer_variables(reader: KerasReader, optimizer: Optimizer) -> dict[str, 
     """Returns an optimizer's variables by path.
 
     Raises:
-        LoadError: for an optimizer of an old Keras whose variables mean something else.
+        LoadError: for an optimizer of an old Keras whose variables have a different meaning.
     """
     names = reader.names(OPTIMIZER, _NAMES)
     variables = list(optimizer.variables)
@@ -188,7 +188,7 @@ def unused(reader: KerasReader, optimizer: Optimizer) -> tuple[str, ...]:
 
 
 def _has_idle_slots(optimizer: Optimizer) -> bool:
-    """Whether Keras 2 has a momentum for each weight, which always is zero."""
+    """Whether Keras 2 has a momentum for each weight, which is always zero."""
     return type(optimizer).__name__ == "SGD" and not optimizer.momentum
 
 

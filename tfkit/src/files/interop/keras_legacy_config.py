@@ -161,7 +161,7 @@ def _single(references: Any) -> Any:
 
 
 def _call(node: Any, tensor: Callable[[list[Any]], Any]) -> dict[str, Any]:
-    """Returns one call of a layer: Keras 2 lists further arguments next to each tensor of the first."""
+    """Returns one call of a layer: Keras 2 lists further arguments next to each tensor of the first one."""
     kwargs: dict[str, Any] = {}
 
     def note(reference: list[Any]) -> Any:

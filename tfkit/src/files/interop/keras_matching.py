@@ -280,7 +280,7 @@ class Checked:
 
         Args:
             paths: the variables of the model by path, for the report.
-            skip_mismatch: whether a layer that cannot load its variables is passed over.
+            skip_mismatch: whether a layer that cannot load its variables is skipped.
         """
         names = {id(variable): path for path, variable in paths.items()}
         report = LoadReport(str(self.reader.path), unused=self.unused)
@@ -337,8 +337,8 @@ def check(
     Args:
         reader: the file.
         plan: the variables by path.
-        group: their path; the root if it is empty.
-        apart: beginnings of paths that others read.
+        group: its path; the root if it is empty.
+        apart: beginnings of paths that are read elsewhere.
         skip_mismatch: whether mismatches are left out.
         skipped: layers and weights that are not changed.
 

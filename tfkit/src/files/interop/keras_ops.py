@@ -1,6 +1,6 @@
 """Calls of functions on symbolic tensors: in Keras `ops.sum(x, axis=1)` is an object of a class `Sum`.
 
-There the arguments that are not tensors are the constructor's, here they are part of the call.
+In Keras the arguments that are not tensors belong to the constructor; here they are part of the call.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def to_keras(entry: dict[str, Any]) -> dict[str, Any]:
     """Returns the call of a function as an op of Keras.
 
     Raises:
-        TypeError: for a function that Keras has no class for.
+        TypeError: for a function without a class in Keras.
     """
     function = entry["config"]
     if function not in _CLASSES:

@@ -20,7 +20,7 @@ _SHARD = re.compile(r"_\d{5,}\.weights\.h5")
 
 
 def is_index(path: Path) -> bool:
-    """Whether a file is an index of Keras's: JSON that is none of tfkit's own."""
+    """Whether a file is an index of Keras's: JSON that is not tfkit's own."""
     if not path.name.endswith(SUFFIX) or not path.is_file():
         return False
     try:

@@ -19,18 +19,18 @@ def save_model(
 ) -> None:
     """Writes the members of a `.keras` archive into a folder, which Keras 3 and tfkit load.
 
-    The folder is written whole or not at all. A member at a time can then be compared, or kept in a
+    The folder is written completely or not at all. Its members can be compared one by one, or kept in a
     repository.
 
     Args:
-        model: a model; of one that is not built the configuration and the arguments of `compile` are kept.
+        model: a model; if it is not built, the configuration and the arguments of `compile` are kept.
         filepath: path of the folder: a new one, an empty one, or one that holds such a model.
         overwrite: whether an existing model is replaced. Default: `True`.
         include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
             Default: `True`.
 
     Raises:
-        ValueError: for a path that ends like a file of a model, and for a model that is not built although
+        ValueError: for a path with the extension of a model file, and for a model that is not built although
             layers in it are.
         FileExistsError: for a file, for a folder with other files, and without `overwrite` for a model.
         TypeError: for a model whose configuration cannot be made, or has no form in Keras.

@@ -1,4 +1,4 @@
-"""Small functions of Keras's sources that libraries import though they are not public."""
+"""Small functions of Keras's sources that libraries import although they are not public."""
 
 from __future__ import annotations
 
@@ -39,5 +39,5 @@ def in_tf_graph() -> bool:
 
 
 def no_automatic_dependency_tracking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns the function as it is: no assignment is tracked, layers are found when asked for."""
+    """Returns the function as it is: no assignment is tracked, layers are found on request."""
     return function

@@ -28,7 +28,7 @@ class _StandIn(ModuleType):
 
     Args:
         name: its name.
-        target: the module of tfkit's.
+        target: the tfkit module.
     """
 
     def __init__(self, name: str, target: Any) -> None:
@@ -119,7 +119,7 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def _found(fullname: str) -> Any:
-    """Returns the tfkit module for an import: of a file of Keras's, the public one with its names.
+    """Returns the tfkit module for an import: for a file of Keras, the public module with its names.
 
     `keras.src.layers.convolutional.conv2d` is `tfkit.layers`: so `from ... import Conv2D` finds the layer,
     and the import of a name that is not public fails. What the installed Keras does not have is not found,
@@ -140,7 +140,7 @@ def _found(fullname: str) -> Any:
 
 @functools.cache
 def _is_source(fullname: str) -> bool:
-    """Returns whether the installed Keras has a file or folder for a module. Nothing of it is imported."""
+    """Returns whether the installed Keras has a file or folder for a module. Nothing is imported."""
     spec = PathFinder.find_spec("keras")
     if spec is None or not spec.submodule_search_locations:
         return False

@@ -38,7 +38,7 @@ def discarded() -> contextlib.AbstractContextManager[None]:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Context manager for a temporary file next to `path`, which replaces it if the block succeeds.
 
-    The bytes are on the disk before the old file is replaced; after an error only the old file is there. The
+    The bytes are on the disk before the old file is replaced; after an error only the old file exists. The
     new file has the mode of the old one; a symbolic link is followed. Files that killed writers have left in
     the folder are removed.
 
@@ -82,7 +82,7 @@ def _naming(target: Path) -> Iterator[None]:
 def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Context manager for a temporary folder next to `path`, which replaces it if the block succeeds.
 
-    It is like `atomic_write`. Linux replaces the old folder in one step; other systems have none for a
+    It is like `atomic_write`. Linux replaces the old folder in one step; other systems have no folder for a
     moment.
     """
     target = Path(os.path.realpath(path))
@@ -123,7 +123,7 @@ def alone(path: str | os.PathLike[str]) -> Iterator[None]:
     removed at the end. After a kill it remains, unlocked, until the next write to that folder.
     """
     target = Path(os.path.realpath(path))
-    # A name of fixed length: the target's own may already have the longest length that is allowed.
+    # A name of fixed length: the target's name may already have the maximum length.
     digest = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:32]
     name = target.with_name(f"{_PREFIX}{digest}{_SUFFIX}")
     while True:
@@ -198,7 +198,7 @@ def _remove_abandoned(parent: Path) -> None:
         if name.endswith(_SUFFIX):
             # It was removed meanwhile, or belongs to another user.
             with contextlib.suppress(OSError):
-                # A pipe of this name must not block, and a link must not be followed.
+                # A pipe with this name must not block, and a link must not be followed.
                 handle = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
                 try:
                     if _is_ours(os.fstat(handle)) and _lock(handle) and _is_at(handle, name):

@@ -1,4 +1,4 @@
-"""The file from which a training continues: variables by path, and a document of everything else.
+"""The file from which a training continues: variables by path, and a document with everything else.
 
 The document is a nest of dicts, lists, tuples, strings, numbers, arrays and `None`. It is stored as JSON,
 in which an array is written as `{"class_name": "__array__", "config": <its name in the group of arrays>}`.

@@ -220,7 +220,7 @@ def metrics_state(model: ModelLike) -> dict[str, tf.Variable]:
 
 
 def texts(model: ModelLike) -> dict[str, dict[str, Any]]:
-    """Returns what a file says about its layers: their names, and the `lora_alpha` of layers with LoRA."""
+    """Returns what a file stores about its layers: their names, and the `lora_alpha` of layers with LoRA."""
     alphas = {
         path: layer.lora_alpha
         for path, layer in tracking.named_layers(model)

@@ -1,6 +1,6 @@
 """Reads structures of HDF5's first versions, which `h5py`, and so Keras, writes by default.
 
-They are read as `hdf5_tree` reads later ones: each number is compared with the bounds of the file before it
+As in `hdf5_tree`, each number is compared with the bounds of the file before it
 is used, no structure is read twice, and no byte belongs to two names.
 
 Reference: https://support.hdfgroup.org/documentation/hdf5/latest/_f_m_t3.html

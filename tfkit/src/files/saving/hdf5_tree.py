@@ -368,7 +368,7 @@ class _Header:
         return name, found if shape else found[0]
 
     def _long_text(self, value: bytes) -> bytes:
-        """Returns a string of variable length whose position an attribute gives."""
+        """Returns a string of variable length whose position is in an attribute."""
         block = Bytes(value, "an attribute")
         size = block.number(4)
         if not self._tree.old and (excess := limits.ATTRIBUTE.excess(size)):

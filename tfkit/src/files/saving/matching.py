@@ -126,13 +126,13 @@ def by_layer_name(
     """Returns a mapping from paths below the model's layers to stored paths below layers of the same names.
 
     Args:
-        paths: the stored paths; those below no layer of a name that the model has are left out.
+        paths: the stored paths; paths that are not below a layer with a name in the model are left out.
         stored_names: the names that users gave to the layers of the stored model, by path.
         names: the names that users gave to the layers of the model, by path.
         file: the file, for messages.
 
     Raises:
-        ValueError: if two layers have one name, and where no name is in both.
+        ValueError: if two layers have the same name, and if no name is in both.
     """
     common = {*stored_names.values()} & {*names.values()}
     if not common:
@@ -210,7 +210,7 @@ def match(
         variables: the variables by path.
         stored: shapes and dtypes of the stored values, by stored path.
         places: path in the model -> stored path.
-        read: gives the values at a stored path, where they must be looked at.
+        read: returns the values at a stored path, for comparisons that need values.
     """
     found = Match({}, {}, {}, {})
     left = {path: place for path, place in places.items() if path not in variables}
@@ -247,7 +247,7 @@ def check(found: Match, file: Any, group: str, partly: bool = False) -> None:
         found: the comparison.
         file: the file, for the message.
         group: name of the group, for the message.
-        partly: whether variables without a value are in order, and values without a variable.
+        partly: whether variables without a value, and values without a variable, are allowed.
 
     Raises:
         LoadError: with a table.

@@ -102,7 +102,7 @@ def load_model(
 
     Args:
         filepath: a file of `model.save()`, or a folder of `callbacks.OrbaxCheckpoint`.
-        custom_objects: classes and functions of yours that the file may name, by name.
+        custom_objects: your own classes and functions that the file may name, by name.
         compile: whether to compile the model like the saved one, with the optimizer's state.
         safe_mode: only True: tfkit never runs code from a file.
 

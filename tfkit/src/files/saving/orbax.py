@@ -94,7 +94,7 @@ class Writer:
 
         Raises:
             ValueError: for names and shapes that could not be read again; nothing is written then.
-            OSError: if the disk is full; where a thread writes, in the next call.
+            OSError: if the disk is full; if a thread writes, in the next call.
         """
         items, stored = {}, {}
         for group, values in groups.items():
@@ -103,7 +103,7 @@ class Writer:
                 path: [list(array.shape), array.dtype.name, _checksum(array)]
                 for path, array in arrays.items()
             }
-            # Orbax refuses arrays without elements; their shapes say everything about them.
+            # Orbax refuses arrays without elements; their shapes are all there is to store.
             tree = _nested({path: array for path, array in arrays.items() if array.size})
             if tree:
                 items[group] = self._orbax.args.StandardSave(tree)
@@ -190,7 +190,7 @@ class Reader:
             )
 
     def _bytes_on_disk(self) -> int:
-        """Returns the size of all files. What is in the folder is read, but nothing that it leads to."""
+        """Returns the size of all files. Only the folder itself is read, not the targets of links."""
         size = 0
         for above, folders, files in os.walk(self.path):
             for path in (os.path.join(above, name) for name in (*folders, *files)):

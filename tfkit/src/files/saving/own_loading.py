@@ -42,7 +42,7 @@ class OwnLoading:
             method: name of the method.
             layer_path: name of the layer in messages.
             part: the part of the layer that is loaded, such as "variables".
-            content: a sentence that is added to the error, which says what the file has.
+            content: a sentence for the error, which describes the content of the file.
 
         Raises:
             LoadError: if the method raises an error, unless layers are skipped.

@@ -57,7 +57,7 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
         OSError: if the disk is full.
     """
     separator = "/" if any("." in weight for weight in weights) else "."
-    # Arrays of larger elements first: then each begins at a multiple of its element's size.
+    # Arrays of larger elements first, so that each begins at a multiple of its element's size.
     ordered = sorted(weights, key=lambda weight: -_dtype(weight, weights[weight]).itemsize)
     header: dict[str, Any] = {}
     end = 0
@@ -252,7 +252,7 @@ class Reader:
         self._raw.close()
 
     def text(self, name: str) -> Any:
-        """Returns what the file says about its layers, which only tfkit writes; `None` for other names."""
+        """Returns what the file stores about its layers, which only tfkit writes; `None` for other names."""
         own = name in _TEXTS and self._metadata.get("format") == FORMAT
         return self._json(_TEXTS[name]) if own else None
 

@@ -2,7 +2,7 @@
 
 The index is written last. The files of one save have a common token in their names, so that an interrupted
 save leaves the old index and its files unchanged; the next save removes what it has left. If two saves run at
-once, one waits for the other. A reader whose files a save has removed reads the new index.
+once, one waits for the other. If a save has removed the files of a reader, it reads the new index.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ class ShardReader:
             reader.close()
 
     def text(self, name: str) -> Any:
-        """Returns what the index says of its layers; it has no other text."""
+        """Returns what the index stores about its layers; it has no other document."""
         return self._texts.get(name)
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:

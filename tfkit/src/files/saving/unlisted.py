@@ -1,4 +1,4 @@
-"""Warns of frozen layers that a model calls, and whose weights are not in its files."""
+"""Warns about frozen layers that a model calls, but whose weights are not in its files."""
 
 from __future__ import annotations
 

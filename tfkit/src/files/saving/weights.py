@@ -166,7 +166,7 @@ def load_weights(
             between the steps of a name count as slashes.
         skip_mismatch: whether weights that do not fit are not changed.
         by_name: whether weights are found by the names that users have given to layers, instead of by path:
-            a weight goes to the same path below the layer of the same name. Layers with other names are not
+            a weight keeps its path below the layer of the same name. Layers with other names are not
             changed.
         rename: for values with a different path in the file: a dict from beginnings of paths in the file to
             beginnings of paths in the model, or a function of a path. Without it, a property of your class

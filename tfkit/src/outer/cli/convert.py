@@ -20,14 +20,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", type=Path, help="the file to write; its extension determines the format"
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a file that is there")
+    parser.add_argument("--overwrite", action="store_true", help="replace an existing file")
     parser.add_argument(
         "--import",
         dest="modules",
         metavar="MODULE",
         action="append",
         default=[],
-        help="import a Python module of yours first, which registers your own classes",
+        help="first import a Python module of your own, which registers your own classes",
     )
 
 

@@ -1,1 +1,1 @@
-"""A cluster of processes on this machine, to try distributed training out."""
+"""A cluster of processes on this machine, to try out distributed training."""

@@ -9,7 +9,7 @@ import socket
 from dataclasses import dataclass
 
 _HOST = "127.0.0.1"
-# Below the ports that systems give to connections: one of those could be taken before its process listens.
+# Below the ports that systems assign to connections: such a port could be used before its process listens.
 _PORTS = range(20_000, 32_000)
 
 

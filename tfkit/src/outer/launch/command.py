@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     Returns:
         The exit code: 0 if all processes succeed; that of the first one to fail; 128 plus the number of the
-        signal that has ended the processes.
+        signal that ended the processes.
 
     Raises:
         ValueError: without a script, and for `--server` without `TF_CONFIG`.

@@ -1,4 +1,4 @@
-"""Processes that run together: prefixed output, one end, restarts."""
+"""Processes that run together: prefixed output, a common end, restarts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Processes:
         command: the command line of the tasks that run the script.
         restarts: how many times processes that fail are started again.
         grace: seconds that a process has to end after a signal.
-        out: stream for the output of all, each line with its task in front.
+        out: stream for all output, with the task in front of each line.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Processes:
                 return status if status > 0 else 128 - status
             self._restarts -= 1
             if task.serves and task.job == "worker":
-                # The coordinator runs on, and connects to the new process.
+                # The coordinator continues, and connects to the new process.
                 self._say(f"{task} has ended with {reason}; it is started again")
                 self._start(task)
             else:
@@ -141,10 +141,10 @@ class Processes:
         self._events.put((task, process, process.wait()))
 
     def _read(self, task: Task, process: subprocess.Popen[bytes]) -> None:
-        """Copies the output of a process, each line with the task in front."""
+        """Copies the output of a process, with the task in front of each line."""
         assert process.stdout is not None
         for line in process.stdout:
-            # Of a line that was written over, as progress bars are, the last text is left.
+            # Of a line that is overwritten, such as a progress bar, only the last text is kept.
             text = line.decode(errors="replace").rstrip("\r\n").rpartition("\r")[2]
             self._write(f"[{task}] {text}\n")
 
@@ -152,9 +152,9 @@ class Processes:
         self._write(f"[launch] {text}\n")
 
     def _write(self, text: str) -> None:
-        """Writes for all; without a reader, as after `| head`, all processes end.
+        """Writes a line of output; without a reader, as after `| head`, all processes end.
 
-        The threads read on, or the processes would wait for them for ever.
+        The threads continue to read, or the processes would wait for them forever.
         """
         with self._writing:
             if self._is_unread:
@@ -167,7 +167,7 @@ class Processes:
                 self._events.put(error)
 
     def _stop(self, number: int) -> None:
-        """Sends a signal to all processes, and kills what runs on after the time of grace.
+        """Sends a signal to all processes, and kills those that still run after the grace period.
 
         Servers get it last: until then they hold the variables that a script may save.
         """
@@ -189,7 +189,7 @@ class Processes:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Passes Ctrl-C, the end of a terminal, and a request to end on to all processes."""
+        """Passes Ctrl-C, the end of a terminal, and a request to end to all processes."""
         kinds = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # As under `nohup`.
             kinds.append(signal.SIGHUP)

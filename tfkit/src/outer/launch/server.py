@@ -8,7 +8,7 @@ import time
 
 import tensorflow as tf
 
-# The process that has launched this one; the server ends with it.
+# The process that launched this one; the server ends with it.
 LAUNCHER = "TFKIT_LAUNCHER"
 
 

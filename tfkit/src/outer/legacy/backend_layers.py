@@ -291,7 +291,7 @@ def conv2d_transpose(
 ) -> tf.Tensor:
     """Returns the gradient of a convolution over two axes: from its outputs to its inputs of `output_shape`.
 
-    The first entry of `output_shape` may be `None`, for the size of the batch.
+    The first entry of `output_shape` may be `None`, for the batch size.
     """
     x = tf.convert_to_tensor(x)
     channels_first = _layout(data_format) == "channels_first"
@@ -351,15 +351,15 @@ def ctc_decode(
     Args:
         y_pred: probabilities of shape `(batch, steps, classes)`.
         input_length: the number of steps that count in each row, of shape `(batch,)`.
-        greedy: whether the most likely class of each step is taken. Otherwise by beam search.
+        greedy: whether the most likely class of each step is chosen. Otherwise a beam search is used.
             Default: `True`.
         beam_width: number of beams. Default: `100`.
         top_paths: how many results the beam search returns. Default: `1`.
 
     Returns:
-        A list of `top_paths` tensors of shape `(batch, labels)`, with -1 behind the labels; and
+        A list of `top_paths` tensors of shape `(batch, labels)`, with -1 after the labels; and
         their scores of shape
-        `(batch, top_paths)`: for the beam search log probabilities, else their negative sum of logarithms.
+        `(batch, top_paths)`: log probabilities for beam search, otherwise negative sums of logarithms.
     """
     y_pred = tf.convert_to_tensor(y_pred)
     batch, steps = tf.shape(y_pred)[0], tf.shape(y_pred)[1]

@@ -13,7 +13,7 @@ Axis = int | Sequence[int] | None
 
 
 def _numbers(x: Any) -> tf.Tensor:
-    """Returns a tensor, of the float dtype where `x` has truth values."""
+    """Returns a tensor, of the float dtype if `x` has truth values."""
     x = tf.convert_to_tensor(x)
     return tf.cast(x, settings.floatx()) if x.dtype == tf.bool else x
 
@@ -51,7 +51,7 @@ def batch_dot(x: Any, y: Any, axes: int | Sequence[int] | None = None) -> tf.Ten
         y: a tensor of shape `(batch, ...)`.
         axes: the axis of `x` and the axis of `y`, or one for both; neither is the batch. `None` for the
             last of `x`,
-            and of `y` the last but one, or the last of a matrix.
+            and the second-to-last of `y`, or the last of a matrix.
 
     Returns:
         A tensor whose shape has the other axes of `x`, then those of `y` without the batch;
@@ -104,17 +104,17 @@ def cos(x: Any) -> tf.Tensor:
 
 
 def cumprod(x: Any, axis: int = 0) -> tf.Tensor:
-    """Returns the products of the entries up to each along an axis."""
+    """Returns the product of the entries up to each one along an axis."""
     return tf.math.cumprod(x, axis)
 
 
 def cumsum(x: Any, axis: int = 0) -> tf.Tensor:
-    """Returns the sums of the entries up to each along an axis."""
+    """Returns the sum of the entries up to each one along an axis."""
     return tf.cumsum(x, axis)
 
 
 def dot(x: Any, y: Any) -> tf.Tensor:
-    """Returns the product over the last axis of `x` and the last but one of `y`, or its only one."""
+    """Returns the product over the last axis of `x` and the second-to-last of `y`, or its only one."""
     x, y = tf.convert_to_tensor(x), tf.convert_to_tensor(y)
     last_but_one = len(y.shape) - 2 if len(y.shape) > 1 else 0
     return tf.tensordot(x, y, [[len(x.shape) - 1], [last_but_one]])

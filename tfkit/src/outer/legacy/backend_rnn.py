@@ -1,4 +1,4 @@
-"""`K.rnn` of `tf.keras.backend`: a loop over time of a function."""
+"""`K.rnn` of `tf.keras.backend`: a loop of a function over time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def rnn(
 
     Args:
         step_function: returns the output and the next states for an input `(batch, ...)` and a list of the
-            states, behind which are the constants.
+            states, followed by the constants.
         inputs: tensor, or nest of tensors, `(batch, steps, ...)`.
         initial_states: list of tensors `(batch, ...)`.
         go_backwards: whether the last time step is the first. Default: `False`.
@@ -43,7 +43,7 @@ def rnn(
         return_all_outputs: whether all outputs are returned, or the last one only. Default: `True`.
 
     Returns:
-        The last output, `(batch, ...)`; the outputs, `(batch, steps, ...)`, of one step without
+        The last output, `(batch, ...)`; the outputs, `(batch, steps, ...)`, with one step without
         `return_all_outputs`; and the last states.
 
     Raises:

@@ -12,7 +12,7 @@ from tfkit.src.base import settings
 
 
 def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = "int32") -> tf.Tensor:
-    """Returns `start, start + step, ...` below `stop`; with one number those from 0 up to it."""
+    """Returns `start, start + step, ...` below `stop`; with one number, from 0 up to it."""
     numbers = tf.range(0, start, step) if stop is None else tf.range(start, stop, step)
     return tf.cast(numbers, dtype)
 
@@ -46,7 +46,7 @@ def cast(x: Any, dtype: Any) -> tf.Tensor:
 
 
 def cast_to_floatx(x: Any) -> Any:
-    """Returns `x` in the default float dtype: a tensor of a tensor, an array of anything else."""
+    """Returns `x` in the default float dtype: a tensor for a tensor, an array for anything else."""
     if isinstance(x, (tf.Tensor, tf.Variable, tf.SparseTensor)):
         return tf.cast(x, settings.floatx())
     return np.asarray(x, dtype=settings.floatx())
@@ -80,7 +80,7 @@ def eval(x: Any) -> Any:
 
 
 def expand_dims(x: Any, axis: int = -1) -> tf.Tensor:
-    """Returns `x` with a further axis of size 1."""
+    """Returns `x` with an additional axis of size 1."""
     return tf.expand_dims(x, axis)
 
 
@@ -91,7 +91,7 @@ def eye(size: Any, dtype: Any = None, name: str | None = None) -> tf.Variable:
 
 
 def flatten(x: Any) -> tf.Tensor:
-    """Returns the entries of `x` as a vector; its first axis, the batch, goes too."""
+    """Returns the entries of `x` as a vector; its first axis, the batch, is flattened too."""
     return tf.reshape(x, [-1])
 
 
@@ -158,7 +158,7 @@ def one_hot(indices: Any, num_classes: int) -> tf.Tensor:
 
 
 def ones(shape: Any, dtype: Any = None, name: str | None = None) -> Any:
-    """Returns a variable of ones; in a graph, where the shape is not known, a tensor."""
+    """Returns a variable of ones; in a graph with an unknown shape, a tensor."""
     return variable(tf.ones(shape, dtype or settings.floatx()), dtype, name)
 
 
@@ -224,7 +224,7 @@ def _seed(seed: int | None) -> int:
 
 
 def repeat(x: Any, n: int) -> tf.Tensor:
-    """Returns a matrix `(batch, features)` as `n` equal steps: `(batch, n, features)`."""
+    """Returns a matrix `(batch, features)` as `n` steps of equal content: `(batch, n, features)`."""
     return tf.tile(tf.expand_dims(x, 1), [1, n, 1])
 
 
@@ -259,7 +259,7 @@ def squeeze(x: Any, axis: int) -> tf.Tensor:
 
 
 def stack(x: Sequence[Any], axis: int = 0) -> tf.Tensor:
-    """Returns tensors of one shape as one, along a new axis."""
+    """Returns tensors of the same shape stacked along a new axis."""
     return tf.stack(x, axis)
 
 
@@ -301,7 +301,7 @@ def tile(x: Any, n: int | Sequence[int]) -> tf.Tensor:
 
 
 def to_dense(tensor: Any) -> Any:
-    """Returns a sparse tensor as a dense one, others as they are."""
+    """Returns a sparse tensor as a dense one, others unchanged."""
     return tf.sparse.to_dense(tensor) if is_sparse(tensor) else tensor
 
 

@@ -1,4 +1,4 @@
-"""Makes public modules give the names that `tf.keras` has and Keras 3 lacks."""
+"""Makes public modules provide the names that `tf.keras` has and Keras 3 lacks."""
 
 from __future__ import annotations
 

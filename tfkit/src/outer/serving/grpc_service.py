@@ -47,7 +47,7 @@ def grpc_server(
     options = [
         ("grpc.max_receive_message_length", max_body),
         ("grpc.max_send_message_length", -1),  # no limit
-        ("grpc.so_reuseport", 0),  # A port that is taken is an error.
+        ("grpc.so_reuseport", 0),  # A port that is in use is an error.
         ("grpc.server_handshake_timeout_ms", int(read_timeout * 1000)),
     ]
     server = packages.grpc.aio.server(options=options)

@@ -150,7 +150,7 @@ async def _stop_listening(site: Any, arriving: Arriving) -> None:
     await arriving.ended()
 
 
-_GRACE = 0.1  # Seconds; the event loop accepts and reads what is there in a thousandth of that.
+_GRACE = 0.1  # Seconds; the event loop accepts and reads waiting data in a thousandth of that.
 
 
 async def _cancel(task: asyncio.Task[None]) -> None:

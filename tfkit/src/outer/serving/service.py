@@ -64,7 +64,7 @@ class Service:
         Args:
             name: of the model.
             version: its number.
-            read: gives the name of the signature, `serving_default` where it is empty, and the inputs, for
+            read: returns the name of the signature, `serving_default` if it is empty, and the inputs, for
                 the requested version.
             method_name: the required kind of signature; any unless given.
         """

@@ -18,22 +18,22 @@ _FILE = "training.h5"
 
 
 class BackupAndRestore(SparseCallback):
-    """Saves the whole state of a `fit`, and continues from a saved state if there is one.
+    """Saves the complete state of a `fit`, and continues from a saved state if there is one.
 
     After an interruption, run the program again: it ends with the same weights, results and files,
     bit for bit on a CPU, as if it had not been interrupted. SIGTERM, which machines send before they
     kill a process, saves and ends it with status 143. The state has all variables, the seeds,
-    the position in the data, the results so far, and the callbacks' states. A callback of
-    your own takes part with `get_state()` and `set_state(state)`.
+    the position in the data, the results so far, and the callbacks' states. Your own callbacks
+    take part with `get_state()` and `set_state(state)`.
 
-    Data must be arrays, or a `tf.data.Dataset` or loader that gives the same batches each time it
+    Data must be arrays, or a `tf.data.Dataset` or loader that yields the same batches each time it
     is made. Batches of the epoch that was interrupted are read again and left out.
 
     Args:
         backup_dir: folder for the state, made if it is missing; or the state's file, if the name
             ends in `.h5`.
         save_freq: `"epoch"`, or a number of batches. Default: `"epoch"`.
-        double_checkpoint: whether the state before the last is kept, too, in case that the last one
+        double_checkpoint: whether the state before the last is kept, too, in case the last one
             is damaged. Default: `False`.
         delete_checkpoint: whether the state is removed when the training is complete. Default:
             `True`.
@@ -167,7 +167,7 @@ class BackupAndRestore(SparseCallback):
         self._steps_since_save = 0
         self._path.parent.mkdir(parents=True, exist_ok=True)
         if self.double_checkpoint and self._path.exists():
-            # Before the new state is written: at no time is there no complete file.
+            # Before the new state is written: there is a complete file at any time.
             keep_as(self._path, self._previous)
         checkpoint.save(self._path, self._training)
 

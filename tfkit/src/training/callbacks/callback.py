@@ -39,7 +39,7 @@ class Callback:
     """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
+        """Warns about a method of the subclass that Keras would call, and tfkit does not."""
         super().__init_subclass__(**kwargs)
         never_called.warn_of_methods(cls)
 

@@ -146,7 +146,7 @@ class CallbackList(Callback):
             next_batch_index: index in its epoch of the batch that comes next.
         """
         limits = [callback.chunk_limit(next_batch_index) for callback in self._sparse()]
-        # The most impatient callback decides.
+        # The callback with the smallest limit decides.
         return min([limit for limit in limits if limit is not None], default=None)
 
     def note_steps(self, last_batch_index: int, num_steps: int) -> None:
@@ -182,7 +182,7 @@ class CallbackList(Callback):
         fetched = None
         if logs is not None and any(callback.wants_logs(num_steps) for callback in sparse):
             fetched = _plain_logs(logs() if callable(logs) else logs)
-        # A loop of the user's own may call the hooks without `on_train_begin`.
+        # A user's own loop may call the hooks without `on_train_begin`.
         mode = self._modes[-1] if self._modes else "train"
         for callback in sparse:
             hook: _StepsHook = getattr(callback, f"on_{mode}_steps_end")

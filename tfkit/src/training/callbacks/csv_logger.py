@@ -23,7 +23,7 @@ class CSVLogger(Callback):
     Args:
         filename: path of the file.
         separator: string between two values. Default: `","`.
-        append: whether an existing file is continued, and not replaced. Default: `False`.
+        append: whether an existing file is continued instead of replaced. Default: `False`.
 
     Example:
         ```python

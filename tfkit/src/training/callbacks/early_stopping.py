@@ -18,7 +18,7 @@ class EarlyStopping(MonitorCallback):
 
     Args:
         monitor: name of a result, such as `"val_loss"` or `"accuracy"`. Default: `"val_loss"`.
-        min_delta: least change that counts as an improvement. Default: `0`.
+        min_delta: smallest change that counts as an improvement. Default: `0`.
         patience: number of epochs without improvement after which training ends. Default: `0`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
@@ -26,7 +26,7 @@ class EarlyStopping(MonitorCallback):
         baseline: value that must be beaten, too, for the patience to start again; `None` for none.
         restore_best_weights: whether the model gets the weights of its best epoch at the end.
             Default: `False`.
-        start_from_epoch: number of epochs at the beginning that are not considered. Default: `0`.
+        start_from_epoch: number of initial epochs that are not considered. Default: `0`.
 
     Raises:
         ValueError: in training, with `mode="auto"`, if the result is neither a loss nor a metric

@@ -48,7 +48,7 @@ class History(Callback):
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Appends the results."""
-        self.model.history = self  # A callback that has called `fit` has left that one's.
+        self.model.history = self  # A callback that called `fit` has left its history there.
         self.epoch.append(epoch)
         for name, value in (logs or {}).items():
             self.history.setdefault(name, []).append(value)

@@ -42,7 +42,7 @@ class LearningRateScheduler(Callback):
     """Sets the learning rate at the beginning of every epoch.
 
     Args:
-        schedule: function of the epoch's index, from 0, and the present learning rate (or of the
+        schedule: function of the epoch's index, from 0, and the current learning rate (or of the
             index alone) that returns the new learning rate, a float.
         verbose: 0 for no output, 1 for a line when the learning rate is set. Default: `0`.
 
@@ -112,15 +112,15 @@ class ReduceLROnPlateau(MonitorCallback):
 
     Args:
         monitor: name of a result, such as `"val_loss"` or `"accuracy"`. Default: `"val_loss"`.
-        factor: factor of the learning rate at each reduction, less than 1. Default: `0.1`.
+        factor: factor for the learning rate at each reduction, less than 1. Default: `0.1`.
         patience: number of epochs without improvement after which it is lowered. Default: `10`.
         verbose: 0 for no output, 1 for a line when the callback acts. Default: `0`.
         mode: `"min"` if less is better, `"max"` if more is, or `"auto"`: less for losses, and what
             a metric itself defines. Default: `"auto"`.
-        min_delta: least change that counts as an improvement. Default: `0.0001`.
+        min_delta: smallest change that counts as an improvement. Default: `0.0001`.
         cooldown: number of epochs after a reduction in which epochs without improvement are not
             counted. Default: `0`.
-        min_lr: least learning rate. Default: `0.0`.
+        min_lr: smallest learning rate. Default: `0.0`.
 
     Raises:
         ValueError: if `factor` is 1 or more; in training, with `mode="auto"`, if the result is

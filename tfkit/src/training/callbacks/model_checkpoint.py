@@ -158,7 +158,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         # Saving too much is better than losing a training because of a wrong name.
         if current is None or np.ndim(current) > 0:
             warn(
-                f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is no "
+                f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is not a "
                 f"number among the results ({', '.join(logs)})."
             )
             return True

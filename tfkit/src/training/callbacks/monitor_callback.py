@@ -61,7 +61,7 @@ class MonitorCallback(Callback):
         if reference is None:
             return True
         delta = -self.min_delta if is_better in (ops.less, np.less) else self.min_delta
-        # Results are float32: a difference below its rounding is none.
+        # Results are float32: a difference below its rounding does not count.
         return bool(is_better(np.float32(value - delta), np.float32(reference)))
 
     def _direction(self) -> str:

@@ -125,7 +125,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         """Does what `chunk_limit` does, which is not called if another callback needs every batch."""
         self._check_folder()
 
-    # By this mark it asks for no single batches itself.
+    # This mark says that it does not need single batches itself.
     on_train_batch_begin._is_default = True  # type: ignore[attr-defined]
 
     def on_train_steps_end(
@@ -217,7 +217,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         if current is None or np.ndim(current) > 0:
             warn(
                 f"OrbaxCheckpoint saves nothing at step {step}, with save_best_only=True: {self.monitor!r} "
-                f"is no number among the results ({', '.join(logs)})."
+                f"is not a number among the results ({', '.join(logs)})."
             )
             return False
         better = self._is_improvement(current, self.best)

@@ -31,10 +31,10 @@ class RemoteMonitor(Callback):
     Args:
         root: address of the server. Default: `"http://localhost:9000"`.
         path: where on the server. Default: `"/publish/epoch/end/"`.
-        field: name of the field of a form that holds the JSON; without effect for `send_as_json=True`.
+        field: name of the field of a form that holds the JSON; has no effect with `send_as_json=True`.
             Default: `"data"`.
         headers: further headers of the request. Default: none.
-        send_as_json: whether the JSON is the body of the request, and not a form. Default: `False`.
+        send_as_json: whether the JSON is the body of the request instead of a form field. Default: `False`.
 
     Raises:
         ValueError: for an address that is not `http` or `https`.

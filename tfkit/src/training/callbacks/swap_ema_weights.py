@@ -10,7 +10,7 @@ from tfkit.src.training.callbacks.callback import Callback, Logs
 
 
 class SwapEMAWeights(Callback):
-    """Replaces a model's weights by their moving averages for evaluations and predictions.
+    """Replaces a model's weights with their moving averages for evaluations and predictions.
 
     The averages come from an optimizer with `use_ema=True`.
 
@@ -36,7 +36,7 @@ class SwapEMAWeights(Callback):
         self._weights: list[tuple[tf.Variable, tf.Tensor]] = []
 
     def _optimizers(self) -> list[Optimizer]:
-        """Returns the optimizers of the model, of which one at least keeps averages."""
+        """Returns the optimizers of the model, at least one of which keeps averages."""
         outer = getattr(self.model, "optimizer", None)
         optimizer = getattr(outer, "inner_optimizer", outer)  # Of a `LossScaleOptimizer`.
         parts = getattr(optimizer, "optimizers", [optimizer])  # Of a `MultiOptimizer`.
@@ -73,7 +73,7 @@ class SwapEMAWeights(Callback):
         self._put_back()
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
-        """Replaces the weights by the averages if `swap_on_epoch=True`."""
+        """Replaces the weights with the averages if `swap_on_epoch=True`."""
         if self.swap_on_epoch:
             self._put_averages()
 
@@ -82,7 +82,7 @@ class SwapEMAWeights(Callback):
         self._weights = []
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Replaces the weights by the averages."""
+        """Replaces the weights with the averages."""
         self._put_averages()
 
     def on_test_end(self, logs: Logs | None = None) -> None:
@@ -90,7 +90,7 @@ class SwapEMAWeights(Callback):
         self._put_back()
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Replaces the weights by the averages."""
+        """Replaces the weights with the averages."""
         self._put_averages()
 
     def on_predict_end(self, logs: Logs | None = None) -> None:

@@ -212,7 +212,7 @@ class TensorBoard(SparseCallback):
         self._record_summaries("validation")
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Writes the results at the present number of training steps."""
+        """Writes the results at the current number of training steps."""
         optimizer = getattr(self.model, "optimizer", None)
         if optimizer is not None:
             with self._writer("validation").as_default():

@@ -14,7 +14,7 @@ class TerminateOnNaN(SparseCallback):
     """Ends training when the loss is NaN or infinite.
 
     It reads the running loss whenever training returns to Python, at least once an epoch. The
-    running loss is a mean, so it stays NaN or infinite once the loss of a step was.
+    running loss is a mean, so it stays NaN or infinite after one such step.
 
     Args:
         raise_error: whether to raise `RuntimeError` instead of only stopping the training. Default:

@@ -24,7 +24,7 @@ class Distiller(Model):
 
     Args:
         teacher: a trained model. It is frozen: its `trainable` is set to `False`.
-        student: the model that is trained; `distiller.student` is it.
+        student: the model that is trained, available as `distiller.student`.
         distillation_losses: a `DistillationLoss`, or a list of them.
         distillation_loss_weights: a number for each of them; `None` for 1.
         student_loss_weight: from 0 to 1, the part of labels in the total loss. Default: `0.5`.
@@ -101,7 +101,7 @@ class Distiller(Model):
         metrics: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Sets the student's optimizer, its loss on labels, and its metrics, as `Model.compile`.
+        """Sets the student's optimizer, its loss on labels, and its metrics, like `Model.compile`.
 
         Args:
             optimizer: an optimizer, or its name. Default: `"adam"`.

@@ -40,7 +40,7 @@ class DistillationLoss:
         )
 
     def validate_outputs(self, teacher_outputs: Any, student_outputs: Any) -> None:
-        """Raises an error for outputs that cannot be compared: of other forms or shapes.
+        """Raises an error for outputs that cannot be compared because of different forms or shapes.
 
         Args:
             teacher_outputs: tensors, which may be symbolic.
@@ -245,7 +245,7 @@ class FeatureDistillation(_OfOutputs):
         return self._total(teacher_outputs, student_outputs)
 
     def validate_model_compatibility(self, teacher: Model, student: Model) -> None:
-        """Raises an error for layers that are not there, or whose outputs have other shapes.
+        """Raises an error for layers that do not exist, or whose outputs have different shapes.
 
         Args:
             teacher: the teacher.

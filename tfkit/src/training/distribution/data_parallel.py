@@ -24,7 +24,7 @@ class DataParallel:
 
     Args:
         device_mesh: the devices, in a mesh with one axis.
-        devices: the names of the devices, where there is no mesh. Default: `list_devices()`.
+        devices: the names of the devices, if there is no mesh. Default: `list_devices()`.
         auto_shard_dataset: must be `True` with several processes: each reads all of a dataset, and uses
             its rows of every batch.
 
@@ -32,7 +32,7 @@ class DataParallel:
         strategy: the strategy of `tf.distribute`.
 
     Raises:
-        ValueError: if `device_mesh` is no `DeviceMesh`, has more than one axis or other devices than
+        ValueError: if `device_mesh` is not a `DeviceMesh`, has more than one axis or other devices than
             `devices`, or if a dataset is not to be divided among processes.
     """
 
@@ -129,7 +129,7 @@ class ModelParallel:
         auto_shard_dataset: whether `fit` divides a dataset among processes.
 
     Raises:
-        NotImplementedError: always, naming what there is instead.
+        NotImplementedError: always, with the name of the alternative.
     """
 
     def __init__(
@@ -142,7 +142,7 @@ class ModelParallel:
         raise NotImplementedError(UNDIVIDED)
 
 
-# As TensorFlow's strategies, each thread has its own.
+# As with TensorFlow's strategies, each thread has its own.
 _current: ThreadSetting[DataParallel | None] = ThreadSetting(
     "distribution", None, make=lambda: None
 )

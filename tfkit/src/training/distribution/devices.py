@@ -56,7 +56,7 @@ def initialize(
     a `tf.distribute.MultiWorkerMirroredStrategy`. Without arguments and variables, one process runs alone.
 
     Args:
-        job_addresses: `"host:port"` of each process: a list, or one text with commas. Default: the
+        job_addresses: `"host:port"` of each process: a list, or one string with commas. Default: the
             environment variable `KERAS_DISTRIBUTION_JOB_ADDRESSES`.
         num_processes: number of processes. Default: the environment variable
             `KERAS_DISTRIBUTION_NUM_PROCESSES`, else the number of addresses.

@@ -22,7 +22,7 @@ class DeviceMesh:
     Args:
         shape: number of devices along each axis.
         axis_names: name of each axis.
-        devices: names of the devices, as of `list_devices()`, which is the default.
+        devices: names of the devices. Default: `list_devices()`.
 
     Raises:
         ValueError: if shape, names and devices do not fit.

@@ -32,7 +32,7 @@ def clone_model(
     becomes a plain `Functional` model.
 
     Args:
-        model: a functional or Sequential model; any other, or a layer, is made again from its
+        model: a functional or Sequential model; any other model, or a layer, is made again from its
             configuration.
         input_tensors: symbolic tensors to use as inputs; `None` for new ones.
         clone_function: function of a layer that returns the layer to use instead; `None` for

@@ -19,16 +19,16 @@ from tfkit.src.training.models.model import Functional
 class Function(Operation):
     """Computes symbolic outputs from symbolic inputs again, on values or on other symbolic tensors.
 
-    A functional model is a function with training and files: for `isinstance(model, Function)`, that is.
+    A functional model is a function with training and files, in the sense of `isinstance(model, Function)`.
 
     Args:
         inputs: symbolic tensor, or a nest of them. They may be results of calls, which are not part of the
             function then.
         outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
-        name: name of the function; `None` for one that is made.
+        name: name of the function; `None` for a default name.
 
     Raises:
-        ValueError: for no inputs or outputs, and for outputs that need something else than `inputs`.
+        ValueError: for no inputs or outputs, and for outputs that need anything other than `inputs`.
 
     Example:
         >>> x, y = tfkit.KerasTensor((None, 2)), tfkit.KerasTensor((None, 2))

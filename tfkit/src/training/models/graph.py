@@ -33,7 +33,7 @@ class Graph:
         outputs: nest of symbolic tensors that are computed from them.
 
     Raises:
-        ValueError: for an output that also needs something else than `inputs`.
+        ValueError: for an output that also needs something other than `inputs`.
     """
 
     def __init__(self, inputs: Any, outputs: Any) -> None:
@@ -189,7 +189,7 @@ def _calls_inside(operation: Any) -> int:
 def graph_between(inputs: Any, outputs: Any) -> Graph:
     """Returns the graph from `inputs` to `outputs`.
 
-    An input that a layer has computed is replaced by a new `Input`: that layer is no part of the graph.
+    An input that a layer has computed is replaced by a new `Input`: that layer is not part of the graph.
     """
     graph = Graph(inputs, outputs)
     values = {id(tensor): _as_input(tensor) for tensor in graph.flat_inputs}
@@ -248,8 +248,8 @@ def _unique(items: Any) -> list[Any]:
 def _in_order(inputs: list[KerasTensor], outputs: list[KerasTensor]) -> list[Node]:
     """Returns the nodes between inputs and outputs, the farthest from the outputs first.
 
-    A node's depth is its longest distance to an output. Nodes of one depth go in the order in which a
-    walk from the outputs back meets their operations, which is the order of Keras's `model.layers`.
+    A node's depth is its longest distance to an output. Nodes of equal depth are in the order in which a
+    walk back from the outputs reaches their operations, which is the order of Keras's `model.layers`.
     """
     given = {id(tensor) for tensor in inputs}
     met: dict[int, int] = {}

@@ -128,7 +128,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
     """Returns the calls of a configuration in an order in which the inputs of each exist.
 
     Raises:
-        ValueError: for two layers of one name, and for tensors that no call returns.
+        ValueError: for two layers of the same name, and for tensors that no call returns.
     """
     calls: list[Call] = []
     names = set()

@@ -17,8 +17,8 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     """Returns the values for the inputs of a graph, in its order.
 
     Lists and tuples are interchangeable, and a dict by the names of the inputs may replace a list. Any other
-    form is taken in its own order, with a warning where there are several inputs. Keys that no input has
-    are left out, with a warning where the inputs are a dict, or one.
+    form is used in its own order, with a warning if there are several inputs. Keys that no input has
+    are left out, with a warning if the inputs are a dict or a single one.
 
     Args:
         given: a nest of values.

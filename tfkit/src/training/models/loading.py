@@ -30,7 +30,7 @@ def load_model(
     Args:
         filepath: path of a file of `model.save()`, of tfkit or of Keras; or a folder that
             `callbacks.OrbaxCheckpoint` wrote.
-        custom_objects: dict from names to classes and functions of yours that the file may name;
+        custom_objects: dict from names to your own classes and functions that the file may name;
             `None` for none.
         compile: whether to compile the model like the saved one, with the optimizer's state. Default:
             `True`.
@@ -66,11 +66,11 @@ def model_from_json(json_string: str, custom_objects: dict[str, Any] | None = No
 
     Args:
         json_string: the configuration as JSON.
-        custom_objects: dict from names to classes and functions of yours that it may name; `None`
+        custom_objects: dict from names to your own classes and functions that it may name; `None`
             for none.
 
     Returns:
-        A model with newly drawn weights, compiled where the other was.
+        A model with newly drawn weights, compiled if the other was.
 
     Raises:
         ValueError: if a class or function is not registered.

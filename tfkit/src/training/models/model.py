@@ -246,8 +246,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Returns the layer inside with this name, or at this index of `layers`.
 
         Args:
-            name: name of the layer; `None` to go by the index.
-            index: index of the layer, from 0; `None` to go by the name.
+            name: name of the layer; `None` to choose by the index.
+            index: index of the layer, from 0; `None` to choose by the name.
 
         Returns:
             The layer.
@@ -319,7 +319,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     @shortened
     def save(self, filepath: Any, overwrite: bool = True, **kwargs: Any) -> None:
-        """Writes configuration, weights and optimizer state to one file, whole or not at all.
+        """Writes configuration, weights and optimizer state to one file, completely or not at all.
 
         Args:
             filepath: path that ends in `.h5`, or in `.keras` for a file that Keras loads; of a folder
@@ -339,7 +339,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         *,
         objects_to_skip: Iterable[Any] | None = None,
     ) -> None:
-        """Writes the weights to a file, whole or not at all.
+        """Writes the weights to a file, completely or not at all.
 
         Args:
             filepath: path that ends in `.weights.h5`; with `max_shard_size`, in `.weights.json`; or
@@ -347,7 +347,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             overwrite: whether an existing file is replaced. Default: `True`.
             max_shard_size: greatest size of a file in GB (2^30 bytes); the weights go into as many
                 files as are needed. `None` for one file.
-            objects_to_skip: layers, with all that is inside them, and weights that the file leaves
+            objects_to_skip: layers, with everything inside them, and weights that the file leaves
                 out; `None` for none.
         """
         saving.save_weights(
@@ -374,8 +374,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             by_name: whether weights are found by the names that were given to layers, and not by
                 path. Default: `False`.
             rename: dict from beginnings of paths in the file to those in the model, or a function
-                of a path, for values with another path in the file; `None` for equal paths.
-            objects_to_skip: layers, with all that is inside them, and weights that are left as they
+                of a path, for values with a different path in the file; `None` for equal paths.
+            objects_to_skip: layers, with everything inside them, and weights that are left as they
                 are; `None` for none.
             **kwargs: none; others are refused.
 
@@ -397,7 +397,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         input_signature: Any = None,
         **kwargs: Any,
     ) -> None:
-        """Writes the model for inference, whole or not at all, as a SavedModel or in a different format.
+        """Writes the model for inference, completely or not at all, as a SavedModel or in a different format.
 
         Args:
             filepath: folder of the SavedModel, or file of the other formats.
@@ -488,7 +488,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
         Args:
             config: the result of `get_config`.
-            custom_objects: classes and functions of yours that it may name, by name.
+            custom_objects: your own classes and functions that it may name, by name.
         """
         if custom_objects:
             with registry.custom_object_scope(custom_objects):
@@ -522,13 +522,13 @@ class _IsDescribed(abc.ABCMeta):
 class Functional(Model, metaclass=_IsDescribed):
     """A model defined by its symbolic inputs and outputs, as `Model(inputs, outputs)` makes it.
 
-    A call computes the layers between inputs and outputs again. Layers are found in `layers` and by
+    A call runs the layers between inputs and outputs. Layers are found in `layers` and by
     `get_layer()`.
 
     Args:
         inputs: symbolic tensor of `Input`, or a nest of them.
         outputs: symbolic tensor that is computed from `inputs`, or a nest of them.
-        name: name of the model; `None` for one that is made.
+        name: name of the model; `None` for a default name.
         **kwargs: arguments of every layer, with their defaults: `trainable`, whether training
             changes the weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global
             policy).
@@ -562,7 +562,7 @@ def _begin_with(model: Model, graph: Graph) -> None:
 
 
 def _input_specs(inputs: Any) -> Any:
-    """Returns the spec of each input; data in a dict has the keys of `inputs`, else the inputs' names."""
+    """Returns the spec of each input; data in a dict has the keys of `inputs`, or else the inputs' names."""
     if isinstance(inputs, Mapping):
         return {
             key: _input_spec(value, key)

@@ -14,7 +14,7 @@ def local_names(layers: list[Any]) -> list[tuple[str, Any]]:
     """Returns the layers with their names in paths and files.
 
     A layer that its user has named keeps that name. Others are numbered by class within this model, so
-    that other objects of the process do not matter: `dense`, `dense_1`.
+    that other objects in the process do not matter: `dense`, `dense_1`.
     """
     taken = {layer._name for layer in layers if not layer._tfkit_auto_named}
     counts: dict[str, int] = {}  # For each base name; all lower numbers are taken.

@@ -31,8 +31,8 @@ class QuantizesLayers:
     ) -> None:
         """Quantizes the layers of the model that can be quantized, all or none.
 
-        What was compiled stays, and calls and training use the new weights from then on. The optimizer begins
-        again, because it is for other weights.
+        The settings of `compile` are kept, and calls and training use the new weights. The optimizer begins
+        again, because its weights have changed.
 
         Args:
             mode: `"int8"`, `"int4"` or `"float8"`; `None` for the mode of `config`.

@@ -35,7 +35,7 @@ class Sequential(Model):
         layers: list of layers; `None` for an empty stack, to which `add()` adds. With an `Input` as
             the first one, the weights are made at once, otherwise by the first call.
         trainable: whether training changes the weights. Default: `True`.
-        name: name of the model; `None` for one that is made.
+        name: name of the model; `None` for a default name.
         **kwargs: `dtype`, as described in `Layer`.
 
     Input shape: That of the first layer.
@@ -43,7 +43,7 @@ class Sequential(Model):
     Output shape: That of the last layer.
 
     Raises:
-        ValueError: if something in `layers` is not a layer, or if two layers have one name. One layer
+        ValueError: if something in `layers` is not a layer, or if two layers have the same name. One layer
             may be in the list several times: it has its weights once.
 
     Example:
@@ -80,7 +80,7 @@ class Sequential(Model):
         """Adds a layer on top.
 
         Raises:
-            ValueError: for something that is not a layer, and for a name that is taken.
+            ValueError: for something that is not a layer, and for a name that is already used.
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
         self._tfkit_add_all([layer])
@@ -94,7 +94,7 @@ class Sequential(Model):
                 self.add(layer)
 
     def _tfkit_add_all(self, layers: Any) -> None:
-        """Adds layers on top, all or none: one at a time, each would take the time of all below it."""
+        """Adds layers on top, all or none: one at a time, each would take as long as all below it."""
         stack = list(self._tfkit_stack)
         names = {layer._name for layer in stack}
         for layer in layers:
@@ -203,7 +203,7 @@ class Sequential(Model):
         """Removes the topmost layer and returns it."""
         del rebuild
         if not self._tfkit_stack:
-            raise IndexError(f"Sequential model '{self.name}' has no layer to take away.")
+            raise IndexError(f"Sequential model '{self.name}' has no layer to remove.")
         layer = self._tfkit_stack[-1]
         self._tfkit_set_stack(self._tfkit_stack[:-1])
         return layer
@@ -252,7 +252,7 @@ class Sequential(Model):
             return super().call(inputs, training, mask)
         for layer in self._tfkit_stack:
             inputs = layer(inputs)
-        # Only after the layers have run, because an error of theirs says more.
+        # Only after the layers have run, because their own errors say more.
         self._tfkit_warn_if_untraced()
         return inputs
 

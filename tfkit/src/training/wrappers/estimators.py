@@ -123,7 +123,7 @@ class _Estimator(BaseEstimator):
 class SKLearnClassifier(ClassifierMixin, _Estimator):
     """A model as a classifier of scikit-learn.
 
-    The model is fitted to one-hot vectors, `(samples, classes)`, and must give as many outputs.
+    The model is fitted to one-hot vectors, `(samples, classes)`, and must return as many outputs.
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function
@@ -194,7 +194,7 @@ class SKLearnClassifier(ClassifierMixin, _Estimator):
 class SKLearnRegressor(RegressorMixin, _Estimator):
     """A model as a regressor of scikit-learn.
 
-    The model is fitted to targets of shape `(samples, 1)`, and must give as many outputs.
+    The model is fitted to targets of shape `(samples, 1)`, and must return as many outputs.
 
     Args:
         model: a compiled model, of which each `fit` trains a copy with new weights; or a function

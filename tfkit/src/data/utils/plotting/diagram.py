@@ -77,7 +77,7 @@ class _Drawing:
 
         Args:
             graph: of a model.
-            sources: the origin of each of its inputs, a box, by the tensor's id.
+            sources: the box of origin of each of its inputs, by the tensor's id.
             group: the models that it is in.
 
         Returns:
@@ -112,7 +112,7 @@ class _Drawing:
         return found
 
     def box_of(self, shown: Any, name: str, node: Node | None, group: tuple[str, ...]) -> int:
-        """Returns the number of the box of a layer, or of a function's call, and adds a missing one."""
+        """Returns the number of the box of a layer, or of a function's call, added if missing."""
         if id(shown) not in self._numbers:
             self._numbers[id(shown)] = len(self.diagram.boxes)
             kind = _kind(shown)

@@ -21,14 +21,14 @@ _TIMEOUT = 120.0  # seconds that Graphviz may take
 class Dot:
     """A diagram that can be written as Graphviz's text, and as a picture.
 
-    It has the methods of `pydot.Dot` that programs use. Graphviz draws where it is installed; otherwise tfkit
+    It has the methods of `pydot.Dot` that programs use. Graphviz draws if it is installed; otherwise tfkit
     draws SVG itself, and other formats with Pillow.
 
     Args:
         diagram: of a model.
         name: of the model.
-        rankdir: where arrows lead: `"TB"`, `"LR"`, `"BT"` or `"RL"`.
-        dpi: dots of an inch, for pictures that are not SVG.
+        rankdir: direction of the arrows: `"TB"`, `"LR"`, `"BT"` or `"RL"`.
+        dpi: dots per inch, for pictures that are not SVG.
         splines: form of the arrows, as Graphviz calls it.
         subgraph: whether the text is a part of a larger graph.
     """
@@ -93,7 +93,7 @@ class Dot:
             format: `"svg"`, `"png"`, `"jpg"`, `"pdf"`, `"dot"`, or another format that Graphviz has.
 
         Raises:
-            ImportError: if it needs Pillow and there is none.
+            ImportError: if it needs Pillow, which is not installed.
             OSError: if `prog` is given and is not installed, or fails.
             ValueError: for a format that is not known.
         """

@@ -50,7 +50,7 @@ def picture_of(diagram: Diagram, rankdir: str = "TB") -> Picture:
 
     Args:
         diagram: of a model.
-        rankdir: where arrows lead: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"`, `"RL"`.
+        rankdir: direction of arrows: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"`, `"RL"`.
     """
     if rankdir not in _DIRECTIONS:
         raise ValueError(f"`rankdir` must be one of {_DIRECTIONS}. Received: rankdir={rankdir!r}")

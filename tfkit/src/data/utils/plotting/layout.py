@@ -23,7 +23,7 @@ LAYER_GAP = 42.0  # between layers
 
 @dataclasses.dataclass(frozen=True)
 class Placed:
-    """The result, in points; `x` grows to the right, `y` downwards.
+    """The result, in points; `x` grows to the right, `y` downward.
 
     Attributes:
         centers: of the boxes.
@@ -39,7 +39,7 @@ class Placed:
 
 
 def placed(sizes: Sequence[tuple[float, float]], arrows: Sequence[tuple[int, int]]) -> Placed:
-    """Returns positions of boxes with these sizes (width, height), and of arrows, in layers downwards."""
+    """Returns positions of boxes, with sizes (width, height), and arrows, in layers from top to bottom."""
     depths = _depths(len(sizes), arrows)
     widths = [size[0] for size in sizes]
     links: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def _depths(count: int, arrows: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _sweeps(layers: list[Array], between: list[tuple[Array, Array]]) -> Iterator[Any]:
-    """Yields each layer with its links, as its boxes and their neighbours: downwards and upwards in turn."""
+    """Yields each layer with its links, as its boxes and their neighbors: downward and upward in turn."""
     for _ in range(_SWEEPS // 2):
         for layer, (starts, ends) in zip(layers, between, strict=False):
             yield layer, ends, starts
@@ -106,7 +106,7 @@ def _sweeps(layers: list[Array], between: list[tuple[Array, Array]]) -> Iterator
 
 
 def _across(layers: list[Array], between: list[tuple[Array, Array]], widths: Array) -> Array:
-    """Returns the horizontal centers, after sorting each layer by the mean position of the neighbours."""
+    """Returns the horizontal centers, after sorting each layer by the mean position of the neighbors."""
     places, xs = np.zeros(len(widths), int), np.zeros(len(widths))
     for layer in layers:
         places[layer] = np.arange(len(layer))

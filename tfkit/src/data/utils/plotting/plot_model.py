@@ -32,11 +32,11 @@ def model_to_dot(
     """Returns a diagram of a model, in the language of Graphviz or as a picture.
 
     Args:
-        model: a functional or sequential model that is built; of any other the diagram has one box.
+        model: a functional or sequential model that is built; the diagram of any other model has one box.
         show_shapes: whether to write the shapes of inputs and outputs. Default: `False`.
         show_dtype: whether to write the dtypes of outputs. Default: `False`.
         show_layer_names: whether to write names, and not classes alone. Default: `True`.
-        rankdir: where arrows lead: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"` or `"RL"`.
+        rankdir: of the arrows: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"` or `"RL"`.
             Default: `"TB"`.
         expand_nested: whether to draw the layers of models that the model calls, in a frame. Default:
             `False`.
@@ -44,16 +44,16 @@ def model_to_dot(
         subgraph: whether the text is for a part of a larger graph. Default: `False`.
         show_layer_activations: whether to write the layers' activations. Default: `False`.
         show_trainable: whether layers are green where they are trained, and red where not. Default: `False`.
-        splines: form of the arrows, as Graphviz has them, such as `"ortho"` or `"curved"`.
+        splines: form of the arrows, with Graphviz's names, such as `"ortho"` or `"curved"`.
             Default: `"ortho"`.
 
     Returns:
         An object with `to_string()`, `create(format="svg")` and `write(path, format="png")`, which a notebook
-        shows as a picture. Graphviz draws it where it is installed; tfkit itself otherwise.
+        shows as a picture. Graphviz draws it if it is installed; otherwise tfkit does.
 
     Raises:
-        TypeError: for something else than a model, and unknown arguments.
-        ValueError: for a sequential model that is not built, and an unknown `rankdir`.
+        TypeError: for anything but a model, and for unknown arguments.
+        ValueError: for a sequential model that is not built, and for an unknown `rankdir`.
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(2, name="out")])
@@ -106,32 +106,32 @@ def plot_model(
 ) -> Any:
     """Writes a picture of a model to a file, and shows it in a notebook.
 
-    SVG and DOT need nothing else. PNG, JPEG and PDF are drawn by Graphviz where it is installed, and
+    SVG and DOT need nothing else. PNG, JPEG and PDF are drawn by Graphviz if it is installed, and
     otherwise with Pillow.
 
     Args:
-        model: a functional or sequential model that is built; of any other the picture has one box.
+        model: a functional or sequential model that is built; the picture of any other model has one box.
         to_file: the file; its extension determines the format: `.svg`, `.dot`, `.png`, `.jpg` or `.pdf`, and
             what Graphviz has. Default: `"model.png"`.
         show_shapes: whether to write the shapes of inputs and outputs. Default: `False`.
         show_dtype: whether to write the dtypes of outputs. Default: `False`.
         show_layer_names: whether to write names, and not classes alone. Default: `False`.
-        rankdir: where arrows lead: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"` or `"RL"`.
+        rankdir: of the arrows: `"TB"` from top to bottom, `"LR"` from left to right, `"BT"` or `"RL"`.
             Default: `"TB"`.
         expand_nested: whether to draw the layers of models that the model calls, in a frame. Default:
             `False`.
         dpi: dots of an inch, for formats of pixels. Default: `200`.
         show_layer_activations: whether to write the layers' activations. Default: `False`.
         show_trainable: whether layers are green where they are trained, and red where not. Default: `False`.
-        splines: form of the arrows, as Graphviz has them, such as `"ortho"` or `"curved"`.
+        splines: form of the arrows, with Graphviz's names, such as `"ortho"` or `"curved"`.
             Default: `"ortho"`.
 
     Returns:
         An object that shows the picture, in a notebook with IPython; `None` elsewhere.
 
     Raises:
-        ImportError: if neither Graphviz nor Pillow is there and the format is not SVG or DOT.
-        TypeError: for something else than a model, and unknown arguments.
+        ImportError: if neither Graphviz nor Pillow is installed and the format is not SVG or DOT.
+        TypeError: for anything but a model, and for unknown arguments.
         ValueError: for a sequential model that is not built, an unknown `rankdir` or format.
 
     Example:

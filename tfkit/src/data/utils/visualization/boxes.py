@@ -30,7 +30,7 @@ def draw_bounding_boxes(
 ) -> np.ndarray:
     """Returns images with boxes drawn on them, and the names of their classes.
 
-    A box with the label -1 is none: it fills a row up.
+    A box with the label -1 is only padding, and is not drawn.
 
     Args:
         images: images with values from 0 to 255, `(batch, height, width, 3)`.
@@ -104,7 +104,7 @@ def draw_bounding_boxes(
 def _outline(
     image: np.ndarray, corners: tuple[int, int, int, int], color: Any, thickness: int
 ) -> None:
-    """Draws the four sides, as far as they are on the image."""
+    """Draws the four sides, as far as they are inside the image."""
     left, top, right, bottom = corners
     out, into = thickness // 2, thickness - thickness // 2
     rows = slice(max(top - out, 0), max(bottom + into, 0))
@@ -118,7 +118,7 @@ def _outline(
 def _write(
     image: np.ndarray, text: str, corner: tuple[int, int], color: Any, thickness: int, scale: float
 ) -> None:
-    """Writes above a corner."""
+    """Writes a text above a corner."""
     # Here, because few programs draw, and the fonts take memory.
     drawing, fonts, images = (
         packages.imported(f"PIL.{name}", "The name of a box", "Pillow", "pillow")

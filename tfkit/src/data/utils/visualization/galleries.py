@@ -55,7 +55,7 @@ def plot_image_gallery(
         show: whether the picture is shown; `None` if there is no `path`.
         transparent: whether the file has a transparent background. Default: `True`.
         dpi: pixels of the file to an inch. Default: `60`.
-        legend_handles: what a legend explains, patches of matplotlib; `None` for no legend.
+        legend_handles: the entries of a legend, patches of matplotlib; `None` for no legend.
         data_format: `"channels_last"` or `"channels_first"`; `None` for the global setting.
 
     Returns:
@@ -142,7 +142,7 @@ def plot_bounding_box_gallery(
         ground_truth_mapping: the same for `y_true` alone; `None` for `class_mapping`.
         prediction_mapping: the same for `y_pred` alone; `None` for `class_mapping`.
         legend: whether a legend says which color is which. Default: `False`.
-        legend_handles: what a legend explains, patches of matplotlib; `None` for what `legend` says.
+        legend_handles: the entries of a legend, patches of matplotlib; `None` for those of `legend`.
         rows: number of rows; `None` for as many as are needed.
         cols: number of columns; `None` for as many as are needed.
         data_format: `"channels_last"` or `"channels_first"`; `None` for the global setting.
@@ -219,16 +219,16 @@ def plot_segmentation_mask_gallery(
 
     Args:
         images: images, `(batch, height, width, 3)`.
-        num_classes: the greatest class that is drawn; class 0 is the background.
+        num_classes: the largest class that is drawn; class 0 is the background.
         value_range: least and greatest value of the images. Default: `(0, 255)`.
         y_true: classes of pixels, as `draw_segmentation_masks` accepts them; `None` for none.
         y_pred: predicted classes of pixels; `None` for none.
-        color_mapping: dict from classes to red, green and blue; `None` for very different colors.
+        color_mapping: dict from classes to red, green and blue; `None` for clearly different colors.
         blend: whether images show through. Default: `True`.
         alpha: how opaque the colors are, from 0 to 1. Default: `0.8`.
         ignore_index: a class that is not drawn. Default: `-1`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for the global setting.
-        **kwargs: further arguments of `plot_image_gallery`; `rows` and `cols` are given by the masks.
+        **kwargs: further arguments of `plot_image_gallery`; `rows` and `cols` follow from the masks.
 
     Returns:
         What `plot_image_gallery` returns.

@@ -25,7 +25,7 @@ def draw_segmentation_masks(
     ignore_index: int = -1,
     data_format: str | None = None,
 ) -> np.ndarray:
-    """Returns images with the pixels of each class in a color.
+    """Returns images with the pixels of each class in its color.
 
     Class 0 is the background, which is not changed unless `color_mapping` has a color for it.
 
@@ -33,7 +33,7 @@ def draw_segmentation_masks(
         images: images with values from 0 to 255, `(batch, height, width, 3)`.
         segmentation_masks: classes of pixels, integers, `(batch, height, width)`, or the same with an axis of
             channels of size 1.
-        num_classes: the greatest class that is drawn; `None` for the greatest that there is.
+        num_classes: the largest class that is drawn; `None` for the largest in the masks.
         color_mapping: dict from classes to red, green and blue, from 0 to 255; `None` for colors that are
             far apart.
         alpha: how opaque the colors are, from 0 to 1. Default: `0.8`.
@@ -46,7 +46,7 @@ def draw_segmentation_masks(
         An array of `uint8` in the form of `images`.
 
     Raises:
-        TypeError: for masks that are not an integers.
+        TypeError: for masks that are not integers.
         ValueError: for a different number of axes, for masks of a different size than the images, and for an
             `alpha` out of range.
 
@@ -88,7 +88,7 @@ def draw_segmentation_masks(
 
 
 def _palette(num_classes: int) -> dict[int, tuple[int, ...]]:
-    """Returns bright colors of the classes from 1, each very different from the earlier ones."""
+    """Returns bright colors of the classes from 1, each clearly different from the earlier ones."""
     return {
         number: tuple(
             round(255 * part) for part in colorsys.hsv_to_rgb(number * _GOLDEN % 1.0, 0.75, 0.95)

@@ -185,7 +185,7 @@ def _rounded(x: Any) -> Any:
 
 
 def _inside(place: Any, length: int, fill_mode: str) -> Any:
-    """Returns a coordinate after the rule for what is outside of the image."""
+    """Returns a coordinate, moved by the rule for positions outside the image."""
     if fill_mode == "CONSTANT":
         return place
     if fill_mode == "REFLECT":

@@ -14,7 +14,7 @@ class TensorList:
     """A list of tensors of equal shapes.
 
     Args:
-        buffer: array `(length, ...)`; `None` until the first element says its shape.
+        buffer: array `(length, ...)`; `None` until the first element determines its shape.
         length: the number of elements.
         dtype: the dtype of the elements.
     """

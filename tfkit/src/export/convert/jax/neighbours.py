@@ -74,7 +74,7 @@ def max_pool(
 def average_pool(
     x: Any, *, ksize: list[int], strides: list[int], padding: str, data_format: str
 ) -> Any:
-    """Returns the mean of each window, of the part that is inside of `x`."""
+    """Returns the mean of each window, over the part inside `x`."""
     zero = np.array(0, x.dtype)
     total = lax.reduce_window(x, zero, lax.add, ksize, strides, padding)
     if padding == "VALID":

@@ -1,1 +1,1 @@
-"""Layers and models as modules of PyTorch: imported when one is asked for."""
+"""Layers and models as modules of PyTorch: imported when a program first needs one."""

@@ -224,7 +224,7 @@ class HostCall:
         def backward(*values: tf.Tensor) -> Any:
             def second(*_: Any) -> Any:
                 raise NotImplementedError(
-                    "The gradient of a PyTorch module's gradient is not there: `TorchModuleWrapper` is "
+                    "There is no gradient of a PyTorch module's gradient: `TorchModuleWrapper` is "
                     "differentiated once. Write the module as a layer of tfkit for second derivatives."
                 )
 

@@ -10,7 +10,7 @@ from torch import Tensor
 
 
 def einsum(values: list[Tensor], *, equation: str) -> Tensor:
-    """Returns the sum of products that an equation such as `"abc,cde->abde"` says."""
+    """Returns the sum of products of an equation such as `"abc,cde->abde"`."""
     inputs, _, output = equation.replace(" ", "").partition("->")
     names = inputs.split(",")
     if len(names) != 2 or not _is_product(names[0], names[1], output):

@@ -141,7 +141,7 @@ def _inside(place: Tensor, size: int, mode: str) -> Tensor:
 
 
 def _read(x: Tensor, rows: Tensor, columns: Tensor, fill: Tensor, mode: str) -> Tensor:
-    """Returns pixels, and the fill value for those outside of an image."""
+    """Returns pixels, and the fill value for pixels outside an image."""
     height, width = x.shape[1:3]
     inside = (rows >= 0) & (rows < height) & (columns >= 0) & (columns < width)
     batch = torch.arange(x.shape[0], device=x.device)[:, None, None]

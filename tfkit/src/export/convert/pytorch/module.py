@@ -49,7 +49,7 @@ class TorchModule(torch.nn.Module):
 
     Weights are parameters and buffers by their attribute paths, `"dense.kernel"`; they are copies, which
     `copy_back` returns. `train()` and `eval()` choose the mode of `Dropout` and the like, whose seeds are
-    buffers; a new module is in the mode of training, as all of PyTorch's are.
+    buffers; a new module is in training mode, like any module of PyTorch.
 
     A call runs a graph of PyTorch's own operations that is made for the shapes of its inputs the first time.
     `torch.export` reads the operations themselves, so that sizes can be free there.

@@ -41,7 +41,7 @@ def _axes(axis: Any, x: Tensor) -> list[int]:
 
 
 def _maximum(a: Any, b: Any) -> Tensor:
-    """Returns the larger elements. The gradient of equal ones goes to the first, as in TensorFlow."""
+    """Returns the larger elements. Of equal ones, the first gets the gradient, as in TensorFlow."""
     x = a if isinstance(a, Tensor) else b
     if x.is_floating_point() and torch.is_grad_enabled():
         return torch.where((a >= b) | (a != a), a, b)

@@ -21,7 +21,7 @@ _SUBSETS = ("training", "validation", None)
 
 
 class Iterator(PyDataset):
-    """Endless batches of rows: `next(batches)`; as a `PyDataset`, a pass has `len(batches)` of them.
+    """Endless batches of rows: `next(batches)`; as a `PyDataset`, it has `len(batches)` of them in a pass.
 
     A subclass defines `_batch(rows, draws)`.
 
@@ -117,7 +117,7 @@ _NOT_COPIED = ("_lock", "_last_draws")
 
 
 class Saving:
-    """The files into which changed images are written, to look at.
+    """The files to which changed images are written, for inspection.
 
     Args:
         folder: the folder; `None` to write none.
@@ -161,7 +161,7 @@ class NumpyArrayIterator(Iterator):
         dtype: dtype of the images; `None` for the default float dtype.
 
     Raises:
-        ValueError: as `ImageDataGenerator.flow`.
+        ValueError: as in `ImageDataGenerator.flow`.
     """
 
     def __init__(
@@ -241,7 +241,7 @@ def warn_of_channels(images: np.ndarray, data_format: str) -> None:
 
 
 def rows_of(subset: str | None, size: int, image_data_generator: Any) -> slice:
-    """Returns the rows of a subset, of `size` rows in all: those for validation are the first.
+    """Returns the rows of a subset, of `size` rows in all: the first ones are for validation.
 
     Raises:
         ValueError: for an unknown subset.
@@ -252,7 +252,7 @@ def rows_of(subset: str | None, size: int, image_data_generator: Any) -> slice:
 
 
 def _check_classes(labels: np.ndarray, part: slice) -> None:
-    """Raises an error if a part of the rows lacks classes that the rest has."""
+    """Raises an error if one part of the rows lacks classes that the rest has."""
     chosen = np.unique(labels[part])
     rest = np.unique(np.delete(labels, part, axis=0))
     if not np.array_equal(chosen, rest):

@@ -20,7 +20,7 @@ class FileIterator(Iterator):
 
     Attributes:
         filepaths: paths of the files.
-        labels: what the batches of labels are made of, a row for each file.
+        labels: the source of the batches of labels, with a row for each file.
         class_indices: the number of each class.
         class_mode: the kind of the labels.
         sample_weight: a weight for each file, or `None`.

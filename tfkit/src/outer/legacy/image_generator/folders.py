@@ -42,7 +42,7 @@ class DirectoryIterator(FileIterator):
         classes: the number of the class of each file.
         class_indices: the number of each class, by its name.
         filenames: paths of the files below the folder.
-        filepaths: their whole paths.
+        filepaths: their full paths.
         samples: their number.
         num_classes: number of classes.
         image_shape: shape of an image.

@@ -28,7 +28,7 @@ _NEVER_ZERO = 1e-6  # added to standard deviations
 class ImageDataGenerator:
     """Makes batches of images that are changed at random, for programs of `tf.keras`.
 
-    Layers such as `RandomRotation` and `image_dataset_from_directory` are the newer way, and faster.
+    Layers such as `RandomRotation` and `image_dataset_from_directory` are newer and faster.
 
     An image is rotated, shifted, sheared, zoomed, shifted in its values, flipped, made lighter, and then
     normalized: `preprocessing_function`, `rescale`, its own mean and deviation, those of the data.
@@ -46,17 +46,17 @@ class ImageDataGenerator:
         width_shift_range: the largest shift of columns: a fraction of the width below 1, or pixels; a whole
             number of pixels `n` for one of `-(n - 1)` to `n - 1`, a list to choose from. Default: `0.0`.
         height_shift_range: the same for rows. Default: `0.0`.
-        brightness_range: the least and the largest factor of the brightness; `None` for 1. It
+        brightness_range: the smallest and the largest factor for the brightness; `None` for 1. It
             rounds values as an image file does.
         shear_range: the largest angle, in degrees. Default: `0.0`.
         zoom_range: the least and the largest factor, or a number `z` for `1 - z` to `1 + z`. Default: `0.0`.
         channel_shift_range: the largest number that is added to the values. Default: `0.0`.
-        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside of the image.
+        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside the image.
             Default: `"nearest"`.
         cval: their value for `"constant"`. Default: `0.0`.
         horizontal_flip: whether half of the images are mirrored left to right. Default: `False`.
         vertical_flip: whether half of them are mirrored top to bottom. Default: `False`.
-        rescale: factor of the values; `None` or 0 for none.
+        rescale: factor for the values; `None` or 0 for none.
         preprocessing_function: a function of an image that returns one of the same shape; `None` for none.
         data_format: `"channels_last"` or `"channels_first"`; `None` for the value of
             `config.image_data_format()`.
@@ -66,7 +66,7 @@ class ImageDataGenerator:
         dtype: dtype of the images; `None` for the default float dtype.
 
     Raises:
-        ValueError: for an argument that is not possible.
+        ValueError: for an invalid argument.
 
     Example:
         >>> generator = ImageDataGenerator(rotation_range=20, horizontal_flip=True, rescale=1 / 255)
@@ -159,14 +159,14 @@ class ImageDataGenerator:
             shuffle: whether each pass has a new order. Default: `True`.
             sample_weight: a weight for each image; `None` for none.
             seed: a seed for the order and the changes; `None` for the draws of `np.random`.
-            save_to_dir: a folder for the changed images, to look at; `None` to save none.
+            save_to_dir: a folder for the changed images, for inspection; `None` to save none.
             save_prefix: the beginning of the names of these files. Default: `""`.
             save_format: their format. Default: `"png"`.
             ignore_class_split: whether a subset may lack classes. Default: `False`.
             subset: `"training"` or `"validation"`, with `validation_split`; `None` for all images.
 
         Raises:
-            ValueError: for arrays of different lengths, for images that are not of four axes, for an unknown
+            ValueError: for arrays of different lengths, for images without four axes, for an unknown
                 subset, for a subset that lacks classes.
         """
         return NumpyArrayIterator(
@@ -208,13 +208,13 @@ class ImageDataGenerator:
             batch_size: number of images in a batch. Default: `32`.
             shuffle: whether each pass has a new order. Default: `True`.
             seed: a seed for the order and the changes; `None` for the draws of `np.random`.
-            save_to_dir: a folder for the changed images, to look at; `None` to save none.
+            save_to_dir: a folder for the changed images, for inspection; `None` to save none.
             save_prefix: the beginning of the names of these files. Default: `""`.
             save_format: their format. Default: `"png"`.
             follow_links: whether links to folders are followed. Default: `False`.
             subset: `"training"` or `"validation"`, with `validation_split`; `None` for all images.
             interpolation: as in `load_img`. Default: `"nearest"`.
-            keep_aspect_ratio: whether images are cropped to the form of `target_size`, and not distorted.
+            keep_aspect_ratio: whether images are cropped to the shape of `target_size` instead of distorted.
                 Default: `False`.
 
         Raises:
@@ -258,7 +258,7 @@ class ImageDataGenerator:
 
         Args:
             dataframe: the table.
-            directory: the folder of the files; `None` if the table has whole paths.
+            directory: the folder of the files; `None` if the table has full paths.
             x_col: the column with the names of files. Default: `"filename"`.
             y_col: the column with the labels, or a list of columns. Default: `"class"`.
             weight_col: the column with weights; `None` for none.
@@ -272,14 +272,14 @@ class ImageDataGenerator:
             batch_size: number of images in a batch. Default: `32`.
             shuffle: whether each pass has a new order. Default: `True`.
             seed: a seed for the order and the changes; `None` for the draws of `np.random`.
-            save_to_dir: a folder for the changed images, to look at; `None` to save none.
+            save_to_dir: a folder for the changed images, for inspection; `None` to save none.
             save_prefix: the beginning of the names of these files. Default: `""`.
             save_format: their format. Default: `"png"`.
             subset: `"training"` or `"validation"`, with `validation_split`; `None` for all images.
             interpolation: as in `load_img`. Default: `"nearest"`.
-            validate_filenames: whether rows whose files are not there are left out, with a warning. Without
+            validate_filenames: whether rows whose files do not exist are left out, with a warning. Without
                 this, a missing file is an error when its batch is made. Default: `True`.
-            keep_aspect_ratio: whether images are cropped to the form of `target_size`, and not distorted.
+            keep_aspect_ratio: whether images are cropped to the shape of `target_size` instead of distorted.
                 Default: `False`.
 
         Raises:
@@ -309,7 +309,7 @@ class ImageDataGenerator:
             seed: a seed for the changes; `None` for the draws of `np.random`.
 
         Raises:
-            ValueError: for an array that is not of four axes.
+            ValueError: for an array without four axes.
         """
         x = np.array(x, dtype=self.dtype)
         if x.ndim != 4:

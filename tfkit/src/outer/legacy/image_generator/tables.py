@@ -21,7 +21,7 @@ class DataFrameIterator(FileIterator):
 
     Args:
         dataframe: the table.
-        directory: the folder of the files; `None` if the table has whole paths.
+        directory: the folder of the files; `None` if the table has full paths.
         image_data_generator: changes and normalizes the images; `None` for neither.
         x_col: as in `flow_from_dataframe`, as all that follow. Default: `"filename"`.
         y_col: the column with the labels, or a list of columns. Default: `"class"`.
@@ -47,7 +47,7 @@ class DataFrameIterator(FileIterator):
         classes: the number of the class of each file, or a list of them; with labels that are classes.
         class_indices: the number of each class; with labels that are classes.
         filenames: the names of the files.
-        filepaths: their whole paths.
+        filepaths: their full paths.
         samples: their number.
         image_shape: shape of an image.
     """
@@ -132,7 +132,7 @@ class DataFrameIterator(FileIterator):
         print_message(f"Found {self.samples} {kind}image filenames{belonging}.")
 
     def _with_files(self, table: Any, x_col: str) -> Any:
-        """Returns the rows whose files are there."""
+        """Returns the rows whose files exist."""
         there = [
             name.lower().endswith(SUFFIXES) and os.path.isfile(os.path.join(self.directory, name))
             for name in table[x_col]

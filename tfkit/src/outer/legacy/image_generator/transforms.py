@@ -38,7 +38,7 @@ def apply_affine_transform(
     cval: float = 0.0,
     order: int = 1,
 ) -> np.ndarray:
-    """Returns an image that is rotated, shifted, sheared and zoomed about its centre, in this order.
+    """Returns an image that is rotated, shifted, sheared and zoomed about its center, in this order.
 
     Args:
         x: the image, an array of three axes.
@@ -51,7 +51,7 @@ def apply_affine_transform(
         row_axis: the axis of the rows. Default: `1`.
         col_axis: the axis of the columns. Default: `2`.
         channel_axis: the axis of the channels. Default: `0`.
-        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside of the image.
+        fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside the image.
             Default: `"nearest"`.
         cval: their value for `"constant"`. Default: `0.0`.
         order: order of the splines between pixels, from 0 to 5. Default: `1`.

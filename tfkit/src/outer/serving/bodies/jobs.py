@@ -18,7 +18,7 @@ def predict_inputs(value: dict[str, dict[str, str]], arrays: Arrays) -> tuple[An
         value: dtypes of the inputs by name, for each signature.
         arrays: the bytes of the `body`.
 
-    Inputs are not read for a signature that is not there.
+    Inputs are not read for a signature that does not exist.
     """
     request = rest_json.parse(arrays["body"].tobytes())
     name = rest_json.signature_name(request)
