@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tfkit
-from tfkit.src.data.datasets import places
+from tfkit.src.data.datasets import folders
 from tfkit.src.data.datasets.cifar import Published, read_batch
 from tfkit.src.data.datasets.npz import read_npz
 
@@ -293,6 +293,6 @@ def test_a_file_of_keras_is_checked(tmp_path, monkeypatch):
     file.write_bytes(b"right")
     right = hashlib.sha256(b"right").hexdigest()
     absent = (tmp_path / "absent").as_uri()
-    assert places.find("x.npz", absent, right) == file
+    assert folders.find("x.npz", absent, right) == file
     with pytest.raises(FileNotFoundError, match=f"  {file}\n"):
-        places.find("x.npz", absent, "0" * 64)
+        folders.find("x.npz", absent, "0" * 64)

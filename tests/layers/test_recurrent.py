@@ -464,3 +464,17 @@ def test_options_of_a_layer_reach_the_cell():
     assert (cell.name, cell.recurrent_dropout) == ("lstm_cell", 0.5)
     with pytest.raises(ValueError, match=r"passed to LSTM: .*Did you mean 'dropout'"):
         layers.LSTM(2, dropuot=0.5)
+
+
+@pytest.mark.parametrize("reset_after", [False, True])
+def test_recurrent_dropout_that_is_set_later_drops_the_same_for_all_gates(reset_after):
+    layer = layers.GRU(3, reset_after=reset_after, seed=1)
+    x = tf.random.stateless_normal((2, 4, 3), (1, 2))
+    plain = layer(x)
+    cell, mask = layer.cell, tf.constant([[0.0, 2.0, 2.0]])
+    projected, state = cell.project(x[:, 0]), plain
+    same, _ = cell.step(projected, [state], mask)
+    np.testing.assert_allclose(same, cell.step(projected, [state], [mask] * 3)[0], rtol=1e-6)
+    assert np.abs(same - cell.step(projected, [state], None)[0]).max() > 1e-3
+    cell.recurrent_dropout = 0.5
+    assert np.abs(layer(x, training=True) - plain).max() > 1e-3

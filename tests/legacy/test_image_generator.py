@@ -187,6 +187,30 @@ def test_a_model_is_trained_on_batches(tmp_path):
     assert len(list(tmp_path.glob("_*.png"))) >= 21
 
 
+@pytest.mark.parametrize("seed", [None, 5])
+@pytest.mark.parametrize("source", ["array", "folder"])
+def test_written_files_have_the_names_of_keras_and_change_no_draws(source, seed, folder, tmp_path):
+    names, batches = [], []
+    for library, target in zip(BOTH, (tmp_path / "ours", tmp_path / "theirs"), strict=True):
+        target.mkdir()
+        options = {"batch_size": 3, "seed": seed, "save_to_dir": target, "save_prefix": "a"}
+        generator = library.ImageDataGenerator(rotation_range=30)
+        if source == "array":
+            drawn = generator.flow(IMAGES, LABELS, **options)
+        else:
+            drawn = generator.flow_from_directory(folder, target_size=(6, 6), **options)
+        np.random.seed(1)
+        found = [drawn[0], drawn[1]]
+        drawn.on_epoch_end()
+        batches.append([*found, *(next(drawn) for _ in range(3))])
+        if seed and library is image:
+            assert np.random.randint(10**9) == np.random.RandomState(1).randint(10**9)
+        names.append(sorted(path.name for path in target.iterdir()))
+    assert len(names[0]) >= 11
+    assert names[0] == names[1]
+    assert_same(*batches)
+
+
 # --- Files --------------------------------------------------------------------------------------------
 
 

@@ -135,6 +135,17 @@ def test_svg(model, rankdir, tmp_path, without_graphviz):
         place[each.text] = x if rankdir in ("LR", "RL") else y
     first, last = place["image (InputLayer)"], place["relu (Relu)"]
     assert (first < last) == (rankdir in ("TB", "LR"))
+    axis = 0 if rankdir in ("LR", "RL") else 1
+    for each in root.findall(tag + "path"):
+        start, *curves = each.get("d")[1:].split(" C")
+        here = [float(number) for number in start.split()]
+        for curve in curves:  # From box to box, and not along their sides.
+            numbers = [float(number) for number in curve.split()]
+            before, after, there = numbers[:2], numbers[2:4], numbers[4:]
+            assert before[1 - axis] == here[1 - axis]
+            assert after[1 - axis] == there[1 - axis]
+            assert (here[axis] < before[axis] < there[axis]) == (rankdir in ("TB", "LR"))
+            here = there
 
 
 @pytest.mark.parametrize("name", ["m.png", "m.jpg", "m.pdf", "m"])

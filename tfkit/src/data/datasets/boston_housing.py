@@ -12,7 +12,7 @@ import os
 import numpy as np
 
 from tfkit.src.data.datasets.npz import read_npz
-from tfkit.src.data.datasets.places import PUBLISHED, find
+from tfkit.src.data.datasets.folders import PUBLISHED, find
 from tfkit.src.data.datasets.splits import Pair, shuffled, split
 
 URL = f"{PUBLISHED}/boston_housing.npz"

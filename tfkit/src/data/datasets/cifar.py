@@ -16,7 +16,7 @@ import numpy as np
 
 from tfkit.src.base.quoting import shown
 from tfkit.src.data.datasets.archives import unpack
-from tfkit.src.data.datasets.places import cache_folder, data_folders, find, keras_home
+from tfkit.src.data.datasets.folders import cache_folder, data_folders, find, keras_home
 from tfkit.src.files.saving.atomic import alone
 
 _IMAGE = (3, 32, 32)
@@ -42,11 +42,11 @@ class Published:
     def located(self) -> Path:
         """Returns the folder with the files, unpacked or downloaded if it does not exist."""
         cached = cache_folder() / self.folder
-        places = [*(each / self.folder for each in data_folders()), cached]
-        places.append(keras_home() / "datasets" / f"{self.folder}-target" / self.folder)
-        for place in places:
-            if place.is_dir():
-                return place
+        candidates = [*(each / self.folder for each in data_folders()), cached]
+        candidates.append(keras_home() / "datasets" / f"{self.folder}-target" / self.folder)
+        for candidate in candidates:
+            if candidate.is_dir():
+                return candidate
         archive = find(
             self.archive, f"https://www.cs.toronto.edu/~kriz/{self.archive}", self.sha256
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tfkit.src.data.datasets.places import PUBLISHED, find
+from tfkit.src.data.datasets.folders import PUBLISHED, find
 from tfkit.src.data.datasets.splits import Pair
 
 _FOLDER = "fashion-mnist"

@@ -11,7 +11,7 @@ from pathlib import Path
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.data.datasets.archives import unpack
 from tfkit.src.data.datasets.download import algorithm_of, fetch, has_hash
-from tfkit.src.data.datasets.places import data_folders, home, keras_home
+from tfkit.src.data.datasets.folders import data_folders, home, keras_home
 from tfkit.src.files.saving.atomic import alone
 from tfkit.src.training.progress import print_message
 

@@ -348,7 +348,7 @@ def check(
     stored = {
         path: it
         for path, it in reader.below(group).items()
-        if not path.startswith(apart or ("//",))  # no path begins with `//`
+        if not path.startswith(apart)
     }
     own = tuple(f"{prefix}/" for prefix in plan.stores)
     stores = plan.stores.items()
@@ -381,7 +381,7 @@ def check(
             result.casts[path] = f"{found.dtype} -> {expected.dtype}"
         result.values.append((variable, path))
     for path, it in stored.items():
-        if path not in plan.variables and not path.startswith(own or ("//",)):
+        if path not in plan.variables and not path.startswith(own):
             lines.append(f"  not in the model:     {shown(path)} {it}")
             result.unused[path] = "not in the model"
     if lines and not skip_mismatch:

@@ -98,7 +98,8 @@ class GRUCell(GatedCell):
         # Cho et al. (2014): the reset gate is applied to the state, before the product.
         units, h = self.units, states[0]
         kernel = tf.convert_to_tensor(self.recurrent_kernel)
-        early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (None, None)
+        # One for each gate, or the same for all.
+        early, late = (masks[:2], masks[2]) if isinstance(masks, list) else (masks, masks)
         inputs = tf.split(projected, 3, axis=-1)
         recurrent = tf.split(product(h, kernel[:, : 2 * units], early), 2, axis=-1)
         z = self.recurrent_activation(inputs[0] + recurrent[0])

@@ -139,7 +139,7 @@ def _takes_graph(cls: type[Any]) -> bool:
 def _compiled_like(model: Layer, copy: Any) -> Any:
     """Returns a copy compiled like the model, with its own optimizer, losses and metrics."""
 
-    def anew(value: Any) -> Any:
+    def remade(value: Any) -> Any:
         if hasattr(value, "get_config") and hasattr(type(value), "from_config"):
             return type(value).from_config(value.get_config())
         return value
@@ -147,6 +147,6 @@ def _compiled_like(model: Layer, copy: Any) -> Any:
     if getattr(model, "compiled", False) and not copy.compiled:  # A layer is never compiled.
         arguments = model._tfkit_settings.arguments()
         copy._tfkit_compile_as(
-            {name: tf.nest.map_structure(anew, value) for name, value in arguments.items()}
+            {name: tf.nest.map_structure(remade, value) for name, value in arguments.items()}
         )
     return copy

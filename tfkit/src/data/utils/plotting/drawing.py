@@ -36,13 +36,14 @@ class Rectangle:
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-    """The positions of everything that is drawn, in points."""
+    """The positions of everything that is drawn, in points; `sideways` if arrows lead to the left or right."""
 
     rectangles: list[Rectangle]
     frames: list[tuple[float, float, float, float, str]]
     paths: list[list[Point]]
     width: float
     height: float
+    sideways: bool
 
 
 def picture_of(diagram: Diagram, rankdir: str = "TB") -> Picture:
@@ -77,6 +78,7 @@ def picture_of(diagram: Diagram, rankdir: str = "TB") -> Picture:
         [[at(point) for point in path] for path in result.paths],
         width + 2 * _MARGIN,
         height + 2 * _MARGIN,
+        turned,
     )
 
 
@@ -121,7 +123,7 @@ def svg(picture: Picture, curved: bool = True) -> str:
         )
     for path in picture.paths:
         parts.append(
-            f'<path d="{_svg_path(path, curved)}" fill="none" stroke="black" stroke-width="1.5" '
+            f'<path d="{_svg_path(path, curved, picture.sideways)}" fill="none" stroke="black" stroke-width="1.5" '
             'marker-end="url(#head)"/>'
         )
     for rectangle in picture.rectangles:
@@ -129,15 +131,19 @@ def svg(picture: Picture, curved: bool = True) -> str:
     return "\n".join([*parts, "</svg>\n"])
 
 
-def _svg_path(path: list[Point], curved: bool) -> str:
+def _svg_path(path: list[Point], curved: bool, sideways: bool) -> str:
     points = [f"{x:.1f} {y:.1f}" for x, y in path]
     if not curved:
         return "M" + " L".join(points)
-    # A cubic curve between two points, vertical at both.
+    # A cubic curve between two points, at both in the direction of the arrows.
     text = "M" + points[0]
     for (x, y), (next_x, next_y) in itertools.pairwise(path):
-        middle = (y + next_y) / 2
-        text += f" C{x:.1f} {middle:.1f} {next_x:.1f} {middle:.1f} {next_x:.1f} {next_y:.1f}"
+        if sideways:
+            middle = (x + next_x) / 2
+            text += f" C{middle:.1f} {y:.1f} {middle:.1f} {next_y:.1f} {next_x:.1f} {next_y:.1f}"
+        else:
+            middle = (y + next_y) / 2
+            text += f" C{x:.1f} {middle:.1f} {next_x:.1f} {middle:.1f} {next_x:.1f} {next_y:.1f}"
     return text
 
 

@@ -124,19 +124,27 @@ class Saving:
         prefix: the beginning of the names of files.
         file_format: format of the files.
         data_format: the data format of the images.
+        num_names: how many random numbers there are for names. Default: `10_000_000`.
     """
 
-    def __init__(self, folder: Any, prefix: str, file_format: str, data_format: str) -> None:
+    def __init__(
+        self,
+        folder: Any,
+        prefix: str,
+        file_format: str,
+        data_format: str,
+        num_names: int = 10_000_000,
+    ) -> None:
         self.folder, self.prefix, self.file_format = folder, prefix, file_format
-        self.data_format = data_format
+        self.data_format, self.num_names = data_format, num_names
 
-    def write(self, images: np.ndarray, rows: np.ndarray) -> None:
-        """Writes the images of a batch."""
+    def write(self, images: np.ndarray, rows: np.ndarray, draws: Draws) -> None:
+        """Writes the images of a batch; the numbers in the names are drawn after its changes."""
         if self.folder is None:
             return
         for row, image in zip(rows, images, strict=True):
             # The random number keeps the images of a row in different passes apart.
-            name = f"{self.prefix}_{row}_{np.random.randint(10_000_000)}.{self.file_format}"
+            name = f"{self.prefix}_{row}_{draws.randint(self.num_names)}.{self.file_format}"
             array_to_img(image, self.data_format, scale=True).save(Path(self.folder, name))
 
 
@@ -208,7 +216,8 @@ class NumpyArrayIterator(Iterator):
         self.image_data_generator = image_data_generator
         self.data_format = settings.standardize_data_format(data_format)
         warn_of_channels(self.x, self.data_format)
-        self._saving = Saving(save_to_dir, save_prefix, save_format, self.data_format)
+        # As many names as in Keras: the draws after those of names depend on it.
+        self._saving = Saving(save_to_dir, save_prefix, save_format, self.data_format, 10_000)
         super().__init__(len(self.x), batch_size, shuffle, seed)
 
     def _batch(self, rows: np.ndarray, draws: Draws) -> Any:
@@ -216,7 +225,7 @@ class NumpyArrayIterator(Iterator):
         images = np.empty((len(rows), *self.x.shape[1:]), self.dtype)
         for place, row in enumerate(rows):
             images[place] = generator.standardize(generator._changed(self.x[row], draws))
-        self._saving.write(images, rows)
+        self._saving.write(images, rows, draws)
         first = [images, *(array[rows] for array in self.x_misc)] if self.x_misc else images
         if self.y is None:
             return first

@@ -66,7 +66,7 @@ class FileIterator(Iterator):
         images = np.empty((len(rows), *self.image_shape), self.dtype)
         for place, row in enumerate(rows):
             images[place] = self._image(self.filepaths[row], draws)
-        self._saving.write(images, rows)
+        self._saving.write(images, rows, draws)
         if self.class_mode is None:
             return images
         # The target of an autoencoder is the changed image.

@@ -50,17 +50,17 @@ def find(name: str | os.PathLike[str], url: str, file_hash: str | None = None) -
     """
     path = Path(name).expanduser()
     cached = cache_folder() / path
-    places = list(dict.fromkeys([path, *(folder / path for folder in data_folders()), cached]))
-    for place in places:
-        if place.is_file():
-            return place
+    candidates = list(dict.fromkeys([path, *(folder / path for folder in data_folders()), cached]))
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
     keras_cached = keras_home() / "datasets" / path
     if keras_cached.is_file() and has_hash(keras_cached, file_hash):
         return keras_cached
     try:
         fetch(url, cached, file_hash)
     except OSError as error:
-        looked = "".join(f"\n  {place.absolute()}" for place in (*places, keras_cached))
+        looked = "".join(f"\n  {candidate.absolute()}" for candidate in (*candidates, keras_cached))
         raise FileNotFoundError(
             f"{path.name} is not on this machine and cannot be downloaded: {error}\n"
             f"Looked for:{looked}\n"
