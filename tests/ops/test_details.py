@@ -465,3 +465,25 @@ def test_places_multiplied_twice_have_gradients(compiled):
     np.testing.assert_allclose(of_updates[:, 0], [6.0, 2.0, 6.0])
     with pytest.raises(tf.errors.InvalidArgumentError):
         ops.scatter_update(F(4), [[4]], [1.0], "mul")
+
+
+@pytest.mark.parametrize("length", [5, 6, 8, 11])
+@pytest.mark.parametrize("name", ["rfft", "irfft"])
+def test_transforms_of_another_length_have_gradients(name, length):
+    """TensorFlow's gradient of one that cuts its input is of the wrong shape."""
+    transform, x = getattr(ops, name), tf.constant(F(2, 8))
+    kept = length if name == "rfft" else length // 2 + 1
+    fitted = tf.constant(np.pad(x, ((0, 0), (0, 9)))[:, :kept])
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            results = tf.nest.flatten(transform(x if name == "rfft" else (x, 2 * x), length))
+            total = tf.add_n([tf.reduce_sum(tf.square(result)) for result in results])
+        return total, tape.gradient(total, x)
+
+    (total, slope), (expected, expected_slope) = gradient(x), gradient(fitted)
+    np.testing.assert_allclose(total, expected, 1e-5)
+    wanted = np.pad(expected_slope, ((0, 0), (0, 9)))[:, :8]
+    wanted[:, kept:] = 0
+    np.testing.assert_allclose(slope, wanted, 1e-4, 1e-5)
