@@ -240,7 +240,9 @@ def main() -> int:
                     f"{time.monotonic() - start:.0f} s",
                     flush=True,
                 )
-    print(f"{num_cases} cases of {num_calls} calls, each eagerly and as {options.ways}; differences:")
+    print(
+        f"{num_cases} cases of {num_calls} calls, each eagerly and as {options.ways}; differences:"
+    )
     for text, count in explained.items():
         print(f"{count:7}  {text or 'without a reason'}")
     return bool(explained[""])

@@ -274,7 +274,9 @@ _LIKE_NUMPY = (
     r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
     r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
 )
-_MATRICES = r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*)\(.*"
+_MATRICES = (
+    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*)\(.*"
+)
 _CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
 PATTERNS = [
@@ -288,22 +290,24 @@ PATTERNS = [
         what=_SLOPES,
     ),
     PatternReason(
-        "XLA has no kernel for these: `fit` and `compile` run models with them without it, and under "
-        "`jit_compile=True` the error names the layer.",
+        "XLA has no kernel for these: `fit` and `compile` run models with them without it, and "
+        "under `jit_compile=True` the error names the layer.",
         label=_WITHOUT_XLA,
         what="",
         way="xla",
     ),
     PatternReason(
-        "In a `tf.function(jit_compile=True)` of your own, TensorFlow's XLA multiplies a slope of 0 from above by the "
-        "infinite slope of a root or reciprocal. `fit` and all programs of tfkit keep the 0.",
+        "In a `tf.function(jit_compile=True)` of your own, TensorFlow's XLA multiplies a slope of "
+        "0 from above by the infinite slope of a root or reciprocal. `fit` and all programs of "
+        "tfkit keep the 0.",
         label=r"ops\.(sqrt|rsqrt|reciprocal|batch_normalization)\(.*",
         what=r"no gradient \d",
         way="xla",
     ),
     PatternReason(
-        "TensorFlow's kernels of max pooling pass over NaN where a window has larger numbers, and so does its "
-        "scatter of maxima and minima. XLA does not: a check of each input would cost a pass over it.",
+        "TensorFlow's kernels of max pooling pass over NaN where a window has larger numbers, and "
+        "so does its scatter of maxima and minima. XLA does not: a check of each input would cost "
+        "a pass over it.",
         label=r"(layers\.(Adaptive|Global)?MaxPooling|ops\.((adaptive_)?max_pool|scatter_update)).*",
         pattern="nan in .",
     ),
@@ -314,8 +318,8 @@ PATTERNS = [
         what=r"gradient \d",
     ),
     PatternReason(
-        "TensorFlow's kernel without oneDNN finds the maximum of a volume by a difference, which is NaN for two "
-        "infinities: infinity gets no slope. The loss is infinite, and shows it.",
+        "TensorFlow's kernel without oneDNN finds the maximum of a volume by a difference, which "
+        "is NaN for two infinities: infinity gets no slope. The loss is infinite, and shows it.",
         label=r"layers\.MaxPooling3D.*",
         pattern="inf in .",
         what=r"gradient \d",
@@ -327,66 +331,78 @@ PATTERNS = [
         pattern="(nan|inf) in .",
     ),
     PatternReason(
-        "XLA joins a product with the subtraction of the largest score after it, without rounding between them: the "
-        "difference of this score and itself is the rounding of the product in place of 0, and from scores of a "
-        "billion on its exponential is 0 or infinite, and the row NaN.",
+        "XLA joins a product with the subtraction of the largest score after it, without rounding "
+        "between them: the difference of this score and itself is the rounding of the product in "
+        "place of 0, and from scores of a billion on its exponential is 0 or infinite, and the "
+        "row NaN.",
         label=r"(layers\.Attention|ops\.dot_product_attention).*",
         pattern="-?largest in .",
         way="xla",
     ),
     PatternReason(
-        "Where all keys are equal, the slope for the queries is 0: a difference of equal numbers, of which their "
-        "rounding is left. It is 1e-4 in float32 and 1e-12 in float64.",
+        "Where all keys are equal, the slope for the queries is 0: a difference of equal numbers, "
+        "of which their rounding is left. It is 1e-4 in float32 and 1e-12 in float64.",
         label=r"layers\.(MultiHead|GroupQuery)Attention.*",
         pattern="(ones|-?zeros) in 1",
         what="gradient 0",
     ),
     PatternReason(
-        "At infinities and near the largest number slopes are computed by the formula of the slope, which has "
-        "infinity minus infinity or 0 times infinity in it: NaN, infinity or 0, by the order of the products.",
+        "At infinities and near the largest number slopes are computed by the formula of the "
+        "slope, which has infinity minus infinity or 0 times infinity in it: NaN, infinity or 0, "
+        "by the order of the products.",
         pattern="-?(inf|largest) in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "Squares and products near the largest number are infinite, and their slope is NaN, or 0 "
-        "where the order of the products is different.",
-        label=r"(ops\.(square|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
+        "Squares and products near the largest number are infinite; what is computed from them is "
+        "NaN, or 0 or infinite where the order of the products is different.",
+        label=r"(losses\.(cosine_similarity|squared_hinge|categorical_focal_crossentropy)\(|ops\.(square|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
         r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT)).*",
         pattern="-?(largest|inf) in .",
     ),
     PatternReason(
-        "An infinite input of a gate of 0 is NaN times 0 where the formula is run, and 0 in XLA, which knows the slope "
-        "above.",
+        "An infinite input of a gate of 0 is NaN times 0 where the formula is run, and 0 in XLA, "
+        "which knows the slope above.",
         label=r"ops\.hard_(silu|swish)\(.*",
         pattern="-?inf in .",
         what=r"no gradient \d",
     ),
     PatternReason(
-        "XLA computes strides, dilations and transposed convolutions with zeros between the numbers, and patches by "
-        "a convolution with ones and zeros: times NaN or infinity they are NaN, in entries next to those that are NaN "
-        "or infinite in every way.",
+        "XLA computes strides, dilations and transposed convolutions with zeros between the "
+        "numbers, and patches by a convolution with ones and zeros: times NaN or infinity they "
+        "are NaN, in entries next to those that are NaN or infinite in every way.",
         label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches)\(.*",
         pattern="-?(nan|inf) in .",
         way="xla",
     ),
     PatternReason(
-        "The weights of an infinite score are NaN, by oneDNN in this entry alone, by XLA in the whole row, and 0 times "
-        "them is.",
+        "The weights of an infinite score are NaN, by oneDNN in this entry alone, by XLA in the "
+        "whole row, and 0 times them is.",
         label=r"ops\.dot_product_attention\(.*",
         pattern="-?inf in .",
         way="xla",
     ),
     PatternReason(
-        "A matrix with infinite entries, or with the largest number, has no decomposition that could be computed, and one "
-        "that is singular, or not positive definite, is refused.",
+        "A matrix with infinite entries, or with the largest number, has no decomposition that "
+        "could be computed, and one that is singular, or not positive definite, is refused.",
         label=_MATRICES,
         pattern="-?(zeros|ones|inf|largest) in .|nan in .",
     ),
     PatternReason(
-        "Singular vectors are not unique where singular values are 0 or equal, and so the slope is not.",
+        "Singular vectors are not unique where singular values are 0 or equal, and so the slope "
+        "is not.",
         label=r"ops\.(norm\(ord=(nuc|-?2)|svd).*",
         pattern="(ones|-?zeros) in .",
         what=r"gradient \d",
+    ),
+    PatternReason(
+        "A class whose label is 0 and whose logit is minus infinity adds 0 times infinity, which "
+        "TensorFlow's kernel has as NaN and XLA's as 0; the slope is the same. A bound would cost "
+        "a pass over all logits.",
+        label=r"losses\.categorical_crossentropy\(\{'from_logits': True\}\)",
+        pattern="-inf in 1",
+        what=r"value \d",
+        way="xla",
     ),
     PatternReason(
         "Edges that are not in order, as with NaN or infinity among them, have no bins.",
@@ -394,7 +410,8 @@ PATTERNS = [
         pattern="(nan|-?inf|-?largest) in 0",
     ),
     PatternReason(
-        "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a matrix.",
+        "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a "
+        "matrix.",
         label=r"ops\.(bincount|lu_factor|slice_update)\(.*",
         way="eager",
     ),
@@ -405,7 +422,8 @@ PATTERNS = [
         way="eager",
     ),
     PatternReason(
-        "Keras 3.15.1 loses NaN, infinities or the largest numbers here, or puts them elsewhere. The numbers are NumPy's, or the limits.",
+        "Keras 3.15.1 loses NaN, infinities or the largest numbers here, or puts them elsewhere. "
+        "The numbers are NumPy's, or the limits.",
         label=_LIKE_NUMPY,
         way="keras",
     ),
@@ -444,8 +462,8 @@ PATTERNS = [
         way="keras",
     ),
     PatternReason(
-        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts "
-        "if it is NaN.",
+        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts if "
+        "it is NaN.",
         label=r"metrics\.SparseCategoricalCrossentropy.*",
         pattern="-?(nan|inf) in 2",
         way="keras",
@@ -457,8 +475,22 @@ PATTERNS = [
         way="keras",
     ),
     PatternReason(
+        "The epsilon of 1e-7 is 0 in float16: quotients by it and logarithms of it are infinite, "
+        "and in Keras NaN.",
+        label=r"metrics\..*",
+        dtype="float16",
+        pattern="(-?zeros|ones) in .",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras the probabilities of other classes are added to that of the label, each times 0.",
+        label=r"losses\.categorical_generalized_cross_entropy.*",
+        pattern="-?inf in 0",
+        way="keras",
+    ),
+    PatternReason(
         "Probabilities that are all 0 are NaN in Keras, 0 / 0, and the smallest here.",
-        label=r"metrics\.CategoricalCrossentropy.*",
+        label=r"(metrics\.CategoricalCrossentropy|losses\.categorical_(focal_)?crossentropy).*",
         pattern="-?zeros in 1",
         way="keras",
     ),

@@ -474,7 +474,7 @@ def test_layers_of_images_do_in_inference_what_keras_does(case):
 
 @pytest.mark.parametrize("jit_compile", [False, True])
 def test_pixels_without_a_number_stay_as_they_are_in_histograms(jit_compile):
-    """Converted to an integer, NaN is the smallest of all: an index that `tf.gather` refused, and 0 in XLA."""
+    """As an integer NaN is the smallest of all: an index that `tf.gather` refused, and 0 in XLA."""
     images = IMAGES / 255
     images[0, 2, 3, 1] = np.nan
     images[1, 4, 4, 0] = np.inf

@@ -238,6 +238,4 @@ class AutoContrast(ImageLayer):
         stretched = tf.math.divide_no_nan(values - least, most - least) * (high - low) + low
         # A channel with a single value cannot be stretched, nor can what is infinite or NaN.
         fits = (most > least) & ~tf.math.is_nan(stretched)
-        return tf.cast(
-            tf.where(fits, tf.clip_by_value(stretched, low, high), values), images.dtype
-        )
+        return tf.cast(tf.where(fits, tf.clip_by_value(stretched, low, high), values), images.dtype)
