@@ -326,9 +326,10 @@ PATTERNS = [
     ),
     PatternReason(
         "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in the "
-        "whole row: each such row has a NaN in every way.",
-        label=r"(layers\.Softmax|ops\.softmax).*",
-        pattern="(nan|inf) in .",
+        "whole row: each such row has a NaN in every way. What multiplies the other weights of "
+        "attention is NaN in XLA alone, and dropout may drop the one NaN.",
+        label=r"(layers\.(Softmax|(MultiHead|GroupQuery)?Attention)|ops\.(softmax|dot_product_attention)).*",
+        pattern="nan in .|-?inf in .",
     ),
     PatternReason(
         "XLA joins a product with the subtraction of the largest score after it, without rounding "
@@ -373,13 +374,6 @@ PATTERNS = [
         "are NaN, in entries next to those that are NaN or infinite in every way.",
         label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches)\(.*",
         pattern="-?(nan|inf) in .",
-        way="xla",
-    ),
-    PatternReason(
-        "The weights of an infinite score are NaN, by oneDNN in this entry alone, by XLA in the "
-        "whole row, and 0 times them is.",
-        label=r"ops\.dot_product_attention\(.*",
-        pattern="-?inf in .",
         way="xla",
     ),
     PatternReason(

@@ -155,7 +155,6 @@ class Mean(Metric):
             and sample_weight is None
             and tf.convert_to_tensor(values).shape.rank == 0
         ):
-            # x
             sample_weight = own.share(self.dtype)  # A mean over the replica's rows.
         values, weights = reduce_to_samples(values, sample_weight, tf.reduce_mean, self.dtype)
         self.total.assign_add(tf.reduce_sum(values))
