@@ -268,7 +268,7 @@ _SLOPES = r"(no )?gradient \d"
 # XLA has no kernel of these, or none of their slopes.
 _WITHOUT_XLA = (
     r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor)\(.*|"
-    r"layers\.(CutMix|MixUp).* in training"
+    r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
 _LIKE_NUMPY = (
     r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
@@ -423,9 +423,10 @@ PATTERNS = [
     ),
     PatternReason(
         "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
-        "them: NaN or infinity, which a loss shows both.",
+        "them; where an output lies on a pixel, XLA gives its neighbour the weight 0, and the "
+        "kernel does not read it. NaN or infinity, which a loss shows both.",
         label=r"layers\.(UpSampling2D|Resizing).*",
-        pattern="-?inf in .",
+        pattern="nan in .|-?inf in .",
         way="xla",
     ),
     PatternReason(

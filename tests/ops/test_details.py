@@ -487,3 +487,30 @@ def test_transforms_of_another_length_have_gradients(name, length):
     wanted = np.pad(expected_slope, ((0, 0), (0, 9)))[:, :8]
     wanted[:, kept:] = 0
     np.testing.assert_allclose(slope, wanted, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("start", [(1, 0), (3, 2)])  # The second is moved to (2, 1).
+def test_a_block_in_a_tensor_has_gradients(start, jit_compile):
+    """TensorFlow has none for its operation, and nor has Keras 3.15.1."""
+
+    @tf.function(jit_compile=jit_compile)
+    def gradients(x, block):
+        with tf.GradientTape() as outer:
+            outer.watch([x, block])
+            with tf.GradientTape() as tape:
+                tape.watch([x, block])
+                total = tf.reduce_sum(ops.slice_update(x, start, block) ** 3)
+            first = tape.gradient(total, [x, block])
+            sums = [tf.reduce_sum(each) for each in first]
+        return first, outer.gradient(sums, [x, block])
+
+    x, block = F(4, 3), F(2, 2)
+    (of_x, of_block), (second_of_x, second_of_block) = gradients(x, block)
+    place = tuple(slice(i, i + 2) for i in np.minimum(start, (2, 1)))
+    rest = np.ones_like(x)
+    rest[place] = 0
+    np.testing.assert_allclose(of_x, 3 * x**2 * rest, 1e-5)
+    np.testing.assert_allclose(of_block, 3 * block**2, 1e-5)
+    np.testing.assert_allclose(second_of_x, 6 * x * rest, 1e-5)
+    np.testing.assert_allclose(second_of_block, 6 * block, 1e-5)
