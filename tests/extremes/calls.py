@@ -16,6 +16,8 @@ from tests.extremes.table import DTYPES
 from tests.losses.test_functions import CASES as LOSSES
 from tests.metrics.test_weights_and_masks import OF_VALUES, ROWS, TABLE
 from tests.ops.cases import CASES as OPS
+from tests.ops.test_image import CASES as IMAGE_OPS
+from tests.ops.test_image import IMAGES
 
 # What `Mean` and `Sum` get, which have no targets.
 VALUES = np.linspace(-1.0, 2.0, weighing.ROWS * 2).reshape(weighing.ROWS, 2)
@@ -80,6 +82,14 @@ def functions(dtype: str, wanted: Wanted) -> Iterator[Call]:
                 continue
             calls = [filled(getattr(module.ops, name), args, kwargs) for module in (tfkit, keras)]
             yield Call(label, arrays, *calls)
+    for name, args, kwargs in IMAGE_OPS:
+        label = f"ops.image.{name}({','.join(f'{k}={v}' for k, v in kwargs.items())})"
+        if wanted(label):
+            given = (IMAGES, *args)
+            calls = [
+                filled(getattr(module.ops.image, name), given, kwargs) for module in (tfkit, keras)
+            ]
+            yield Call(label, floats_of((given, kwargs), dtype), *calls)
     for name, _, options, data in LOSSES:
         arrays = floats_of(data, dtype)
         label = f"losses.{name}({options})"

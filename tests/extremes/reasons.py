@@ -423,11 +423,31 @@ PATTERNS = [
     ),
     PatternReason(
         "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
-        "them; where an output lies on a pixel, XLA gives its neighbour the weight 0, and the "
-        "kernel does not read it. NaN or infinity, which a loss shows both.",
+        "them; where an output lies on a pixel, XLA gives its neighbours the weight 0, and the "
+        "kernel does not read them. NaN or infinity, which a loss shows both.",
         label=r"layers\.(UpSampling2D|Resizing).*",
         pattern="nan in .|-?inf in .",
         way="xla",
+    ),
+    PatternReason(
+        "Keras converts infinities and the largest numbers to integers, where they are black; "
+        "here they are white.",
+        label=r"layers\.(Equalization|ContrastLimitedAdaptiveHistogramEqualization).*",
+        pattern="(inf|largest) in 0",
+        way="keras",
+    ),
+    PatternReason(
+        "Keras multiplies images by 255 first, which is infinite for the largest numbers, and "
+        "leaves their channels as they are.",
+        label=r"layers\.AutoContrast.*",
+        pattern="-?largest in 0",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras a colour with a NaN becomes grey, or its other numbers stay.",
+        label=r"(ops\.image\.rgb_to_hsv|layers\.Random(Hue|Saturation|ColorJitter)).*",
+        pattern="nan in .",
+        way="keras",
     ),
     PatternReason(
         "The sum of the weights, or their product with an error, is larger than the dtype holds.",
@@ -470,10 +490,10 @@ PATTERNS = [
         way="keras",
     ),
     PatternReason(
-        "The epsilon of 1e-7 is 0 in float16: quotients by it and logarithms of it are infinite, "
-        "and in Keras NaN.",
+        "The epsilon of 1e-7 is 0 in float16, and nothing beside 1 in bfloat16: quotients by it "
+        "and logarithms of it are infinite, and in Keras NaN.",
         label=r"metrics\..*",
-        dtype="float16",
+        dtype="b?float16",
         pattern="(-?zeros|ones) in .",
         way="keras",
     ),

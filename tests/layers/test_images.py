@@ -503,3 +503,19 @@ def test_a_clip_limit_of_zero_is_no_limit():
         for module in (tfkit, keras)
     )
     np.testing.assert_allclose(ours, theirs, 1e-3, 1e-2)
+
+
+@pytest.mark.parametrize("channels", [[0], [1], [2], [0, 1], [0, 1, 2]])
+def test_a_colour_without_a_number_stays_one(channels):
+    """TensorFlow's kernel passes over NaN where another channel is larger: grey came out."""
+    images = IMAGES / 255
+    images[1, 2, 3, channels] = np.nan
+    is_lost = np.isnan(images).any(-1)
+    for function in (
+        tfkit.ops.image.rgb_to_hsv,
+        layers.RandomHue((0.4, 0.4), value_range=(0, 1)),
+        layers.RandomSaturation((0.7, 0.7), value_range=(0, 1)),
+    ):
+        for way in (function, tf.function(function, jit_compile=True)):
+            found = np.isnan(way(tf.constant(images)))
+            np.testing.assert_array_equal(found, np.repeat(is_lost[..., None], 3, -1))
