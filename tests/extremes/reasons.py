@@ -312,6 +312,12 @@ PATTERNS = [
         pattern="nan in .",
     ),
     PatternReason(
+        "TensorFlow's kernel without oneDNN marks the padding of volumes by minus the largest "
+        "number, and leaves this number out of averages.",
+        label=r"layers\.AveragePooling3D.*",
+        pattern="-largest in .",
+    ),
+    PatternReason(
         "Of equal elements in a window of max pooling any one may get the gradient.",
         label=r"(layers\.MaxPooling3D|ops\.max_pool\().*",
         pattern="(-?zeros|ones) in .",
