@@ -10,7 +10,7 @@ import warnings
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 from tests.extremes.reasons import REASONS, reason_of
-from tests.extremes.table import DTYPES, KINDS
+from tests.extremes.table import DTYPES, KINDS, operands
 from tests.extremes.ways import WAYS, Finding, check
 
 
@@ -27,9 +27,11 @@ def main() -> int:
     only = options.only.split(",") if options.only else None
     groups: dict[tuple[str, ...], list[Finding]] = collections.defaultdict(list)
     explained: collections.Counter[str] = collections.Counter()
-    start = time.monotonic()
+    start, num_cases = time.monotonic(), 0
     for kind in options.kinds.split(","):
         for dtype in options.dtypes.split(","):
+            names = {case.name for case in KINDS[kind](dtype)}
+            num_cases += len(names & set(only or names)) * len(operands(kind, dtype)[0])
             for finding in check(kind, dtype, only, options.ways.split(",")):
                 if isinstance(finding, str):
                     print(finding)
@@ -46,7 +48,8 @@ def main() -> int:
             for f in findings[:3]
         )
         print(f"{name:24} {what:13} {dtype:9} {way:18} {len(findings):5}  {examples}")
-    print("\nDifferences with a reason:")
+    print(f"\n{num_cases} values of functions, each as {options.ways}")
+    print("Differences with a reason:")
     for reason in REASONS:
         print(f"{explained[reason.text]:7}  {reason.text}")
     print(f"{explained['']} differences without a reason")

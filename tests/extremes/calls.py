@@ -14,9 +14,13 @@ from tests import weighing
 from tests.conformance.table import CASES as LAYERS
 from tests.extremes.table import DTYPES
 from tests.losses.test_functions import CASES as LOSSES
-from tests.metrics.test_weights_and_masks import ROWS, TABLE
+from tests.metrics.test_weights_and_masks import OF_VALUES, ROWS, TABLE
 from tests.ops.cases import CASES as OPS
+from tests.ops.test_image import CASES as IMAGE_OPS
+from tests.ops.test_image import IMAGES
 
+# What `Mean` and `Sum` get, which have no targets.
+VALUES = np.linspace(-1.0, 2.0, weighing.ROWS * 2).reshape(weighing.ROWS, 2)
 # Results that do not depend on the values of floats, or are not unique.
 LEFT_OUT = {"view", "eig", "eigh", "svd", "qr", "empty", "empty_like", "shape", "size"}
 Wanted = Callable[[str], bool]  # Whether a label is; what is not wanted is not made.
@@ -78,6 +82,14 @@ def functions(dtype: str, wanted: Wanted) -> Iterator[Call]:
                 continue
             calls = [filled(getattr(module.ops, name), args, kwargs) for module in (tfkit, keras)]
             yield Call(label, arrays, *calls)
+    for name, args, kwargs in IMAGE_OPS:
+        label = f"ops.image.{name}({','.join(f'{k}={v}' for k, v in kwargs.items())})"
+        if wanted(label):
+            given = (IMAGES, *args)
+            calls = [
+                filled(getattr(module.ops.image, name), given, kwargs) for module in (tfkit, keras)
+            ]
+            yield Call(label, floats_of((given, kwargs), dtype), *calls)
     for name, _, options, data in LOSSES:
         arrays = floats_of(data, dtype)
         label = f"losses.{name}({options})"
@@ -138,8 +150,10 @@ def _keras_layer(layer: Any, weights: Any, training: bool) -> Callable[..., Any]
 
 def metrics(dtype: str, wanted: Wanted) -> Iterator[Call]:
     """Yields the calls of all metrics, with the weight 0 in the row that changes and without."""
-    for name, (arguments, _, _) in TABLE.items():
-        data = [np.asarray(part, "float32") for part in ROWS[name]]
+    rows = {name: (TABLE[name][0], ROWS[name]) for name in TABLE}
+    rows |= {name: ({}, (VALUES,)) for name in OF_VALUES}
+    for name, (arguments, given) in rows.items():
+        data = [np.asarray(part, "float32") for part in given]
         for zero in (False, True):
             label = f"metrics.{name}{' of weight 0' * zero}"
             if not wanted(label):
@@ -151,7 +165,7 @@ def metrics(dtype: str, wanted: Wanted) -> Iterator[Call]:
             metric, oracle = (getattr(module.metrics, name)(**options) for module in (tfkit, keras))
             metric(*map(tf.constant, arrays))
             calls = [functools.partial(_result, each) for each in (metric, oracle)]
-            yield Call(label, arrays, *calls, slopes=False, lost=(0, 1) if zero else ())
+            yield Call(label, arrays, *calls, slopes=False, lost=tuple(range(len(data))) * zero)
 
 
 def _result(metric: Any, *given: Any) -> Any:

@@ -57,7 +57,8 @@ def results_of(call: Callable[..., Any], tensors: Any, slopes: bool) -> dict[str
         with tf.GradientTape() as tape:
             tape.watch(tensors)
             values = _values(call, tensors)
-        floats = [x for x in values.values() if x.dtype.is_floating]
+        # TensorFlow has no ones of 8 bits.
+        floats = [x for x in values.values() if x.dtype.is_floating and x.dtype.size > 1]
         found |= values
         if floats:
             gradients = tape.gradient(
@@ -217,12 +218,16 @@ def main() -> int:
     warnings.simplefilter("ignore")
     start = time.monotonic()
     explained: collections.Counter[str] = collections.Counter()
+    num_calls = num_cases = 0
     for kind in options.kinds.split(","):
         for dtype in options.dtypes.split(","):
             todo = list(enumerate(KINDS[kind](dtype, lambda label: options.only in label)))
             for begin in range(0, len(todo), GROUP):
+                group = todo[begin : begin + GROUP]
+                num_calls += len(group)
+                num_cases += sum(len(list(patterns(call.arrays, dtype))) for _, call in group)
                 rows: dict[Any, list[str]] = collections.defaultdict(list)
-                for d in compare(todo[begin : begin + GROUP], dtype, options.ways.split(",")):
+                for d in compare(group, dtype, options.ways.split(",")):
                     reason = next((r.text for r in PATTERNS if r.explains(d)), "")
                     explained[reason] += 1
                     if options.all or not reason:
@@ -235,6 +240,9 @@ def main() -> int:
                     f"{time.monotonic() - start:.0f} s",
                     flush=True,
                 )
+    print(
+        f"{num_cases} cases of {num_calls} calls, each eagerly and as {options.ways}; differences:"
+    )
     for text, count in explained.items():
         print(f"{count:7}  {text or 'without a reason'}")
     return bool(explained[""])

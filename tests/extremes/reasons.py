@@ -264,9 +264,20 @@ class PatternReason:
         )
 
 
-_LENGTHS = (
-    r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT).*"
+_SLOPES = r"(no )?gradient \d"
+# XLA has no kernel of these, or none of their slopes.
+_WITHOUT_XLA = (
+    r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor)\(.*|"
+    r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
+_LIKE_NUMPY = (
+    r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
+    r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
+)
+_MATRICES = (
+    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*)\(.*"
+)
+_CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
 PATTERNS = [
     PatternReason(
@@ -276,44 +287,183 @@ PATTERNS = [
     PatternReason(
         "The slope at NaN has no meaning. The value is NaN, so that the loss shows it.",
         pattern="nan in .",
-        what=r"(no )?gradient \d",
+        what=_SLOPES,
+    ),
+    PatternReason(
+        "XLA has no kernel for these: `fit` and `compile` run models with them without it, and "
+        "under `jit_compile=True` the error names the layer.",
+        label=_WITHOUT_XLA,
+        what="",
+        way="xla",
+    ),
+    PatternReason(
+        "In a `tf.function(jit_compile=True)` of your own, TensorFlow's XLA multiplies a slope of "
+        "0 from above by the infinite slope of a root or reciprocal. `fit` and all programs of "
+        "tfkit keep the 0.",
+        label=r"ops\.(sqrt|rsqrt|reciprocal|batch_normalization)\(.*",
+        what=r"no gradient \d",
+        way="xla",
     ),
     PatternReason(
         "TensorFlow's kernels of max pooling pass over NaN where a window has larger numbers, and "
-        "XLA does not: a check of each input would cost a pass over it.",
-        label=r"(layers\.(Adaptive)?MaxPooling|ops\.(adaptive_)?max_pool).*",
+        "so does its scatter of maxima and minima. XLA does not: a check of each input would cost "
+        "a pass over it.",
+        label=r"(layers\.(Adaptive|Global)?MaxPooling|ops\.((adaptive_)?max_pool|scatter_update)).*",
         pattern="nan in .",
     ),
     PatternReason(
+        "TensorFlow's kernel without oneDNN marks the padding of volumes by minus the largest "
+        "number, and leaves this number out of averages.",
+        label=r"layers\.AveragePooling3D.*",
+        pattern="-largest in .",
+    ),
+    PatternReason(
         "Of equal elements in a window of max pooling any one may get the gradient.",
-        label=r"layers\.MaxPooling3D.*",
+        label=r"(layers\.MaxPooling3D|ops\.max_pool\().*",
         pattern="(-?zeros|ones) in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in the "
-        "whole row: each such row has a NaN in every way.",
-        label=r"layers\.Softmax.*",
-        pattern="(nan|inf) in .",
+        "TensorFlow's kernel without oneDNN finds the maximum of a volume by a difference, which "
+        "is NaN for two infinities: infinity gets no slope. The loss is infinite, and shows it.",
+        label=r"layers\.MaxPooling3D.*",
+        pattern="inf in .",
+        what=r"gradient \d",
     ),
     PatternReason(
-        "Squares and products near the largest number are infinite, and their slope is NaN, or 0 "
-        "where the order of the products is different.",
-        label=_LENGTHS,
+        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in the "
+        "whole row: each such row has a NaN in every way. What multiplies the other weights of "
+        "attention is NaN in XLA alone, and dropout may drop the one NaN.",
+        label=r"(layers\.(Softmax|(MultiHead|GroupQuery)?Attention)|ops\.(softmax|dot_product_attention)).*",
+        pattern="nan in .|-?inf in .",
+    ),
+    PatternReason(
+        "XLA joins a product with the subtraction of the largest score after it, without rounding "
+        "between them: the difference of this score and itself is the rounding of the product in "
+        "place of 0, and from scores of a billion on its exponential is 0 or infinite, and the "
+        "row NaN.",
+        label=r"(layers\.Attention|ops\.dot_product_attention).*",
+        pattern="-?largest in .",
+        way="xla",
+    ),
+    PatternReason(
+        "Where all keys are equal, the slope for the queries is 0: a difference of equal numbers, "
+        "of which their rounding is left. It is 1e-4 in float32 and 1e-12 in float64.",
+        label=r"layers\.(MultiHead|GroupQuery)Attention.*",
+        pattern="(ones|-?zeros) in 1",
+        what="gradient 0",
+    ),
+    PatternReason(
+        "At infinities and near the largest number slopes are computed by the formula of the "
+        "slope, which has infinity minus infinity or 0 times infinity in it: NaN, infinity or 0, "
+        "by the order of the products.",
+        pattern="-?(inf|largest) in .",
+        what=r"gradient \d",
+    ),
+    PatternReason(
+        "Squares and products near the largest number are infinite; what is computed from them is "
+        "NaN, or 0 or infinite where the order of the products is different.",
+        label=r"(losses\.(cosine_similarity|squared_hinge|categorical_focal_crossentropy)\(|ops\.(square|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
+        r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT)).*",
         pattern="-?(largest|inf) in .",
-        what=r"(no )?gradient \d",
+    ),
+    PatternReason(
+        "An infinite input of a gate of 0 is NaN times 0 where the formula is run, and 0 in XLA, "
+        "which knows the slope above.",
+        label=r"ops\.hard_(silu|swish)\(.*",
+        pattern="-?inf in .",
+        what=r"no gradient \d",
+    ),
+    PatternReason(
+        "XLA computes strides, dilations and transposed convolutions with zeros between the "
+        "numbers, and patches by a convolution with ones and zeros: times NaN or infinity they "
+        "are NaN, in entries next to those that are NaN or infinite in every way.",
+        label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches)\(.*",
+        pattern="-?(nan|inf) in .",
+        way="xla",
+    ),
+    PatternReason(
+        "A matrix with infinite entries, or with the largest number, has no decomposition that "
+        "could be computed, and one that is singular, or not positive definite, is refused.",
+        label=_MATRICES,
+        pattern="-?(zeros|ones|inf|largest) in .|nan in .",
+    ),
+    PatternReason(
+        "Singular vectors are not unique where singular values are 0 or equal, and so the slope "
+        "is not.",
+        label=r"ops\.(norm\(ord=(nuc|-?2)|svd).*",
+        pattern="(ones|-?zeros) in .",
+        what=r"gradient \d",
+    ),
+    PatternReason(
+        "A class whose label is 0 and whose logit is minus infinity adds 0 times infinity, which "
+        "TensorFlow's kernel has as NaN and XLA's as 0; the slope is the same. A bound would cost "
+        "a pass over all logits.",
+        label=r"losses\.categorical_crossentropy\(\{'from_logits': True\}\)",
+        pattern="-inf in 1",
+        what=r"value \d",
+        way="xla",
+    ),
+    PatternReason(
+        "Edges that are not in order, as with NaN or infinity among them, have no bins.",
+        label=r"ops\.(searchsorted|digitize)\(.*",
+        pattern="(nan|-?inf|-?largest) in 0",
+    ),
+    PatternReason(
+        "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a "
+        "matrix.",
+        label=r"ops\.(bincount|lu_factor|slice_update)\(.*",
+        way="eager",
+    ),
+    PatternReason(
+        "A search for the best sequences in which no score is a number is refused.",
+        label=r"ops\.ctc_decode\(.*",
+        pattern="-?(nan|inf) in .",
+        way="eager",
+    ),
+    PatternReason(
+        "Keras 3.15.1 loses NaN, infinities or the largest numbers here, or puts them elsewhere. "
+        "The numbers are NumPy's, or the limits.",
+        label=_LIKE_NUMPY,
+        way="keras",
     ),
     PatternReason(
         "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
-        "them: NaN or infinity, which a loss shows both.",
+        "them; where an output lies on a pixel, XLA gives its neighbours the weight 0, and the "
+        "kernel does not read them. NaN or infinity, which a loss shows both.",
         label=r"layers\.(UpSampling2D|Resizing).*",
-        pattern="-?inf in .",
+        pattern="nan in .|-?inf in .",
         way="xla",
+    ),
+    PatternReason(
+        "Keras converts infinities and the largest numbers to integers, where they are black; "
+        "here they are white.",
+        label=r"layers\.(Equalization|ContrastLimitedAdaptiveHistogramEqualization).*",
+        pattern="(inf|largest) in 0",
+        way="keras",
+    ),
+    PatternReason(
+        "Keras multiplies images by 255 first, which is infinite for the largest numbers, and "
+        "leaves their channels as they are.",
+        label=r"layers\.AutoContrast.*",
+        pattern="-?largest in 0",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras a colour with a NaN becomes grey, or its other numbers stay.",
+        label=r"(ops\.image\.rgb_to_hsv|layers\.Random(Hue|Saturation|ColorJitter)).*",
+        pattern="nan in .",
+        way="keras",
     ),
     PatternReason(
         "The sum of the weights, or their product with an error, is larger than the dtype holds.",
         label=r"metrics\..*",
         pattern="-?largest in 2",
+    ),
+    PatternReason(
+        "The sum of the weights, or their product with an error, is larger than the dtype holds.",
+        label=r"metrics\.(Mean|Sum)( of weight 0)?",
+        pattern="-?largest in 1",
     ),
     PatternReason(
         "Class ids that are NaN or infinite are refused, unless their weight is 0.",
@@ -333,8 +483,8 @@ PATTERNS = [
         way="keras",
     ),
     PatternReason(
-        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts "
-        "if it is NaN.",
+        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts if "
+        "it is NaN.",
         label=r"metrics\.SparseCategoricalCrossentropy.*",
         pattern="-?(nan|inf) in 2",
         way="keras",
@@ -346,8 +496,22 @@ PATTERNS = [
         way="keras",
     ),
     PatternReason(
+        "The epsilon of 1e-7 is 0 in float16, and nothing beside 1 in bfloat16: quotients by it "
+        "and logarithms of it are infinite, and in Keras NaN.",
+        label=r"metrics\..*",
+        dtype="b?float16",
+        pattern="(-?zeros|ones) in .",
+        way="keras",
+    ),
+    PatternReason(
+        "In Keras the probabilities of other classes are added to that of the label, each times 0.",
+        label=r"losses\.categorical_generalized_cross_entropy.*",
+        pattern="-?inf in 0",
+        way="keras",
+    ),
+    PatternReason(
         "Probabilities that are all 0 are NaN in Keras, 0 / 0, and the smallest here.",
-        label=r"metrics\.CategoricalCrossentropy.*",
+        label=r"(metrics\.CategoricalCrossentropy|losses\.categorical_(focal_)?crossentropy).*",
         pattern="-?zeros in 1",
         way="keras",
     ),

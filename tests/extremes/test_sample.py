@@ -1,5 +1,6 @@
 """A sample of the sweep at extreme values, and that it would see what is wrong."""
 
+import pathlib
 import re
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.extremes.table import Case, binary, rows, unary
 from tests.extremes.ways import Finding, check
 from tests.metrics.test_weights_and_masks import ROWS, TABLE, make
 
+PAGE = pathlib.Path(__file__).parents[2] / "docs" / "extreme-values.md"
 SAMPLE = {
     "unary": ("float32", ["sinc", "softsign", "squareplus", "soft_shrink", "celu", "erf", "expm1"]),
     "binary": ("float32", ["maximum", "hypot", "logaddexp", "fmod", "heaviside"]),
@@ -66,6 +68,27 @@ def test_reasons_are_about_ops_of_the_table():
             for what in ("value", "gradient 0")
             for value in values
         ), reason
+
+
+def test_reasons_of_patterns_are_about_calls_of_the_tables():
+    labels = []
+    for calls in KINDS.values():  # None is made.
+        assert not list(calls("float32", lambda label: labels.append(label)))
+    for reason in PATTERNS:
+        assert any(re.fullmatch(reason.label, label) for label in labels), reason
+
+
+@pytest.mark.parametrize(
+    ("heading", "reasons"),
+    [
+        ("What differs of functions, and why", REASONS),
+        ("What differs of layers, losses and metrics, and why", PATTERNS),
+    ],
+)
+def test_the_documentation_has_all_decisions(heading, reasons):
+    section = PAGE.read_text().split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [line.strip("| ") for line in section.splitlines() if line.startswith("|")]
+    assert rows[2:] == list(dict.fromkeys(reason.text for reason in reasons))
 
 
 CALLS = {

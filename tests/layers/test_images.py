@@ -6,7 +6,9 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tests.conformance.table import CASES
 from tfkit import layers
+from tfkit.src.layers.image.base import ImageLayer
 from tfkit.src.ops.image_sampling import project
 
 IMAGES = np.random.default_rng(0).uniform(0, 255, (3, 8, 8, 3)).astype("float32")
@@ -27,6 +29,9 @@ def data(images=IMAGES):
     }
 
 
+# In Keras 3.15.1 these draw, and `RandomCrop` does not crop: `docs/coming-from-keras.md` lists them.
+OTHER_IN_INFERENCE = ("RandomSharpness", "RandomColorDegeneration", "RandomGrayscale")
+OTHER_IN_INFERENCE += ("RandomPosterization", "MixUp", "RandomCrop")
 WITH_BOXES = [
     ("CenterCrop", {"height": 4, "width": 5}),
     ("RandomColorDegeneration", {"factor": 0.3, "seed": 5}),
@@ -449,3 +454,68 @@ def test_a_single_number_of_bits_is_not_drawn():
     )
     for _ in range(3):
         np.testing.assert_allclose(ours(image), theirs(image), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        case
+        for case in CASES
+        if issubclass(getattr(layers, case.layer), ImageLayer)
+        and case.layer not in OTHER_IN_INFERENCE
+    ],
+    ids=str,
+)
+def test_layers_of_images_do_in_inference_what_keras_does(case):
+    (given,) = case.data()
+    ours, theirs = (case.make(module.layers)(given, training=False) for module in (tfkit, keras))
+    np.testing.assert_allclose(ours, theirs, 1e-4, 1e-4)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_pixels_without_a_number_stay_as_they_are_in_histograms(jit_compile):
+    """As an integer NaN is the smallest of all: an index that `tf.gather` refused, and 0 in XLA."""
+    images = IMAGES / 255
+    images[0, 2, 3, 1] = np.nan
+    images[1, 4, 4, 0] = np.inf
+    images[2, 4, 4, 2] = -np.inf
+    for name in ("Equalization", "ContrastLimitedAdaptiveHistogramEqualization"):
+        layer = getattr(layers, name)(value_range=(0, 1))
+        outputs = tf.function(layer, jit_compile=jit_compile)(images)
+        np.testing.assert_array_equal(np.isnan(outputs), np.isnan(images))
+        # Infinity is white, and minus infinity black.
+        for given in (images, np.clip(images, 0, 1)):
+            np.testing.assert_allclose(outputs, layer(given), 1e-6)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 3e38])
+def test_channels_that_cannot_be_stretched(value):
+    images = IMAGES.copy()
+    images[0, 2, 3, 1] = value
+    outputs = layers.AutoContrast()(images)
+    np.testing.assert_allclose(outputs, keras.layers.AutoContrast()(images), 1e-4, 1e-4)
+
+
+def test_a_clip_limit_of_zero_is_no_limit():
+    options = {"clip_limit": 0, "tile_grid_size": (2, 2)}
+    ours, theirs = (
+        module.layers.ContrastLimitedAdaptiveHistogramEqualization(**options)(IMAGES)
+        for module in (tfkit, keras)
+    )
+    np.testing.assert_allclose(ours, theirs, 1e-3, 1e-2)
+
+
+@pytest.mark.parametrize("channels", [[0], [1], [2], [0, 1], [0, 1, 2]])
+def test_a_colour_without_a_number_stays_one(channels):
+    """TensorFlow's kernel passes over NaN where another channel is larger: grey came out."""
+    images = IMAGES / 255
+    images[1, 2, 3, channels] = np.nan
+    is_lost = np.isnan(images).any(-1)
+    for function in (
+        tfkit.ops.image.rgb_to_hsv,
+        layers.RandomHue((0.4, 0.4), value_range=(0, 1)),
+        layers.RandomSaturation((0.7, 0.7), value_range=(0, 1)),
+    ):
+        for way in (function, tf.function(function, jit_compile=True)):
+            found = np.isnan(way(tf.constant(images)))
+            np.testing.assert_array_equal(found, np.repeat(is_lost[..., None], 3, -1))

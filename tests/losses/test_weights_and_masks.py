@@ -262,3 +262,21 @@ def test_weights_of_sequences_in_ctc(weights, reduction):
 def test_weights_that_do_not_fit_are_refused(weights):
     with pytest.raises(ValueError, match=UNFIT):
         losses.MeanSquaredError()(*STEPS["MeanSquaredError"], weights)
+
+
+@pytest.mark.parametrize("part", ["y_true", "y_pred"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_loss_of_nan_is_nan_in_all_ways(name, part):
+    """A loss that passes over NaN is one of a model that has no numbers any more."""
+    y_true, y_pred = (np.array(each, "float32") for each in ROWS[name])
+    data = {"y_true": y_true, "y_pred": y_pred}
+    # In a row whose label is another class: a softmax may have NaN in one entry alone.
+    place = int(y_true.reshape(len(y_true), -1)[3].argmax()) if y_true.ndim > 1 else int(y_true[3])
+    data[part].reshape(len(y_true), -1)[3, place - 1 if data[part].ndim > 1 else 0] = np.nan
+    loss = make(name, "sum_over_batch_size")
+    for way in (loss, tf.function(loss), tf.function(loss, jit_compile=True)):
+        if part == "y_true" and TABLE[name][1] == "sparse":
+            with pytest.raises((ValueError, tf.errors.InvalidArgumentError)):
+                way(tf.constant(y_true), tf.constant(y_pred))
+            break  # XLA has no checks; programs of tfkit keep them.
+        assert np.isnan(way(tf.constant(y_true), tf.constant(y_pred))), way

@@ -465,3 +465,52 @@ def test_places_multiplied_twice_have_gradients(compiled):
     np.testing.assert_allclose(of_updates[:, 0], [6.0, 2.0, 6.0])
     with pytest.raises(tf.errors.InvalidArgumentError):
         ops.scatter_update(F(4), [[4]], [1.0], "mul")
+
+
+@pytest.mark.parametrize("length", [5, 6, 8, 11])
+@pytest.mark.parametrize("name", ["rfft", "irfft"])
+def test_transforms_of_another_length_have_gradients(name, length):
+    """TensorFlow's gradient of one that cuts its input is of the wrong shape."""
+    transform, x = getattr(ops, name), tf.constant(F(2, 8))
+    kept = length if name == "rfft" else length // 2 + 1
+    fitted = tf.constant(np.pad(x, ((0, 0), (0, 9)))[:, :kept])
+
+    def gradient(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            results = tf.nest.flatten(transform(x if name == "rfft" else (x, 2 * x), length))
+            total = tf.add_n([tf.reduce_sum(tf.square(result)) for result in results])
+        return total, tape.gradient(total, x)
+
+    (total, slope), (expected, expected_slope) = gradient(x), gradient(fitted)
+    np.testing.assert_allclose(total, expected, 1e-5)
+    wanted = np.pad(expected_slope, ((0, 0), (0, 9)))[:, :8]
+    wanted[:, kept:] = 0
+    np.testing.assert_allclose(slope, wanted, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("start", [(1, 0), (3, 2)])  # The second is moved to (2, 1).
+def test_a_block_in_a_tensor_has_gradients(start, jit_compile):
+    """TensorFlow has none for its operation, and nor has Keras 3.15.1."""
+
+    @tf.function(jit_compile=jit_compile)
+    def gradients(x, block):
+        with tf.GradientTape() as outer:
+            outer.watch([x, block])
+            with tf.GradientTape() as tape:
+                tape.watch([x, block])
+                total = tf.reduce_sum(ops.slice_update(x, start, block) ** 3)
+            first = tape.gradient(total, [x, block])
+            sums = [tf.reduce_sum(each) for each in first]
+        return first, outer.gradient(sums, [x, block])
+
+    x, block = F(4, 3), F(2, 2)
+    (of_x, of_block), (second_of_x, second_of_block) = gradients(x, block)
+    place = tuple(slice(i, i + 2) for i in np.minimum(start, (2, 1)))
+    rest = np.ones_like(x)
+    rest[place] = 0
+    np.testing.assert_allclose(of_x, 3 * x**2 * rest, 1e-5)
+    np.testing.assert_allclose(of_block, 3 * block**2, 1e-5)
+    np.testing.assert_allclose(second_of_x, 6 * x * rest, 1e-5)
+    np.testing.assert_allclose(second_of_block, 6 * block, 1e-5)

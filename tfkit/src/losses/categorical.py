@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import tensorflow as tf
@@ -240,6 +241,9 @@ def categorical_generalized_cross_entropy(y_true: Any, y_pred: Any, q: float) ->
     check_class_ids(y_true, y_pred)
     # A `one_hot` would give 0 for an id that is out of range, such as a missing one, without an error.
     p_of_label = tf.gather(y_pred, y_true, batch_dims=y_pred.shape.rank - 1)
+    # A softmax may have NaN in one entry alone, and 0 in that of the label: the loss has to show it.
+    is_lost = tf.reduce_any(tf.math.is_nan(y_pred), axis=-1)
+    p_of_label = tf.where(is_lost, tf.constant(math.nan, y_pred.dtype), p_of_label)
     # Zhang and Sabuncu (2018): crossentropy for q near 0, mean absolute error for q = 1.
     return (1 - p_of_label**q) / q
 

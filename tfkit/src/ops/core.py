@@ -430,5 +430,19 @@ def slice_update(inputs: Any, start_indices: Any, updates: Any) -> tf.Tensor:
         >>> ops.slice_update([[1, 2, 3], [4, 5, 6]], (0, 1), [[0, 0]]).numpy().tolist()
         [[1, 0, 0], [4, 5, 6]]
     """
-    inputs, updates = as_tensor(inputs), as_tensor(updates)
-    return dynamic_update_slice(inputs, updates, tf.cast(start_indices, tf.int32))
+    starts = tf.convert_to_tensor(tf.cast(start_indices, tf.int32))
+    return _with_block(as_tensor(inputs), as_tensor(updates), starts)
+
+
+@tf.custom_gradient
+def _with_block(inputs: tf.Tensor, updates: tf.Tensor, starts: tf.Tensor) -> Any:
+    """Returns `inputs` with a block, and its gradient: TensorFlow has none."""
+
+    def gradient(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, None]:
+        size = tf.shape(updates)
+        # As the operation does with a block that does not fit.
+        first = tf.clip_by_value(starts, 0, tf.shape(inputs) - size)
+        rest = _with_block(upstream, tf.zeros_like(updates), starts)
+        return rest, tf.slice(upstream, first, size), None
+
+    return dynamic_update_slice(inputs, updates, starts), gradient

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -92,7 +93,16 @@ def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
         array([[[0.   , 1.   , 1.   ],
                 [0.333, 1.   , 0.5  ]]], dtype=float32)
     """
-    return _convert_colours(images, data_format, tf.image.rgb_to_hsv)
+    return _convert_colours(images, data_format, hues_of)
+
+
+def hues_of(colours: tf.Tensor) -> tf.Tensor:
+    """Returns hue, saturation and value of colours, with channels last: NaN where one of the three is NaN.
+
+    TensorFlow's kernel passes over NaN where another channel is larger.
+    """
+    is_lost = tf.reduce_any(tf.math.is_nan(colours), axis=-1, keepdims=True)
+    return tf.where(is_lost, tf.constant(math.nan, colours.dtype), tf.image.rgb_to_hsv(colours))
 
 
 @symbolic_op

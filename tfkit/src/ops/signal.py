@@ -159,6 +159,7 @@ def rfft(x: Any, fft_length: int | None = None) -> Pair:
         x = tf.cast(x, settings.floatx())
     if fft_length is not None:
         _require_positive(fft_length=fft_length)
+        x = x[..., :fft_length]  # Cut by TensorFlow's operation, it would have no gradient.
     spectrum = tf.signal.rfft(x, None if fft_length is None else [fft_length])
     size = x.shape[-1] if fft_length is None else fft_length
     # The other half is the complex conjugate of this one.
@@ -188,6 +189,7 @@ def irfft(x: Any, fft_length: int | None = None) -> tf.Tensor:
     x = _complex(x, 1)
     if fft_length is not None:
         _require_positive(fft_length=fft_length)
+        x = x[..., : fft_length // 2 + 1]
     signal = tf.signal.irfft(x, None if fft_length is None else [fft_length])
     signal.set_shape([*x.shape[:-1], fft_length])
     return signal

@@ -18,7 +18,7 @@ from tfkit.src.layers.image.base import (
     with_values_from_0_to_1,
 )
 from tfkit.src.layers.image.brightness import RandomBrightness, RandomContrast
-from tfkit.src.ops.image_filters import rgb_to_grayscale
+from tfkit.src.ops.image_filters import hues_of, rgb_to_grayscale
 
 
 class RandomSaturation(factors.RandomFactorLayer):
@@ -65,7 +65,7 @@ class RandomSaturation(factors.RandomFactorLayer):
         """Returns the images with the changed saturation."""
 
         def saturated(values: tf.Tensor) -> tf.Tensor:
-            hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
+            hue, saturation, value = tf.split(hues_of(values), 3, axis=-1)
             factor = per_image(drawn["factor"], values)
             saturation = tf.clip_by_value(saturation * factor, 0.0, 1.0)
             return tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
@@ -117,7 +117,7 @@ class RandomHue(factors.RandomFactorLayer):
         """Returns the images with the changed hue."""
 
         def turned(values: tf.Tensor) -> tf.Tensor:
-            hue, saturation, value = tf.split(tf.image.rgb_to_hsv(values), 3, axis=-1)
+            hue, saturation, value = tf.split(hues_of(values), 3, axis=-1)
             # The hue is an angle: what leaves the circle on one side comes in on the other.
             hue = tf.math.floormod(hue + per_image(drawn["factor"], values), 1.0)
             colours = tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))

@@ -27,6 +27,20 @@ def _even(counts: tf.Tensor, least: tf.Tensor) -> tf.Tensor:
     return tf.math.divide_no_nan(sums - least, sums[:, -1:] - least)
 
 
+def _bin_of(values: tf.Tensor, num_bins: int) -> tf.Tensor:
+    """Returns the number of the bin of each value from 0 to 1.
+
+    NaN is in the first bin: converted to an integer, it is the lowest one in TensorFlow and 0 in XLA.
+    """
+    bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * (num_bins - 1), tf.int32)
+    return tf.where(tf.math.is_nan(values), 0, bins)
+
+
+def _but_nan(even: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
+    """Returns `even`, and NaN where `values` are NaN."""
+    return tf.where(tf.math.is_nan(values), values, even)
+
+
 class Equalization(ImageLayer):
     """While training, maps the values of each channel so that all are about equally frequent.
 
@@ -74,8 +88,7 @@ class Equalization(ImageLayer):
 
     def _equalized(self, values: tf.Tensor) -> tf.Tensor:
         batch, height, width, channels = shape_of(values)
-        last = self.bins - 1
-        bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * last, tf.int32)
+        bins = _bin_of(values, self.bins)
         # Each channel of each image has its own histogram: a row.
         bins = tf.reshape(tf.transpose(bins, [0, 3, 1, 2]), [batch * channels, height * width])
         groups = tf.range(batch * channels)[:, tf.newaxis]
@@ -90,12 +103,11 @@ class Equalization(ImageLayer):
         has_one_value = tf.reshape(
             least == tf.reduce_sum(counts, -1, True), [batch, 1, 1, channels]
         )
-        return tf.where(has_one_value, values, even)
+        return tf.where(has_one_value, values, _but_nan(even, values))
 
 
 class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
-    """While training, makes the values around each pixel about equally frequent, with a limit to the
-    contrast.
+    """Makes the values around each pixel about equally frequent, with a limit to the contrast.
 
     An image is cut into tiles, each of which has a table of values made from its histogram; a pixel gets the
     mean of the tables of the four nearest tiles, weighted by its distance from their middles.
@@ -103,7 +115,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
         clip_limit: how many times the mean frequency a value may have; the excess is shared among all
-            values. Default: `4.0`.
+            values. 0 for no limit. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -113,7 +125,6 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
             dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
-        training: whether to change anything. Default: `True`.
 
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
@@ -133,6 +144,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         True
     """
 
+    _only_in_training = False
     _keeps_integers = True
     _bins = 256
 
@@ -159,8 +171,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         batch, height, width, channels = shape_of(values)
         rows, columns = self.tile_grid_size
         tile_height, tile_width = -(-height // rows), -(-width // columns)
-        bins = tf.cast(tf.clip_by_value(values, 0.0, 1.0) * (self._bins - 1), tf.int32)
-        bins = tf.transpose(bins, [0, 3, 1, 2])
+        bins = tf.transpose(_bin_of(values, self._bins), [0, 3, 1, 2])
         # Images that do not end with a tile are padded by reflection.
         whole = bins
         for axis, size, length in (
@@ -173,12 +184,13 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         # (batch, channels, height, width): the tile of each pixel
         groups = (image * rows + (y // tile_height)[:, tf.newaxis]) * columns + x // tile_width
         counts = _counts(groups, batch * channels * rows * columns, whole, self._bins)
-        pixels = tf.cast(tile_height * tile_width, tf.float32)
-        limit = tf.cast(self.clip_limit, tf.float32) * pixels / self._bins
-        excess = tf.reduce_sum(tf.maximum(counts - limit, 0.0), axis=-1, keepdims=True)
-        # What is cut off is spread over all bins (Zuiderveld, 1994): the total stays the number of
-        # pixels.
-        counts = tf.minimum(counts, limit) + excess / self._bins
+        if self.clip_limit > 0:
+            pixels = tf.cast(tile_height * tile_width, tf.float32)
+            limit = tf.cast(self.clip_limit, tf.float32) * pixels / self._bins
+            excess = tf.reduce_sum(tf.maximum(counts - limit, 0.0), axis=-1, keepdims=True)
+            # What is cut off is spread over all bins (Zuiderveld, 1994): the total stays the number
+            # of pixels.
+            counts = tf.minimum(counts, limit) + excess / self._bins
         tables = tf.reshape(_even(counts, counts[:, :1]), [-1])
 
         def nearest(size: Any, tile: Any, num_tiles: int) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -203,4 +215,5 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
         lower = read(below, left) * (1 - aside) + read(below, right) * aside
         # Bilinear between the tables of the four nearest tiles, or the edges of tiles would be
         # visible.
-        return tf.transpose(upper * (1 - down) + lower * down, [0, 2, 3, 1])
+        even = tf.transpose(upper * (1 - down) + lower * down, [0, 2, 3, 1])
+        return _but_nan(tf.cast(even, values.dtype), values)

@@ -199,7 +199,7 @@ class RandomPosterization(factors.RandomFactorLayer):
 
 
 class AutoContrast(ImageLayer):
-    """While training, stretches each channel of each image to the whole range of values.
+    """Stretches each channel of each image to the whole range of values.
 
     Args:
         value_range: the least and the greatest value that images have. Default: `(0, 255)`.
@@ -209,7 +209,6 @@ class AutoContrast(ImageLayer):
     Call arguments:
         data: images; or a dictionary of `"images"` and any of `"labels"`, `"bounding_boxes"` (a
             dictionary of `"boxes"` and `"labels"`) and `"segmentation_masks"`.
-        training: whether to change anything. Default: `True`.
 
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
@@ -224,6 +223,8 @@ class AutoContrast(ImageLayer):
         [0.0, 127.5, 255.0]
     """
 
+    _only_in_training = False
+
     def __init__(self, value_range: Any = (0, 255), **kwargs: Unpack[ImageOptions]) -> None:
         super().__init__(**kwargs)
         self.value_range = factors.pair_of_values(self, value_range)
@@ -235,7 +236,6 @@ class AutoContrast(ImageLayer):
         least = tf.reduce_min(values, axis=[1, 2], keepdims=True)
         most = tf.reduce_max(values, axis=[1, 2], keepdims=True)
         stretched = tf.math.divide_no_nan(values - least, most - least) * (high - low) + low
-        # A channel with a single value cannot be stretched.
-        return tf.cast(
-            tf.where(most > least, tf.clip_by_value(stretched, low, high), values), images.dtype
-        )
+        # A channel with a single value cannot be stretched, nor can what is infinite or NaN.
+        fits = (most > least) & ~tf.math.is_nan(stretched)
+        return tf.cast(tf.where(fits, tf.clip_by_value(stretched, low, high), values), images.dtype)
