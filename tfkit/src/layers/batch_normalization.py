@@ -16,7 +16,7 @@ from tfkit.src.layers.moving_moments import MovingMoments
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -149,7 +149,7 @@ class BatchNormalization(Layer):
         inputs = as_floats(self, inputs)
         # Sums over a batch need more than 16 bits.
         inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
-        if is_described():
+        if only_shapes_count():
             return described(inputs.shape, self.compute_dtype)
         shape = [1] * inputs.shape.rank
         shape[self.axis] = inputs.shape[self.axis]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.layers.parameters import AddsWeights, add_parameter
-from tfkit.src.symbolic.tensors import is_described
+from tfkit.src.symbolic.tensors import only_shapes_count
 
 
 class Biased(AddsWeights, Protocol):
@@ -44,7 +44,7 @@ def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
     if not sizes or sizes != x.shape.as_list()[-len(sizes) :] or 0 in sizes:
         return x + bias
     # Only the shape counts here, which is the shape of `x`.
-    if is_described():
+    if only_shapes_count():
         return x
     row = tf.reshape(bias, [-1])
     return tf.reshape(tf.nn.bias_add(tf.reshape(x, [-1, row.shape[0]]), row), tf.shape(x))

@@ -17,7 +17,7 @@ from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -26,7 +26,7 @@ def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
     """Returns the product along the last axis for such inputs: a tensor, or a sparse tensor of rank 2."""
     if isinstance(inputs, tf.SparseTensor):
         return sparse.product
-    if is_described() and isinstance(inputs, tf.Tensor):
+    if only_shapes_count() and isinstance(inputs, tf.Tensor):
         return lambda x, kernel: described([*x.shape[:-1], kernel.shape[-1]], x.dtype)
     return tf.matmul if inputs.shape.rank == 2 else functools.partial(tf.tensordot, axes=1)
 

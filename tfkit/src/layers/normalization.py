@@ -13,7 +13,7 @@ from tfkit.src.engine.tensorflow_faults import plus_offset
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -145,7 +145,7 @@ class LayerNormalization(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
         inputs = _in_32_bits(self, inputs)
-        if is_described() and isinstance(inputs, tf.Tensor):
+        if only_shapes_count() and isinstance(inputs, tf.Tensor):
             return described(inputs.shape, self.compute_dtype)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean, variance = tf.nn.moments(inputs, axes, keepdims=True)

@@ -20,7 +20,12 @@ from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import argument_notes, tracebacks
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
-from tfkit.src.borrowed.private import FuncGraph, GlobalOpDispatcher, ObservedGraph
+from tfkit.src.borrowed.private import (
+    FuncGraph,
+    GlobalOpDispatcher,
+    ObservedGraph,
+    could_possibly_record,
+)
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -292,6 +297,15 @@ def is_described() -> bool:
             return True
         graph = getattr(graph, "outer_graph", None)
     return False
+
+
+def only_shapes_count() -> bool:
+    """Whether a layer may return placeholders instead of its operations.
+
+    So it is in the scratch graph of `trace`, unless a tape of the user's `call` records: its gradients
+    follow from the operations.
+    """
+    return is_described() and not could_possibly_record()
 
 
 def described(shape: Any, dtype: Any) -> tf.Tensor:

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.core import hidden
 from tfkit.src.core.layer import Layer
+from tfkit.src.weights.variables.operators import Value
 
 
 def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
@@ -24,6 +25,7 @@ def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
         return  # The tape sees the variables of one replica, which the lists do not contain.
     listed = hidden.listed_in(model)
     for variable in read:
+        variable = Value.owner(variable)  # A tape in the call may watch `weight.value`.
         if id(variable) not in listed and variable.dtype.is_floating:
             raise ValueError(
                 f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of "

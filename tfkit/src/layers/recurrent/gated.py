@@ -20,7 +20,7 @@ from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, is_described
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 from tfkit.src.weights import constraints, random, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -315,7 +315,7 @@ class GatedRNN(RNN):
         if not is_unchanged(cell):
             return super().inner_loop(inputs, states, mask, training)
         # Only shapes are wanted: no loop is traced.
-        if is_described():
+        if only_shapes_count():
             batch = inputs.shape[1]
             final = [described([batch, *it.shape[1:]], it.dtype) for it in states]
             steps = inputs.shape[:1] if self.return_sequences else []

@@ -21,7 +21,7 @@ from tfkit.src.layers.recurrent.cell import (
 )
 from tfkit.src.layers.recurrent.loops import run_cell, time_first
 from tfkit.src.layers.recurrent.stacked import StackedRNNCells
-from tfkit.src.symbolic.tensors import is_described
+from tfkit.src.symbolic.tensors import only_shapes_count
 from tfkit.src.weights.variables.variables import make_variable
 
 _MOST_UNROLLED = 10_000  # steps; a graph of them takes minutes to make
@@ -278,7 +278,7 @@ class RNN(Layer):
             mask,
             unroll=self.unroll,
             # A user's cell may do different things in each step.
-            shapes_only=is_described() and all(map(is_unchanged, _cells(self.cell))),
+            shapes_only=only_shapes_count() and all(map(is_unchanged, _cells(self.cell))),
             # The last output belongs to the last step that counts, which is not masked.
             zero_output_for_mask=self.zero_output_for_mask and bool(self.return_sequences),
             all_outputs=bool(self.return_sequences),

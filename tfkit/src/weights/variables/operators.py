@@ -175,6 +175,11 @@ class Value(View):
         """The type of the variable: tapes, checkpoints and `isinstance` treat it as a `tf.Variable`."""
         return type(self._variable)
 
+    @staticmethod
+    def owner(item: Any) -> Any:
+        """Returns the variable whose value `item` is; anything else unchanged."""
+        return item._variable if type(item) is Value else item
+
     def __call__(self) -> tf.Tensor:
         """Returns the present value, as a tensor."""
         return self._variable._read()
