@@ -207,7 +207,7 @@ def _with_classes_last(
     y_pred: tf.Tensor, from_logits: bool, y_true: tf.Tensor, axis: int
 ) -> tuple[tf.Tensor, bool, tf.Tensor]:
     """Returns predictions with the classes on the last axis, whether they are logits, and the class ids."""
-    # First, since it can be seen of unchanged predictions only.
+    # First, since only unchanged predictions show it.
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     y_true = moveaxis(y_true, axis, -1) if y_true.shape.rank == y_pred.shape.rank else y_true
     return moveaxis(y_pred, axis, -1), from_logits, y_true
