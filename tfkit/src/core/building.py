@@ -135,9 +135,7 @@ def shape_arguments(
     known = inspect.signature(method).parameters
     parameters = [name for name, it in known.items() if not it.kind.name.startswith("VAR_")]
     takes_any = any(it.kind is it.VAR_KEYWORD for it in known.values())
-    if (
-        not parameters and takes_any and len(shapes) > 1
-    ):  # As in Keras: the shapes of all arguments.
+    if not parameters and takes_any and len(shapes) > 1:  # As in Keras: all shapes.
         return (), {f"{name}_shape": shape for name, shape in shapes.items()}
     # A single parameter gets the shape of the first argument, whatever it is called.
     if len(parameters) == 1 or (not parameters and known):

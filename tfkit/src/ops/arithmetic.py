@@ -236,9 +236,8 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     if dtype.is_unsigned:
         return tf.math.floormod(x1, x2)
     if dtype.is_integer:
-        rest = tf.math.floormod(
-            x1, x2
-        )  # It has the sign of x2; the smallest integer has no positive counterpart.
+        # It has the sign of x2; the smallest integer has no positive counterpart.
+        rest = tf.math.floormod(x1, x2)
         return tf.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
     size = tf.abs(x2)
     negative = x1 < 0

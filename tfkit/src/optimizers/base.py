@@ -336,9 +336,8 @@ class Optimizer(SlotOwner):
                     f"The gradient of variable '{variable_path(variable)}' must have the variable's "
                     f"shape, {variable.shape}. Received: a gradient of shape {shape}"
                 )
-            if isinstance(
-                gradient, tf.Tensor
-            ):  # A gradient of a convolution may lack its static shape.
+            # A gradient of a convolution may lack its static shape.
+            if isinstance(gradient, tf.Tensor):
                 gradient.set_shape(variable.shape)
             if distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(

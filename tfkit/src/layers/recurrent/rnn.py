@@ -242,9 +242,8 @@ class RNN(Layer):
             )
         for index, (state, size) in enumerate(zip(states, self.state_size, strict=True)):
             shape = tf.TensorShape(getattr(state, "shape", None))
-            is_vector = (
-                isinstance(size, int) and shape.rank == 2
-            )  # States of images have more axes.
+            # States of images have more axes.
+            is_vector = isinstance(size, int) and shape.rank == 2
             if is_vector and not shape[1:].is_compatible_with((size,)):
                 raise ValueError(
                     f"Layer '{self.path}' has states of the sizes {list(self.state_size)}. Received an "
