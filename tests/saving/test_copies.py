@@ -302,7 +302,7 @@ def test_optimizers_alone(name, copied):
 def test_an_optimizer_for_other_weights_is_refused():
     optimizer = keras.optimizers.Adam(0.01)
     optimizer.apply([tf.ones(3)], [tf.Variable(tf.ones(3))])
-    with pytest.raises(ValueError, match=r"shape \(4,\).*copy of one.*shape \(3,\)"):
+    with pytest.raises(ValueError, match=r"shape \(4,\).*copy whose original.*shape \(3,\)"):
         copy.deepcopy(optimizer).build([tf.Variable(tf.ones(4))])
 
 

@@ -17,8 +17,8 @@ import tensorflow as tf
 
 from tfkit.src.base import context, limits
 
-# Variables that a file does not store, such as the state of a metric, may take this much, or as much as the
-# stored ones.
+# Variables that a file does not store, such as the state of a metric, may use this much memory, or as much as
+# the stored ones.
 _OTHER = 1 << 26
 _LARGEST = 1 << 40
 

@@ -16,7 +16,7 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.names import escaped
 
-# The attributes in which TensorFlow 2.21 keeps what it knows of the members of a `tf.Module`. Exact names:
+# The attributes in which TensorFlow 2.21 keeps what it knows about the members of a `tf.Module`. Exact names:
 # all others are the user's, such as `_self_attention` and `_name_embedding`, whatever they begin with.
 TRACKING = frozenset(
     {

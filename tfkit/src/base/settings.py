@@ -94,8 +94,8 @@ def set_compile_after(num_steps: int | None) -> None:
     """Sets from how many steps on XLA compiles the training of a model.
 
     A model that is compiled with `jit_compile="auto"`, the default, trains without XLA if it has only a few
-    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. The number includes
-    the steps of earlier calls of `fit`. Programs that are already compiled stay compiled.
+    steps to run: XLA's compiler would take longer than it saves. `model.plan` says so. Steps of
+    earlier calls of `fit` count as well. Programs that are already compiled stay compiled.
 
     Args:
         num_steps: a number of steps; `0` for each training, however short. `None` lets tfkit estimate it from
@@ -412,7 +412,7 @@ def set_max_epochs(max_epochs: int | None) -> None:
 
 
 def max_steps_per_epoch() -> int | None:
-    """Returns the greatest number of steps of an epoch of `fit`, of `evaluate` and of `predict`.
+    """Returns the largest number of steps of an epoch of `fit`, of `evaluate` and of `predict`.
 
     Returns:
         An integer; `None` for no limit.

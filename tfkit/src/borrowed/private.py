@@ -107,7 +107,8 @@ def attribute_scope(
 
 def replace_input(operation: tf.Operation, index: int, tensor: tf.Tensor) -> None:
     """Makes an operation of a graph read a different tensor."""
-    operation._update_input(index, tensor)  # The public way is to build the graph a second time.
+    # The only public way is to build the graph a second time.
+    operation._update_input(index, tensor)
 
 
 def functions_of_graph(graph: tf.Graph) -> list[AtomicFunction]:

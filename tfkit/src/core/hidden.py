@@ -93,7 +93,7 @@ def listed_in(root: Layer) -> set[int]:
 
 
 def _variables(holder: Any) -> Iterator[tf.Variable]:
-    # The properties are read, because a subclass may override them, to list what no attribute holds.
+    # The properties are read, because a subclass may override them to list objects that no attribute holds.
     yield from holder.variables
     yield from holder.weights
     for _, metric in tracking.named_metrics(holder):

@@ -24,7 +24,7 @@ def as_tensor(value: Any) -> Any:
     """
     if isinstance(value, (tf.Tensor, tf.RaggedTensor, tf.SparseTensor)):
         return value
-    # Other libraries' arrays are known by a method that only they have: to ask for their classes would
+    # Other libraries' arrays are recognized by a method that only they have: checking their classes would
     # import SciPy, PyTorch and pandas into every program.
     if hasattr(value, "tocoo"):
         return _from_scipy(value)
@@ -36,7 +36,7 @@ def as_tensor(value: Any) -> Any:
     if array.dtype == object:
         array = _from_objects(array, value)
     _check_is_no_time(array.dtype, array.shape)
-    # A property of the value, as the array has lost it: vectors of NumPy stay vectors.
+    # A property of the value, because the array has lost it: NumPy's vectors stay vectors.
     if hasattr(value, "iloc") and array.ndim == 1:
         array = array[:, None]
     dtype = array.dtype
@@ -88,7 +88,7 @@ def _from_objects(array: np.ndarray, given: Any) -> np.ndarray:
     Raises:
         ValueError: if values are missing.
     """
-    # `tolist` makes Python objects of NumPy's scalars, so that the check below need not know their types.
+    # `tolist` turns NumPy's scalars into Python objects, so that the check below need not know their types.
     objects = array.ravel().tolist()
     has_strings = any(isinstance(item, (str, bytes)) for item in objects)
     num_missing = sum(_is_missing(item, has_strings) for item in objects)

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.engine import replicas
 
-_BLOCK_BYTES = 2**18  # Of a block of rows, which is sent whole even if it has few of them.
+_BLOCK_BYTES = 2**18  # The size of a block of rows, which is sent whole even if it has few rows.
 
 
 def collected_rows(strategy: Any, mine: Sequence[tf.Tensor]) -> list[tf.Tensor]:

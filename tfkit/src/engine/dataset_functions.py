@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import FuncGraph
 
 # TensorFlow names the graph of such a function after the method of the dataset (seen in 2.21). `reduce`,
-# which is not among them, calls its function for one element after the other.
+# which is not among them, calls its function for one element after another.
 _NAMES = ("Dataset_", "tf_data_experimental_", "map_on_gpu")
 
 

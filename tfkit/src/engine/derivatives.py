@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 _MARK = "is_derivative"
-# TensorFlow's own gradients that are derivatives, by the beginning of their qualified names (seen in 2.21).
-# They are local functions, so no object can be compared.
+# TensorFlow's own gradients that are derivatives, by the start of their qualified names (seen in 2.21). They
+# are local functions, so no object can be compared.
 _OF_TENSORFLOW = ("swish.<locals>", "recompute_grad.<locals>", "ctc_loss_dense.<locals>")
 
 

@@ -25,7 +25,7 @@ def make_known(definition: Any) -> None:
 
 def registered(definition: Any) -> AtomicFunction:
     """Returns a function that can be called in graphs as long as a reference to it exists."""
-    # `AtomicFunction` removes the definition from TensorFlow when it is freed, which `add_function_def` alone
-    # would leave there for the rest of the process.
+    # `AtomicFunction` removes the definition from TensorFlow when it is freed, which `add_function_def` by
+    # itself would leave there for the rest of the process.
     context.context().add_function_def(definition)
     return AtomicFunction(definition.signature.name, context.context(), None)

@@ -125,8 +125,7 @@ def _inputs_have_rows(tensor: tf.Tensor, answers: dict[str, bool], farthest: int
     # Their first input is the shape of the result, the second the kernel, the third the images.
     if kind in _TRANSPOSED:
         return _search(inputs[2], answers, farthest)
-    # From the first axis of a table, rows are taken for the indices: these must have some, whatever the
-    # table has.
+    # Rows are taken from a table for the indices, so the indices must have rows, whatever the table has.
     if kind in ("GatherV2", "ResourceGather"):
         of_first = kind == "ResourceGather" or tf.get_static_value(inputs[2]) == 0
         of_first = of_first and not tensor.op.get_attr("batch_dims")

@@ -150,7 +150,7 @@ def _rolled(count: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
     num_counters = (count + 3) // 4
     key, (low, high) = _key_and_counter(seed)
     zeros = tf.zeros([num_counters], tf.uint32)
-    # The low half of the 128-bit counter counts, the high half is made of the seed. The second word would
+    # The low half of the 128-bit counter counts, the high half is made from the seed. The second word would
     # count beyond 2**32, which the number of integers, an int32, does not reach.
     low_words = tf.cast(tf.range(num_counters), tf.uint32)
     words = _ten_rounds(key, tf.stack([low_words, zeros, zeros + low, zeros + high]))

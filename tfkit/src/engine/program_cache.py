@@ -86,7 +86,7 @@ def _can_be_told() -> bool:
         sys.platform == "linux"
         and tf.__version__.startswith(_KNOWN)
         and _FLAG not in flags
-        # A value that begins otherwise is the path of a file with flags.
+        # Any other value is the path of a file with flags.
         and (not flags or flags.startswith("-"))
         # TensorFlow reads its flags when it sets up its devices, once.
         and not has_read_flags()

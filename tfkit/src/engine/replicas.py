@@ -38,7 +38,7 @@ class Rows(NamedTuple):
 
     def share(self, dtype: Any = "float32") -> tf.Tensor:
         """Returns the part of the batch, from 0 to 1, as a scalar."""
-        # In float64, as float32 does not have each number of rows above 2**24.
+        # In float64, because float32 does not represent every number of rows above 2**24.
         ratio = tf.cast(self.count, "float64") / tf.cast(self.total, "float64")
         return tf.cast(ratio, dtype)
 
@@ -97,7 +97,7 @@ def weighted(value: tf.Tensor) -> tf.Tensor:
 def unweighted(value: tf.Tensor) -> tf.Tensor:
     """Returns a value that `weighted` turns into `value`; 0 without rows."""
     own = rows()
-    # Without rows the share is 0, and so is what `weighted` makes of it.
+    # Without rows the share is 0, and so is the result of `weighted`.
     return value if own is None else tf.math.divide_no_nan(value, own.share(value.dtype))
 
 

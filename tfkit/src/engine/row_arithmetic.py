@@ -178,8 +178,8 @@ def of_sums(op: Any, kinds: list[Kind], sums: list[Kind]) -> Kind:
     if any(it.form == "shape" for it in kinds):
         return Kind("unknown", op=op)
     if kind in ADDING:
-        # What all replicas have alike is added once, not by each of them: it is kept apart in `plus`. A
-        # value that is `n` times such a one is itself a sum over rows.
+        # A value that all replicas share is added once, not by each of them: it is kept separately in `plus`.
+        # `n` times such a value is itself a sum over rows.
         others = [
             value for value, it in zip(op.inputs, kinds, strict=True)
             if it.form == "count" and it.degree + 1 != first.degree and not is_zero(value)

@@ -111,7 +111,7 @@ class RowKinds:
                 waiting += missing
             else:
                 waiting.pop()
-        # To the caller, what replicas have exchanged is equal on all of them.
+        # To the caller, values that replicas have exchanged are equal on all of them.
         found = self._known[tensor.name]
         return EQUAL if found.form == "other" else found
 

@@ -60,7 +60,7 @@ def _reshaped(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
     first, before, after = shape[:axis].num_elements(), sizes[1:].num_elements(), shape[axis + 1 :]
     if first != 1:
         # Axes in front of the rows: several copies of each row were joined before, and are separated again.
-        # Otherwise neighbouring rows come into different groups.
+        # Otherwise neighbouring rows would be put into different groups.
         is_undone = kind.copies == -1 or (kind.copies and kind.copies % (first or 0) == 0)
         copies = -1 if kind.copies == -1 else kind.copies // (first or 1)
         return Kind("rows", kind.degree, axis, copies) if is_undone else mixed(op)
@@ -106,8 +106,8 @@ def _broadcast(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
 
 def _part(op: Any, kind: Kind) -> Kind:
     """Returns the kind of a part of the rows."""
-    # Where two batches were joined, one half has each row of the batch once. Of a single batch, a part of a
-    # replica's rows is not what one device would have cut out of all of them.
+    # Where two batches were joined, one half has each row of the batch once. In a single batch, a part of a
+    # replica's rows is not the part that one device would have cut out of all rows.
     return mixed(op) if kind.copies == 1 else kind._replace(copies=min(kind.copies, 1))
 
 

@@ -34,7 +34,7 @@ def sizes_of(op: Any, kinds: list[Kind]) -> Kind:
     if first.form in ("mixed", "unknown"):
         shape = op.inputs[0].shape
         axis = 0 if shape.rank and shape[0] is None else axis_of_none(shape)
-        # The values are of no concern here: a tensor of an unknown size has the rows along that axis.
+        # The values do not matter here: a tensor of an unknown size has the rows along that axis.
         first = EQUAL if axis is None else Kind("rows", axis=axis)
     if first.form != "rows":
         return EQUAL

@@ -86,7 +86,7 @@ class SharedProgram:
         shapes = tuple([it.shape for it in tensors])
         try:
             program_cache.provide(self._to_compile, shapes)
-            # Noted before the run, which would come here again otherwise.
+            # Noted before the run, which would otherwise come here again.
             self._compiled_for.add(shapes)
             if self._has_one_form:
                 self._to_compile = []
@@ -240,7 +240,7 @@ class _Renaming:
         # stand for their content.
         copy.signature.name = ""
         if any(_counts_draws(node.op) for node in copy.node_def):
-            # Two programs that share such an operation would share its count, and draw what follows the
+            # Two programs that share such an operation would share its count, and each would continue the
             # other's draws.
             copy.signature.description = f"unshared {self._number}"
         digest = hashlib.sha256(copy.SerializeToString(deterministic=True)).hexdigest()

@@ -215,7 +215,7 @@ def without_empty_outputs(
     checked = windows is not None and None in sizes[1:]
     wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
     wrong = wrong or (always and xla.device() == "CPU" and context.current().onednn is not False)
-    # Asked last, as the answer makes the trace rely on its rows.
+    # Asked last, because the answer makes the trace rely on its rows.
     if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
         wrong = not has_rows(images)
     if not (checked or (wrong and (None in sizes or 0 in sizes))):

@@ -61,7 +61,7 @@ class ReLU(Layer):
     `threshold <= inputs < max_value`, and `negative_slope * (inputs - threshold)` below.
 
     Args:
-        max_value: greatest output, at least 0; `None` for no limit.
+        max_value: largest output, at least 0; `None` for no limit.
         negative_slope: slope below the threshold, at least 0. Default: `0.0`.
         threshold: smallest value, at least 0, that is returned unchanged. Default: `0.0`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,

@@ -80,7 +80,7 @@ def visible_steps(
     if attention_mask is not None:
         attention_mask = tf.cast(attention_mask, "bool")
         steps = tf.TensorShape([query.shape[1], value.shape[1]])
-        # Attention over several axes has a mask of more axes.
+        # Attention over several axes has a mask with more axes.
         if query.shape.rank == 3 and not _fits(attention_mask.shape[-2:], steps):
             raise ValueError(
                 "`attention_mask` must have the steps of the query and of the value as its last axes, "

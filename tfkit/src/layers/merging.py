@@ -462,7 +462,7 @@ class Dot(Layer):
         left, right = ("".join(name) for name in names)
         kept = (left + right[1:]).replace("z", "")
         dtype = inputs[0].dtype
-        # The sum is cast back below, and so may wrap around, as in NumPy.
+        # The sum is cast back below, so it may wrap around, as in NumPy.
         if dtype.is_bool or (dtype.is_integer and dtype.size < 4):
             inputs = [tf.cast(x, "int32") for x in inputs]  # TensorFlow has no products of these.
         product = tf.cast(tf.einsum(f"{left},{right}->{kept}", *inputs), dtype)

@@ -124,7 +124,7 @@ class ReversibleEmbedding(Embedding):
             return super().call(inputs)
         frame = current_frame()
         if frame is not None and frame.layer is self:
-            # Vectors are not ids: a comparison of them with 0 would be no mask.
+            # Vectors are not ids: comparing them with 0 would not give a mask.
             frame.gives_mask = False
         dtype = self.reverse_dtype or self.compute_dtype
         inputs = tf.cast(inputs, dtype)

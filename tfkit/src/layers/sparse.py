@@ -62,8 +62,7 @@ def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
         @derivative
         def gradients(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.IndexedSlices]:
             rows, columns = tf.unstack(x.indices, axis=1)
-            # A wide input has few distinct columns in a batch: the gradient has rows for these
-            # alone.
+            # A wide input has few distinct columns in a batch: the gradient has rows only for these.
             used, places = tf.unique(columns)
             size = tf.stack([tf.size(used, tf.int64), x.dense_shape[0]])
             indices = tf.stack([tf.cast(places, tf.int64), rows], axis=1)

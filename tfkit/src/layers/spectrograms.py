@@ -34,12 +34,12 @@ class MelSpectrogram(Layer):
             Default: `"hann"`.
         sampling_rate: number of samples in a second. Default: `16000`.
         num_mel_bins: number of bands. Default: `128`.
-        min_freq: least frequency of a band, in Hz. Default: `20.0`.
-        max_freq: greatest frequency, in Hz; `None` for half of the sampling rate.
+        min_freq: lowest frequency of a band, in Hz. Default: `20.0`.
+        max_freq: highest frequency, in Hz; `None` for half of the sampling rate.
         power_to_db: whether results are `10 * log10(sum / ref_power)`. Default: `True`.
-        top_db: the range of results below the greatest one, in decibels. Default: `80.0`.
+        top_db: the range of results below the largest one, in decibels. Default: `80.0`.
         mag_exp: exponent of the magnitudes, 1 for amplitudes and 2 for powers. Default: `2.0`.
-        min_power: the least sum whose logarithm is taken. Default: `1e-10`.
+        min_power: the smallest sum whose logarithm is taken. Default: `1e-10`.
         ref_power: the sum that is 0 decibels. Default: `1.0`.
         **kwargs: arguments of every layer: `name`, `trainable`, `dtype`.
 
@@ -317,6 +317,6 @@ class STFTSpectrogram(Layer):
             doubled[0] = 1.0
             doubled[-1] = 1.0 if size % 2 == 0 else 2.0
             return power * tf.constant(doubled, power.dtype)
-        # The root has no derivative at 0, and the logarithm no value.
+        # At 0 the root has no derivative, and the logarithm has no value.
         power = tf.maximum(power, settings.epsilon())
         return 0.5 * tf.math.log(power) if self.mode == "log" else tf.sqrt(power)

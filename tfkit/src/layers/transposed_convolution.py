@@ -119,7 +119,7 @@ class Conv1DTranspose(_TransposedConvolution):
             1 only where `dilation_rate` is 1. Default: `1`.
         padding: `"valid"` for all outputs that an input reaches, or `"same"` for `steps * strides`
             of them. Default: `"valid"`.
-        output_padding: the number added to the least number of steps that the convolution from outputs
+        output_padding: the number added to the smallest number of steps that the convolution from outputs
             to inputs would map to the inputs', an integer, below `strides`; `None` for the number
             given by `padding`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for

@@ -26,7 +26,7 @@ def without_missing_labels(y_true: Any, sample_weight: Any, mask: Any) -> Any:
     """
     if sample_weight is None and mask is None:
         return y_true
-    # Integers cannot be missing, and nests of targets belong to losses of the user.
+    # Integers cannot be missing, and nests of targets belong to a user's losses.
     if not isinstance(y_true, (np.ndarray, tf.Tensor)) or not tf.as_dtype(y_true.dtype).is_floating:
         return y_true
     y_true = tf.convert_to_tensor(y_true)

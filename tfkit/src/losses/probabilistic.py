@@ -103,7 +103,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
         labels=y_true,
         # TensorFlow's kernel computes only in float32.
         logits=tf.cast(y_pred, "float32"),
-        # Class 0 is the blank, and so labels are filled up with it.
+        # Class 0 is the blank, so labels are filled up with it.
         label_length=tf.reduce_sum(tf.cast(y_true != 0, "int32"), -1),
         logit_length=num_steps,
         logits_time_major=False,

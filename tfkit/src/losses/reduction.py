@@ -60,7 +60,7 @@ def reduce_weighted_values(
         weights = as_tensor(sample_weight, values.dtype, "`sample_weight`")
         values, weights = squeeze_or_expand_to_same_rank(values, weights)
         # Weights are for samples, and may lack the other axes of the values.
-        if values.shape.rank:  # A loss that is one number for a batch is weighed by each weight.
+        if values.shape.rank:  # A loss that is one number for a batch is weighted by each weight.
             weights = weights_along(weights, values)
     if included is not None:
         included = weights_along(included, values, "mask")
@@ -73,7 +73,7 @@ def reduce_weighted_values(
     if weights is not None:
         values = values * weights
         if reduction == "mean_with_sample_weight":
-            # A weight of a sample counts once for each of its values, as in the sum above the line.
+            # A weight of a sample counts once for each of its values, as in the numerator.
             weights = tf.broadcast_to(weights, tf.shape(values))
     return _reduce(values, weights, reduction)
 

@@ -243,8 +243,8 @@ def _interpolated_pr_pieces(counts: ConfusionCounts) -> Any:
     intercept = tp[1:] - slope * positives[1:]
     ratio = tf.math.divide_no_nan(positives[:-1], positives[1:])
     both = tf.logical_and(positives[:-1] > 0, positives[1:] > 0)
-    # Davis and Goadrich (2006): between two thresholds, true positives are linear in all
-    # positives, and so precision is not. The area is an integral with a logarithm.
+    # Davis and Goadrich (2006): between two thresholds, true positives are linear in all positives, so
+    # precision is not. The area is an integral with a logarithm.
     log_ratio = tf.math.log(tf.where(both, ratio, 1.0))
     area = slope * (tp_difference + intercept * log_ratio)
     return tf.math.divide_no_nan(area, tf.maximum(tp[1:] + fn[1:], 0.0))

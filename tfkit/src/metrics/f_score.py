@@ -121,7 +121,7 @@ class FBetaScore(Metric):
         def weighted_sum(decisions: Any) -> Any:
             return tf.reduce_sum(weighted(decisions, weights), axis=axis)
 
-        # Choices and no products: of 0 and infinity that is NaN, and 0 in XLA.
+        # Choices and not products: 0 times infinity is NaN, and 0 in XLA.
         none = tf.zeros([], self.dtype)
         self.true_positives.assign_add(weighted_sum(tf.where(chosen, y_true, none)))
         self.false_positives.assign_add(weighted_sum(tf.where(chosen, 1 - y_true, none)))

@@ -165,7 +165,7 @@ class Mean(Metric):
     def result(self) -> Any:
         """Returns the mean so far."""
         mean = tf.math.divide_no_nan(self.total, self.count)
-        # An infinite weight times a value of 0 is NaN; XLA makes 0 of it where the value was a truth value.
+        # An infinite weight times a value of 0 is NaN; XLA turns it into 0 where the value was a truth value.
         return tf.where(tf.math.is_inf(self.count), tf.constant(math.nan, mean.dtype), mean)
 
 
@@ -216,7 +216,7 @@ class MeanMetricWrapper(Mean):
         mask = masking.get_mask(y_pred)
         y_true = without_missing_labels(y_true, sample_weight, mask)
         values = self._fn(y_true, y_pred, **self._arguments())
-        # A mean that the function has taken of the whole batch has no masked entries.
+        # A mean of the whole batch, which the function computes, has no masked entries.
         if mask is not None and len(values.shape):
             sample_weight = entry_weights(sample_weight, mask, values, self.dtype)
         super().update_state(values, sample_weight=sample_weight)

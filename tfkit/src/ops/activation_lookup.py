@@ -78,7 +78,7 @@ def relu(
     Args:
         x: a tensor of any shape.
         negative_slope: slope below the threshold. Default: `0.0`.
-        max_value: greatest value of the result; `None` for no limit.
+        max_value: largest value of the result; `None` for no limit.
         threshold: smallest value of `x` that is returned unchanged. Default: `0.0`.
 
     Returns:

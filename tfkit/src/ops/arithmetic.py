@@ -245,7 +245,7 @@ def fmod(x1: Any, x2: Any) -> tf.Tensor:
     if dtype.is_unsigned:
         return tf.math.floormod(x1, x2)
     if dtype.is_integer:
-        # It has the sign of x2; the least integer has no other sign.
+        # It has the sign of x2; the smallest integer has no positive counterpart.
         rest = tf.math.floormod(x1, x2)
         return tf.where((rest != 0) & ((rest < 0) != (x1 < 0)), rest - x2, rest)
     size = tf.abs(x2)
@@ -524,7 +524,7 @@ def ldexp(x1: Any, x2: Any) -> tf.Tensor:
     dtype = common_dtype(x1.dtype, x2.dtype, float)
     wide = tf.float64 if dtype == tf.float64 else tf.float32
     integers, offset, digits = _EXPONENTS[wide]
-    # Three factors: the power alone can be infinite or 0 where the product is neither.
+    # Three factors: the power by itself can be infinite or 0 where the product is neither.
     rest = tf.clip_by_value(tf.cast(x2, tf.int64), -2 * offset - digits, 2 * offset + digits)
     scaled = tf.cast(x1, wide)
     for share in (3, 2, 1):
@@ -783,7 +783,7 @@ def isclose(
     x1, x2 = promote_tensors(x1, x2)
     if not x1.dtype.is_floating:
         return tf.equal(x1, x2)
-    # Infinities of one sign differ by NaN: they are close only by being equal.
+    # Infinities of the same sign differ by NaN: they are close only because they are equal.
     close = tf.abs(x1 - x2) <= atol + rtol * tf.abs(x2)
     finite = tf.math.is_finite(x1) & tf.math.is_finite(x2)
     result = (close & finite) | tf.equal(x1, x2)

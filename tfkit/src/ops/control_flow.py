@@ -109,7 +109,7 @@ def while_loop(
         body: a function of the loop variables that returns the next ones, of the same shapes and
             dtypes.
         loop_vars: a tensor, or a list or tuple of tensors.
-        maximum_iterations: greatest number of steps; `None` for no limit.
+        maximum_iterations: largest number of steps; `None` for no limit.
 
     Returns:
         The last loop variables, in the structure of `loop_vars`.

@@ -121,7 +121,7 @@ def _over_kernel(
     windows = [(size - 1) * rate + 1 for size, rate in zip(sizes, rates, strict=True)]
     shown = f", kernel.shape={kernel.shape}"
     outputs = over_windows(what, function, images, windows, padding, shown=shown, always=always)
-    # With dilation one unknown size makes all unknown to TensorFlow.
+    # With dilation, one unknown size makes all sizes unknown to TensorFlow.
     if None in outputs.shape[1:-1]:
         lost = [0 if padding == "SAME" else window - 1 for window in windows]
         axes = zip(images.shape[1:-1], lost, steps, strict=True)
@@ -196,7 +196,7 @@ def convolve(
     padding = _check_padding(padding)
     groups = 1 if channels is None else channels // kernel_channels
 
-    # Each channel alone: of ConvNeXt, for example. Its kernel has no form for volumes and integers.
+    # Each channel separately, as in ConvNeXt. The kernel has no form for volumes and integers.
     is_depthwise = (
         kernel_channels == 1 < groups and images.shape.rank < 5 and kernel.dtype.is_floating
     )
@@ -456,7 +456,7 @@ def conv_transpose(
         strides: step of the convolution, one number or one for each spatial axis. Default: `1`.
         padding: `"valid"` (new size `size * stride + max(kernel size - stride, 0)`) or `"same"`
             (`size * stride`). Default: `"valid"`.
-        output_padding: the number to add to the least size that such a convolution would map to the
+        output_padding: the number to add to the smallest size that such a convolution would map to the
             size of the inputs, one number or one for each spatial axis; `None` for the sizes
             above.
         data_format: `"channels_last"` or `"channels_first"`; `None` for

@@ -93,8 +93,8 @@ def _image_gradient(
         [size - 1 - before, size - 1 - after]
         for size, (before, after) in zip((height, width), _borders(kernel, padding), strict=True)
     ]
-    # The gradient for the images is a convolution with the kernel turned by 180 degrees, and
-    # inputs and outputs exchanged.
+    # The gradient for the images is a convolution with the kernel rotated by 180 degrees, and inputs and
+    # outputs swapped.
     turned = tf.reshape(turned, [height, width, filters, channels])
     return tf.nn.conv2d(upstream, turned, 1, [[0, 0], *borders, [0, 0]])
 

@@ -131,7 +131,7 @@ def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
         dtype: name of the dtype, or a TensorFlow or NumPy dtype.
 
     Returns:
-        A tensor of the shape of `x`; values outside of the range become its least or greatest
+        A tensor of the shape of `x`; values outside of the range become its smallest or largest
         number.
 
     Example:

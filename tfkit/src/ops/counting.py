@@ -27,7 +27,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
     Args:
         x: integers from 0 on, of shape `(n,)` or `(batch, n)`.
         weights: weights of the occurrences, a tensor of the shape of `x`; `None` for 1.
-        minlength: least number of counts. Default: `0`.
+        minlength: smallest number of counts. Default: `0`.
         sparse: whether to return a `tf.SparseTensor`. Default: `False`.
 
     Returns:
@@ -68,7 +68,7 @@ def histogram(x: Any, bins: int = 10, range: Any = None) -> tuple[tf.Tensor, tf.
     Args:
         x: a real tensor of any shape, or bools.
         bins: number of bins. Default: `10`.
-        range: pair of the least and the greatest value that count; `None` for the extremes of `x`.
+        range: pair of the smallest and the largest value that count; `None` for the extremes of `x`.
 
     Returns:
         A pair of the counts, of shape `(bins,)`, and the edges, of shape `(bins + 1,)`. Edges have
@@ -134,7 +134,7 @@ def isin(x1: Any, x2: Any, assume_unique: bool = False, invert: bool = False) ->
     x2 = tf.reshape(x2, [-1])
     if not assume_unique and not x2.dtype.is_bool:
         x2 = tf.unique(x2)[0]
-    # Each with each: TensorFlow has no set of values that XLA would compile.
+    # Every pair is compared: TensorFlow has no set of values that XLA would compile.
     found = tf.reduce_any(tf.equal(x1[..., None], x2), -1)
     return tf.logical_not(found) if invert else found
 

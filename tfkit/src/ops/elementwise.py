@@ -772,7 +772,7 @@ def signbit(x: Any) -> tf.Tensor:
 @symbolic_op
 @zeros_stay
 def ceil(x: Any) -> tf.Tensor:
-    """Returns the least whole number that is not below `x`, as a float.
+    """Returns the smallest whole number that is not below `x`, as a float.
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
@@ -790,7 +790,7 @@ def ceil(x: Any) -> tf.Tensor:
 @symbolic_op
 @zeros_stay
 def floor(x: Any) -> tf.Tensor:
-    """Returns the greatest whole number that is not above `x`, as a float.
+    """Returns the largest whole number that is not above `x`, as a float.
 
     Args:
         x: a real tensor of any shape; integers and bools are cast to the default float dtype.
@@ -855,7 +855,7 @@ def round(x: Any, decimals: int = 0) -> tf.Tensor:
         return _rounded_to(x, 10**-decimals)
     factor = tf.constant(10.0**decimals, x.dtype)
     scaled = x * factor
-    # A number that is so large that its product is infinite has no decimals.
+    # A number so large that its product is infinite has no decimals.
     return tf.where(tf.math.is_inf(scaled), x, tf.round(scaled) / factor)
 
 
@@ -879,9 +879,9 @@ def clip(x: Any, x_min: Any, x_max: Any) -> tf.Tensor:
 
     Args:
         x: a real tensor of any shape; bools are cast to int32.
-        x_min: least value of the result, a number or a tensor that broadcasts to the shape of
+        x_min: smallest value of the result, a number or a tensor that broadcasts to the shape of
             `x`.
-        x_max: greatest value of the result, a number or a tensor that broadcasts to the shape of
+        x_max: largest value of the result, a number or a tensor that broadcasts to the shape of
             `x`.
 
     Returns:
@@ -904,8 +904,8 @@ def nan_to_num(
     Args:
         x: a tensor of any shape; where it is not of a real float dtype, it is returned unchanged.
         nan: replacement of NaN. Default: `0.0`.
-        posinf: replacement of infinity; `None` for the greatest finite number of the dtype.
-        neginf: replacement of minus infinity; `None` for the least finite number of the dtype.
+        posinf: replacement of infinity; `None` for the largest finite number of the dtype.
+        neginf: replacement of minus infinity; `None` for the smallest finite number of the dtype.
 
     Returns:
         A tensor of the shape and dtype of `x`.

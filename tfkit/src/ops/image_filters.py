@@ -46,7 +46,7 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     if images.shape[axis] == 1:
         return tf.identity(images)
     values = to_float(images)
-    # ITU-R BT.601: how bright the eye sees each colour.
+    # ITU-R BT.601: how bright each colour appears to the eye.
     weights = tf.constant([0.2989, 0.5870, 0.1140], values.dtype)
     gray = tf.expand_dims(tf.tensordot(values, weights, [[axis], [0]]), axis)
     return tf.cast(gray, images.dtype)
@@ -228,7 +228,7 @@ def ssim(
             `(batch, height, width, channels)`; channels before height for `"channels_first"`.
             Height and width must be `filter_size` or more.
         image2: as many images, of the same shape.
-        max_val: greatest value that a pixel can have: 1.0 or 255 for most images. Default: `1.0`.
+        max_val: largest value that a pixel can have: 1.0 or 255 for most images. Default: `1.0`.
         filter_size: height and width of the windows, in pixels. Default: `11`.
         filter_sigma: standard deviation of the Gaussian bell that weights the pixels of a window.
             Default: `1.5`.

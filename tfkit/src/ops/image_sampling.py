@@ -146,7 +146,7 @@ def sample(
         return tf.where(valid[..., tf.newaxis], values, tf.cast(fill_value, values.dtype))
 
     if interpolation == "nearest":
-        # Halves are rounded away from zero, like in the kernel.
+        # Halves are rounded away from zero, as in the kernel.
         return read(*(tf.sign(place) * tf.floor(tf.abs(place) + 0.5) for place in (y, x)))
     top, left = tf.floor(y), tf.floor(x)
     down = tf.cast(y - top, images.dtype)[..., tf.newaxis]

@@ -228,7 +228,7 @@ def sort(x: Any, axis: int | None = -1) -> tf.Tensor:
         return tf.cast(tf.sort(tf.cast(x, tf.int8), axis), tf.bool)
     if not x.dtype.is_floating:
         return tf.sort(x, axis)
-    # Kernels leave NaN, which is not less than anything, where it is.
+    # Kernels do not move NaN, which is not less than anything.
     missing = tf.math.is_nan(x)
     ordered = tf.sort(tf.where(missing, tf.constant(math.inf, x.dtype), x), axis)
     size = tf.shape(x)[axis]
@@ -384,7 +384,7 @@ def searchsorted(sorted_sequence: Any, values: Any, side: str = "left") -> tf.Te
             f"Received: sorted_sequence.shape={sorted_sequence.shape}"
         )
     sorted_sequence, values = promote_tensors(sorted_sequence, values)
-    # As Keras: int64 where the size, and so the largest index, is not known.
+    # As in Keras: int64 where the size, and therefore the largest index, is not known.
     out_type = tf.int64 if sorted_sequence.shape[0] is None else tf.int32
     places = tf.searchsorted(sorted_sequence, tf.reshape(values, [-1]), side, out_type)
     places = tf.reshape(places, static_or_dynamic_shape(values))

@@ -415,7 +415,7 @@ def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
     Args:
         x1: a tensor of any shape, of a float dtype.
         x2: a tensor of the same shape.
-        max_val: greatest value that an element can have: 1.0 or 255.0 for most images.
+        max_val: largest value that an element can have: 1.0 or 255.0 for most images.
 
     Returns:
         A scalar of the common dtype of both; infinity for equal tensors.

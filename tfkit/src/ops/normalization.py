@@ -237,7 +237,7 @@ def normalize(
         axis: axis or axes of the vectors; `None` to take all elements as one vector.
             Default: `-1`.
         order: order of the norm, an integer from 1 on. Default: `2`.
-        epsilon: least number to divide by; `None` for `settings.epsilon()`, in float16 2**-15 at
+        epsilon: smallest number to divide by; `None` for `settings.epsilon()`, in float16 2**-15 at
             least.
 
     Returns:

@@ -220,7 +220,7 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
                 f"Give the sizes of all but one of {group} as keywords. Received: {axes_lengths}"
             )
         for name in unknown:
-            # The size that is missing in a group is what the others leave of it.
+            # The missing size in a group is the group's size divided by the others.
             for other in group:
                 size = size // lengths[other] if other != name else size
             lengths[name] = size

@@ -202,7 +202,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
         x: a real tensor of any shape. The largest bool is whether one of them is true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
-        initial: least value that the result can have; needed where there may be no elements.
+        initial: smallest value that the result can have; needed where there may be no elements.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`.
@@ -234,7 +234,7 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
         x: a real tensor of any shape. The smallest bool is whether all of them are true.
         axis: axis or axes to reduce, a number or a tuple; `None` for all.
         keepdims: whether reduced axes are kept, with size 1. Default: `False`.
-        initial: greatest value that the result can have; needed where there may be no elements.
+        initial: largest value that the result can have; needed where there may be no elements.
 
     Returns:
         A tensor without the axes `axis`, of the dtype of `x`.
@@ -401,7 +401,7 @@ def logsumexp(x: Any, axis: Axis = None, keepdims: bool = False) -> tf.Tensor:
 
 
 def _arg_extreme(x: Any, axis: int | None, keepdims: bool, find: Any) -> tf.Tensor:
-    # TensorFlow's kernels pass over NaN, and over the least finite number after minus infinity.
+    # TensorFlow's kernels ignore NaN, and the smallest finite number after minus infinity.
     x = ordered_keys(as_tensor(x), nan_first=find is tf.argmin)
     if axis is None:
         result = find(tf.reshape(x, [-1]), 0, output_type=tf.int32)

@@ -14,8 +14,8 @@ def root_of_sum(squares: Any) -> tf.Tensor:
     Their product is NaN, even for an upstream gradient of 0. The gradient here is 0, which is between the
     slopes of all directions.
     """
-    # The slope of the root is infinite at 0, and infinity times the slope of a square, 0, is NaN.
-    # A `where` behind the root alone would not help: its gradient multiplies by 0, too.
+    # The slope of the root is infinite at 0, and infinity times the slope of a square, 0, is NaN. A `where`
+    # only behind the root would not help: its gradient multiplies by 0, too.
     is_zero = tf.equal(squares, 0)
     roots = tf.sqrt(tf.where(is_zero, tf.ones_like(squares), squares))
     return tf.where(is_zero, tf.zeros_like(squares), roots)

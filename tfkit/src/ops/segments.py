@@ -114,7 +114,7 @@ def segment_max(
 
     Returns:
         A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`. A segment
-        without rows has the least number of the dtype, or 0 with `sorted=True`.
+        without rows has the smallest number of the dtype, or 0 with `sorted=True`.
 
     Raises:
         ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector
@@ -144,7 +144,7 @@ def segment_min(
 
     Returns:
         A tensor of shape `(num_segments, *data.shape[1:])` and of the dtype of `data`. A segment
-        without rows has the greatest number of the dtype, or 0 with `sorted=True`.
+        without rows has the largest number of the dtype, or 0 with `sorted=True`.
 
     Raises:
         ValueError: when both `num_segments` and `sorted` are given, or `segment_ids` is not a vector

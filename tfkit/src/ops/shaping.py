@@ -103,7 +103,7 @@ def expand_dims(x: Any, axis: int | Sequence[int]) -> tf.Tensor:
     x = as_tensor(x)
     insert = sparse.expanded if isinstance(x, tf.SparseTensor) else tf.expand_dims
     axes = as_axes(axis)
-    # Positions are those in the result, and so are inserted from the left.
+    # Positions refer to the result, so axes are inserted from the left.
     for place in sorted(positive_axes(axes, x.shape.rank + len(axes))):
         x = insert(x, place)
     return x

@@ -349,7 +349,7 @@ def _sparse_product(x1: tf.SparseTensor, x2: tf.SparseTensor) -> tf.SparseTensor
     rows, columns = blocks2.indices[:, 0], blocks1.indices[:, 1]
     first = tf.searchsorted(rows, columns, "left", tf.int64)
     count = tf.searchsorted(rows, columns, "right", tf.int64) - first
-    # For each pair: the number of the element on the left, and of that on the right.
+    # For each pair: the index of the element on the left, and of the element on the right.
     left = tf.repeat(tf.range(tf.size(count, tf.int64)), count)
     begin = tf.cumsum(count, exclusive=True)
     # The n-th pair of an element on the left is with the n-th element of that row on the right.

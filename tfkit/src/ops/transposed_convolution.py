@@ -105,7 +105,7 @@ def convolve(images: tf.Tensor, kernel: tf.Tensor, axes: Sequence[Span]) -> tf.T
 
     # In any case: if there are no positions, XLA returns one too many.
     outputs = without_empty_outputs(transposed, images, strides=strides, always=True)
-    # With dilation one unknown size makes all unknown to TensorFlow.
+    # With dilation, one unknown size makes all sizes unknown to TensorFlow.
     if None in outputs.shape[1:-1]:
         sizes = zip(images.shape[1:-1], axes, strict=True)
         known = [None if size is None else size * axis.stride + axis.added for size, axis in sizes]

@@ -56,8 +56,8 @@ class Adafactor(Optimizer):
         beta_2_decay: exponent of the decay of the second moment, which in update `t` is
             `1 - t**beta_2_decay`. Default: `-0.8`.
         epsilon_1: small number that is added to squared gradients. Default: `1e-30`.
-        epsilon_2: least size of a variable to which steps are in proportion. Default: `0.001`.
-        clip_threshold: greatest root mean square of a step before it is multiplied by the learning
+        epsilon_2: smallest size of a variable to which steps are in proportion. Default: `0.001`.
+        clip_threshold: largest root mean square of a step before it is multiplied by the learning
             rate. Default: `1.0`.
         relative_step: whether the learning rate is limited to `1 / sqrt(t)` in update `t`. Default:
             `True`.

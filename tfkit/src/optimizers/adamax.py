@@ -31,7 +31,7 @@ def adamax(
         Kingma & Ba, 2014, section 7.1: https://arxiv.org/abs/1412.6980
     """
     m = moving_average(m, g, beta_1)
-    # A maximum is not biased towards its initial 0, and so only `m` is corrected.
+    # A maximum is not biased towards its initial 0, so only `m` is corrected.
     u = tf.maximum(beta_2 * u, dense(map_values(tf.abs, g)))
     bias = 1 - tf.pow(tf.cast(beta_1, t.dtype), t)
     # The paper has no epsilon, which keeps a weight whose gradients were all 0 from 0 / 0.

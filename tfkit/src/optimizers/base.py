@@ -39,7 +39,7 @@ class _Untracked:
 
     def __init__(self) -> None:
         self.variables: list[tf.Variable] = []
-        # By identity: variables cannot be hashed, since `==` of them is a tensor.
+        # By identity: variables cannot be hashed, since `==` on them returns a tensor.
         self.index_of: dict[int, int] = {}
         self.exclusions = Exclusions()
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -58,11 +58,11 @@ class Optimizer(SlotOwner):
             that returns a float.
         weight_decay: factor of decoupled weight decay: each update also subtracts
             `learning_rate * weight_decay * w` from a variable `w`; `None` for no decay.
-        clipnorm: greatest norm of a gradient; a gradient with a greater one is scaled down to it.
+        clipnorm: largest norm of a gradient; a gradient with a larger norm is scaled down to it.
             `None` for no limit.
         clipvalue: limit of the entries of gradients, which are clipped to
             `[-clipvalue, clipvalue]`; `None` for no limit.
-        global_clipnorm: greatest norm of all gradients together, which are scaled down to it.
+        global_clipnorm: largest norm of all gradients together, which are scaled down to it.
             `None` for no limit.
         use_ema: whether to keep an exponential moving average of each variable. Default: `False`.
         ema_momentum: share of the old average in the new one, from 0 to 1. Default: `0.99`.

@@ -71,7 +71,7 @@ def _all_reduced(gradients: list[tf.Tensor]) -> list[tf.Tensor]:
         # The user's sizes of the tensors that are exchanged.
         weighted = [replicas.weighted(gradient) for gradient in gradients]
         return list(context.all_reduce(tf.distribute.ReduceOp.SUM, weighted))
-    # As one tensor: TensorFlow would concatenate them too, and each would be weighted by itself.
+    # As one tensor: TensorFlow would concatenate them too, but each would be weighted separately.
     flat = tf.concat([tf.reshape(gradient, [-1]) for gradient in gradients], 0)
     flat = context.all_reduce(tf.distribute.ReduceOp.SUM, replicas.weighted(flat))
     parts = tf.split(flat, [tf.size(gradient) for gradient in gradients])

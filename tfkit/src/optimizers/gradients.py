@@ -106,7 +106,8 @@ def clip_by_global_norm(gradients: Sequence[Any], clip_norm: float) -> list[Any]
     norm = tf.sqrt(tf.add_n([tf.cast(tf.reduce_sum(tf.square(x)), dtype) for x in values]))
     # Exactly 1 for gradients within the limit.
     scale = clip_norm / tf.maximum(norm, clip_norm)
-    # A single number that is not finite makes the norm so. NaN everywhere is better than a wrong step.
+    # A single value that is not finite makes the norm infinite or NaN. NaN everywhere is better than a wrong
+    # step.
     scale += norm - norm
     return [dense(g) * tf.cast(scale, g.dtype) for g in gradients]
 

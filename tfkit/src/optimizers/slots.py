@@ -89,7 +89,7 @@ class SlotOwner(Owner, tf.Module):
         never_called.warn_of_methods(cls)
 
     def __init__(self, name: str | None = None) -> None:
-        super().__init__()  # without the name: tf.Module takes Python identifiers only
+        super().__init__()  # without the name: `tf.Module` accepts only identifiers
         self._tfkit_label = auto_name(type(self).__name__) if name is None else name
         self._tfkit_own_variables: list[tf.Variable] = []
         self._tfkit_restored = Values([])

@@ -45,7 +45,7 @@ class CallSignature:
             TypeError: if they do not match.
         """
         training = kwargs.get("training")
-        # Any layer accepts a mode: it may have no use for it itself, but its sublayers may.
+        # Any layer accepts a mode: even if it does not use it itself, its sublayers may.
         if "training" in kwargs and not self.has_training and not self.takes_any_keyword:
             kwargs = {name: value for name, value in kwargs.items() if name != "training"}
         try:

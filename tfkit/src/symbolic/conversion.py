@@ -57,7 +57,7 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             )
         tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
-            # NumPy's default for Python's floats, and so not a choice of the user.
+            # NumPy's default for Python's floats, and therefore not the user's choice.
             tensor._tfkit_given = tf.as_dtype(settings.floatx())
         return tensor
     return value

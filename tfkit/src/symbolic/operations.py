@@ -64,7 +64,7 @@ class Operation(metaclass=abc.ABCMeta):
         check_name(name)
         self.name = name or auto_name(type(self).__name__)
         self._inbound_nodes: list[Node] = []
-        # The scope counts in which an operation is made, and not the one in which it is called.
+        # The scope in which an operation is made counts, not the scope in which it is called.
         self._remat = rematerialization.current_scope()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -346,8 +346,8 @@ def placeholder(leaf: Any) -> Any:
 
 def _ragged_placeholder(leaf: KerasTensor) -> tf.RaggedTensor:
     """Returns a placeholder with a ragged axis for each unknown size, except for the batch size."""
-    # From the innermost axis outwards, as a ragged tensor is made of its values. There is one bound more than
-    # there are rows.
+    # From the innermost axis outwards, because a ragged tensor is made from its values. There is one more
+    # bound than there are rows.
     ragged_rank = leaf.ragged_rank or sum(size is None for size in leaf.shape[1:]) or 1
     splits_dtype = tf.as_dtype(leaf.row_splits_dtype or tf.int64)
     sizes = leaf.shape[1 + ragged_rank :]

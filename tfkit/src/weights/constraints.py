@@ -56,7 +56,7 @@ class MaxNorm(Constraint):
     """Scales down weight vectors whose Euclidean norm is greater than `max_value`.
 
     Args:
-        max_value: greatest norm. Default: `2`.
+        max_value: largest norm. Default: `2`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for
             the kernel of `Conv2D`. Default: `0`.
 
@@ -141,8 +141,8 @@ class MinMaxNorm(Constraint):
     """Moves Euclidean norms of weight vectors that are outside of two bounds towards these bounds.
 
     Args:
-        min_value: least norm. Default: `0.0`.
-        max_value: greatest norm. Default: `1.0`.
+        min_value: smallest norm. Default: `0.0`.
+        max_value: largest norm. Default: `1.0`.
         rate: fraction of the distance to the nearest bound by which each update moves a norm, from 0 to 1.
             Default: `1.0`.
         axis: axis or axes that make up one vector: 0 for the kernel of `Dense`, `[0, 1, 2]` for

@@ -85,7 +85,7 @@ class SeedGenerator(tf.Module):
     def _next(self, ordered: bool) -> tf.Tensor:
         one_copy = not isinstance(self.state, tf.distribute.DistributedValues)
         if one_copy and dataset_functions.is_traced():
-            # A parallel map calls it for several elements at once, which shall not get the same seed.
+            # A parallel map calls it for several elements at once, which must not get the same seed.
             return dataset_functions.read_then_change(self.state, _next_one if ordered else _leap)
         return replicas.once(lambda: self._advanced(ordered))
 
@@ -215,8 +215,8 @@ def set_random_seed(seed: int) -> None:
     """
     if not isinstance(seed, int):
         raise ValueError(f"`seed` must be an integer. Received: seed={seed!r}")
-    # Initializers and generators without a seed take theirs from Python's `random`, shuffles of
-    # data from NumPy's.
+    # Initializers and generators without a seed get theirs from Python's `random`, shuffles of data from
+    # NumPy's.
     python_random.seed(seed)
     np.random.seed(seed)
     tf.random.set_seed(seed)

@@ -242,7 +242,7 @@ def _message(text: str, place: dict[str, Any]) -> str:
         parts.append(f"in {epoch}step {place['step']} of `{place['method']}()`")
     if not parts:
         return text
-    # Workers that do not wait for each other know no step.
+    # Workers that do not wait for each other do not know the step.
     is_known = place.get("method") == "fit" and "step" in place
     before = f"step {place['step'] - place['ahead']}" if place.get("ahead") else "that step"
     weights = f"The weights are those before {before}." if is_known else ""

@@ -71,7 +71,7 @@ class QuantizedDTypePolicy(DTypePolicy):
 
 
 class Int4DTypePolicy(QuantizedDTypePolicy):
-    """The dtypes of a layer whose weights are integers of 4 bits, and the size of their groups.
+    """The dtypes of a layer whose weights are 4-bit integers, and the size of their groups.
 
     Args:
         mode: `"int4/128"` for groups of 128 rows with a scale each; `"int4/-1"` for one scale for each
@@ -112,7 +112,7 @@ class Int4DTypePolicy(QuantizedDTypePolicy):
 
 
 class QuantizedFloat8DTypePolicy(QuantizedDTypePolicy):
-    """The dtypes of a layer that is trained in floats of 8 bits.
+    """The dtypes of a layer that is trained in 8-bit floats.
 
     Args:
         mode: `"float8"`.

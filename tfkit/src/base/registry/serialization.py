@@ -534,7 +534,7 @@ LAMBDA_HELP = (
 def _array(config: Any) -> np.ndarray:
     """Returns the array that the `config` of `__numpy__` or `__tensor__` describes."""
     dtype = config.get("dtype") if isinstance(config, dict) else None
-    # Numbers only: a dtype such as "U1000000000" would take any amount of memory.
+    # Only numbers: a dtype such as "U1000000000" would need any amount of memory.
     if not isinstance(dtype, str) or dtype not in NUMBER_DTYPES or "value" not in config:
         raise ValueError(
             "An array in a configuration must have a `value` and a `dtype` out of "

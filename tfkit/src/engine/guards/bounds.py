@@ -76,8 +76,8 @@ def bound_of(operation: Any, arguments: Mapping[Any, int]) -> tuple[int, int] | 
         return None
     attr = operation.node_def.attr
     values, size = bound(Operation(list(operation.inputs), list(operation.outputs), attr))
-    # Back through operations that only move values, to an argument. Each dtype on the way must have all the
-    # numbers up to the size, or a value outside could become one inside.
+    # Back through operations that only move values, to an argument. Each dtype on the way must represent all
+    # integers up to the size, or a value outside could become one inside.
     while size is not None and _counts_to(values.dtype, size):
         if values.ref() in arguments:
             return arguments[values.ref()], size
@@ -107,5 +107,5 @@ def _counts_to(dtype: tf.DType, size: int) -> bool:
         digits: int = np.finfo(dtype.as_numpy_dtype).nmant if dtype != tf.bfloat16 else 7
         # Above 2 ** (digits + 1), not every whole number is a float; half of this is on the safe side.
         return size <= 2**digits
-    # Indices are less than the size, and so the size itself need not fit.
+    # Indices are less than the size, so the size itself need not fit.
     return dtype.is_integer and size - 1 <= dtype.max

@@ -85,8 +85,7 @@ def known_variable_size(handle: tf.Tensor, axis: int) -> int | None:
 
 def within(values: tf.Tensor, size: Any) -> tf.Tensor:
     """Returns whether all `0 <= values < size`, by one unsigned comparison, in which negatives are large."""
-    # Of the same width: a negative value becomes one above the largest signed value, which no size
-    # reaches.
+    # With the same width: a negative value becomes one above the largest signed value, which no size reaches.
     unsigned = tf.uint64 if values.dtype.size == 8 else tf.uint32
     return tf.reduce_all(tf.cast(values, unsigned) < tf.cast(size, unsigned))
 

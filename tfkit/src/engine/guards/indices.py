@@ -116,7 +116,7 @@ def _item(op: Operation) -> tf.Tensor:
 
 def _has_shape(shape: tf.Tensor, length: tf.Tensor) -> tf.Tensor:
     """Whether the shape of a list's elements is known from an element, or from an argument."""
-    # An empty list has no element to take the shape from.
+    # An empty list has no element that has a shape.
     return (length > 0) | tf.reduce_all(shape >= 0)
 
 

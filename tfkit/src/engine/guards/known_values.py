@@ -120,7 +120,7 @@ class KnownValues:
         if tensor.dtype in (tf.resource, tf.variant, tf.string) or not depth:
             return None
         key = tensor.ref()
-        # Kept even where the depth ended the search: a value is asked for many times, and not knowing it
+        # Kept even where the depth ended the search: a value is requested many times, and not knowing it
         # costs only a check.
         if key not in self._known:
             self._known[key] = self._computed(tensor, depth)

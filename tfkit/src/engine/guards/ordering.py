@@ -39,7 +39,7 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
             if name in nodes and name not in before_refusals:
                 before_refusals.add(name)
                 left.append(name)
-    # To let an update wait for what depends on it would be a cycle.
+    # An update that waits for something that depends on it would be a cycle.
     held = [name for name in updating if name not in before_refusals]
     if not refusals or not held:
         return False

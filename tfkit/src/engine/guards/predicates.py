@@ -37,7 +37,7 @@ class Predicate:
         # computing the predicate before the step.
         used = [bool(tensor.consumers()) for tensor in function.inputs]
         self.places = [place for place, is_used in zip(variable, used, strict=True) if is_used]
-        # An argument of which only the shape is read counts as known when XLA compiles.
+        # An argument counts as known when XLA compiles if only its shape is read.
         self.places_by_value = [
             place
             for place, tensor in zip(variable, function.inputs, strict=True)

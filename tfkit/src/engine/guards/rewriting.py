@@ -58,8 +58,8 @@ class Rewriter:
     def __init__(self, survey: Survey) -> None:
         self._survey = survey
         self._names: dict[tuple[str, str], str] = {}
-        # A part of all names: TensorFlow has one name space of functions for the process, and two traces
-        # may contain the same function.
+        # A part of all names: TensorFlow has one namespace of functions for the process, and two traces may
+        # contain the same function.
         self._number = next(_numbers)
         self._definitions: dict[str, Any] = dict(survey.definitions)
         self.functions: list[AtomicFunction] = []

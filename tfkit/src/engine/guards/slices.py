@@ -53,8 +53,8 @@ def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attribute
         return tf.constant(False)
     none, count = ellipsis | new_axis, tf.size(begin)
     dims = tf.cast(_sliced_dims(tf.cast(shape, tf.int32), count, ellipsis, new_axis), begin.dtype)
-    # Entries in which begin or end do not count: masked ones, new axes, the ellipsis; the end of an index
-    # does not count either.
+    # Entries whose begin or end does not count: masked ones, new axes, the ellipsis; the end of an index does
+    # not count either.
     one, any_begin, any_end = _flags([shrink, begins | none, ends | shrink | none], count)
     # An element must exist; a range may begin and end after the last element.
     fits_begin = (begin >= -dims) & (begin <= dims - tf.cast(one, dims.dtype))

@@ -15,7 +15,7 @@ from tfkit.src.engine.guards.check import (
 
 
 def _never_zero(attr: Attributes, constants: Constants) -> bool:
-    # Floats have infinity and NaN for it, in XLA too.
+    # Floats have infinity and NaN for this, in XLA too.
     return not is_integer(attr) or (1 in constants and bool(constants[1].all()))
 
 
@@ -47,7 +47,7 @@ def _truncated_normal(first: int) -> Check:
     def accepts(op: Operation) -> tf.Tensor:
         mean, deviation, low, high = op.inputs[first : first + 4]
         finite = tf.math.is_finite
-        # One bound may be infinite; NaN is neither less nor finite.
+        # One bound may be infinite; NaN is not less and not finite.
         bounds = (low < high) & (finite(low) | finite(high))
         spread = (deviation > 0) & finite(deviation)
         return tf.reduce_all(bounds) & tf.reduce_all(spread) & tf.reduce_all(finite(mean))

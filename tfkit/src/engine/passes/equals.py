@@ -47,8 +47,8 @@ _EQUALS: dict[str, tuple[int, Callable[..., tf.Tensor]]] = {
     "Einsum": (2, _einsum),
     "Relu": (1, lambda x: tf.maximum(x, 0)),
     "ReluGrad": (2, lambda gradients, x: tf.where(x > 0, gradients, 0)),
-    # The power alone would give infinity for minus infinity, where the root is NaN, and 0 for -0, whose root
-    # is -0.
+    # The power by itself would give infinity for minus infinity, where the root is NaN, and 0 for -0, whose
+    # root is -0.
     "Sqrt": (1, lambda x: tf.where(x == 0, x * 0, tf.pow(tf.maximum(x, x.dtype.min), 0.5))),
 }
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from tfkit.src.engine.variable_values import not_constant
 
-# By type: the inputs that say where a slice begins and ends, and the input whose constant value shows that
+# By type: the inputs that say where a slice starts and ends, and the input whose constant value shows that
 # the result has one size.
 _SLICES = {"Slice": ((1,), 2), "StridedSlice": ((1, 2), 3), "StridedSliceGrad": ((1, 2), 3)}
 # Their results do not depend on values.
@@ -43,7 +43,7 @@ def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
         if constant is None or constant.op != "Const":
             continue
         sizes = tf.make_ndarray(constant.attr["value"].tensor)
-        # A size of -1 is the rest of an axis, and depends on the begin.
+        # A size of -1 is the rest of an axis, and depends on the start.
         if not (sizes >= 0).all() if node.op == "Slice" else not _has_one_size(node, sizes):
             continue
         for number in numbers:
@@ -57,7 +57,7 @@ def _has_one_size(node: Any, strides: Any) -> bool:
         node.attr[f"{name}_mask"].i
         for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     )
-    # Bits of entries whose size is not determined by begin and end: `:` has both masks, and the others are
+    # Bits of entries whose size is not determined by start and end: `:` has both masks, and the others are
     # the ellipsis, new axes and single indices.
     whole = begin & end
     for mask in others:

@@ -22,7 +22,7 @@ class RandomBrightness(RandomImageLayer):
     Args:
         factor: range of the number, as a part of the range of values: a pair of numbers, or one number `f`
             for `(-f, f)`; from -1 to 1.
-        value_range: the least and the greatest value that images have, to which results are clipped.
+        value_range: the smallest and the largest value of the images, to which results are clipped.
             Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
@@ -80,7 +80,7 @@ class RandomContrast(RandomImageLayer):
     Args:
         factor: range of the contrast, which is drawn from `1 - lower` to `1 + upper`: a pair `(lower, upper)`
             of numbers from 0 to 1, or one number for `upper`, with `lower = 0`.
-        value_range: the least and the greatest value that images have, to which results are clipped.
+        value_range: the smallest and the largest value of the images, to which results are clipped.
             Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the

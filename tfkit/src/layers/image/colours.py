@@ -29,7 +29,7 @@ class RandomSaturation(factors.RandomFactorLayer):
     Args:
         factor: range of the number: a pair of numbers, or one number `f` for `(-f, f)`; from -1 to 1. What
             is below 0 makes images grey.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -79,7 +79,7 @@ class RandomHue(factors.RandomFactorLayer):
     Args:
         factor: range of the distance, as a part of half the circle of hues: a pair of numbers from 0 to 1,
             or one number `f` for `(0, f)`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -118,7 +118,7 @@ class RandomHue(factors.RandomFactorLayer):
 
         def turned(values: tf.Tensor) -> tf.Tensor:
             hue, saturation, value = tf.split(hues_of(values), 3, axis=-1)
-            # The hue is an angle: what leaves the circle on one side comes in on the other.
+            # The hue is an angle: values that leave the range on one side enter it on the other.
             hue = tf.math.floormod(hue + per_image(drawn["factor"], values), 1.0)
             colours = tf.image.hsv_to_rgb(tf.concat([hue, saturation, value], axis=-1))
             # The conversion may pass the limits by a rounding.
@@ -133,7 +133,7 @@ class RandomColorDegeneration(factors.RandomFactorLayer):
     Args:
         factor: range of the factor, 0 for no change and 1 for grey: a pair of numbers, or one number `f` for
             `(-f, f)`; from -1 to 1.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -230,7 +230,7 @@ class RandomColorJitter(RandomImageLayer):
     """While training, changes the brightness, contrast, saturation and hue of each image, in this order.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         brightness_factor: factor of `RandomBrightness`; `None` for no change.
         contrast_factor: factor of `RandomContrast`; `None` for no change.
         saturation_factor: factor of `RandomSaturation`; `None` for no change.

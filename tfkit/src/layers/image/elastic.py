@@ -107,7 +107,7 @@ class RandomElasticTransform(RandomImageLayer):
         fill_mode: the values outside of the image `abcd`: `"reflect"` (`dcbaabcddcba`), `"constant"`,
             `"wrap"` (`abcdabcdabcd`) or `"nearest"` (`aaaaabcddddd`). Default: `"reflect"`.
         fill_value: the constant of `fill_mode="constant"`. Default: `0.0`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.

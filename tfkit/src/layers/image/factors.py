@@ -31,7 +31,7 @@ def symmetric(
 
     Args:
         layer: the layer, for the message.
-        least: the least value that is allowed. Default: `-1.0`.
+        least: the smallest value that is allowed. Default: `-1.0`.
         above: whether what is passed must be above `least`. Default: `False`.
         **argument: the argument, by its name.
     """
@@ -49,8 +49,8 @@ def positive(
 
     Args:
         layer: the layer, for the message.
-        most: the greatest value that is allowed. Default: `1.0`.
-        least: the least that is allowed in a pair. Default: `0.0`.
+        most: the largest value that is allowed. Default: `1.0`.
+        least: the smallest value that is allowed in a pair. Default: `0.0`.
         start: the lower end of the range for a single number. Default: `0`.
         **argument: the argument, by its name.
     """
@@ -65,7 +65,7 @@ def _check(
     layer: Layer, name: str, value: Any, least: float, most: float, above: bool = False
 ) -> None:
     bounds = [value] if is_number(value) else value if is_pair(value) else []
-    # NaN fails every comparison, and so is refused as well.
+    # NaN fails every comparison, so it is refused as well.
     holds = [least < bound <= most or (bound == least and not above) for bound in bounds]
     if not holds or not all(holds):
         start = "(" if above else "["
@@ -108,7 +108,7 @@ def fills(layer: Layer, fill_mode: str, interpolation: str) -> None:
 class RandomFactorLayer(RandomImageLayer):
     """A layer that changes colours by a random factor."""
 
-    # Checks the argument `factor`, and returns its least and its greatest value.
+    # Checks the argument `factor`, and returns its smallest and its largest value.
     _range: ClassVar[Callable[..., tuple[Any, Any]]] = symmetric
 
     @constructors.named_after_class

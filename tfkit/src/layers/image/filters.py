@@ -23,7 +23,7 @@ class RandomGaussianBlur(RandomImageLayer):
             `3`.
         sigma: range of the filter's standard deviations in pixels, which are drawn for all images together:
             a pair of numbers, or one number `f` for `(0, f)`. Default: `1.0`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -90,7 +90,7 @@ class RandomSharpness(factors.RandomFactorLayer):
     Args:
         factor: range of a number that is multiplied by 2 for the sharpness: a pair of numbers from 0 to 1,
             or one number `f` for `(0, f)`. 0.5 means no change, 0 smooth images.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -133,7 +133,7 @@ class RandomSharpness(factors.RandomFactorLayer):
 def _smoothed(images: tf.Tensor) -> tf.Tensor:
     """Returns images in which each pixel is the weighted mean of 3 by 3, with zeros around the image."""
     padded = tf.pad(images, [[0, 0], [1, 1], [1, 1], [0, 0]])
-    # Sums of shifted images instead of a convolution: the weights are 1, but for 5 in the middle.
+    # Sums of shifted images instead of a convolution: the weights are 1, except for 5 in the middle.
     rows = padded[:, :-2] + padded[:, 1:-1] + padded[:, 2:]
     sums = rows[:, :, :-2] + rows[:, :, 1:-1] + rows[:, :, 2:]
     return (sums + 4.0 * images) / 13.0  # 8 * 1 + 5

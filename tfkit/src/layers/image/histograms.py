@@ -45,7 +45,7 @@ class Equalization(ImageLayer):
     """While training, maps the values of each channel so that all are about equally frequent.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         bins: number of distinct values. Default: `256`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -113,7 +113,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
     mean of the tables of the four nearest tiles, weighted by its distance from their middles.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         clip_limit: how many times the mean frequency a value may have; the excess is shared among all
             values. 0 for no limit. Default: `4.0`.
         tile_grid_size: number of tiles downwards and to the side. Default: `(8, 8)`.
@@ -188,7 +188,7 @@ class ContrastLimitedAdaptiveHistogramEqualization(ImageLayer):
             pixels = tf.cast(tile_height * tile_width, tf.float32)
             limit = tf.cast(self.clip_limit, tf.float32) * pixels / self._bins
             excess = tf.reduce_sum(tf.maximum(counts - limit, 0.0), axis=-1, keepdims=True)
-            # What is cut off is spread over all bins (Zuiderveld, 1994): the total stays the number
+            # Counts that are cut off are spread over all bins (Zuiderveld, 1994): the total stays the number
             # of pixels.
             counts = tf.minimum(counts, limit) + excess / self._bins
         tables = tf.reshape(_even(counts, counts[:, :1]), [-1])

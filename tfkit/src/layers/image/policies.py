@@ -23,7 +23,7 @@ class _Choosing(RandomImageLayer):
 
     Args:
         factor: range of the strength of all of them, from 0 to 1.
-        value_range: the least and the greatest value that images have.
+        value_range: the smallest and the largest value of the images.
         interpolation: interpolation of the layers that move pixels.
         **kwargs: arguments of every random layer of images.
     """
@@ -104,7 +104,7 @@ class RandAugment(_Choosing):
     its own.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         num_ops: number of changes. Default: `2`.
         factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,
             f)`. Default: `0.5`.
@@ -200,7 +200,7 @@ class AugMix(_Choosing):
     change has its own draws.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         num_chains: number of changed images. Default: `3`.
         chain_depth: number of changes in a row. Default: `3`.
         factor: range of the strength of a change: a pair of numbers from 0 to 1, or one number `f` for `(0,

@@ -23,7 +23,7 @@ def _rectangles(height: Any, width: Any, sides: Any, place: Any) -> tf.Tensor:
     inside = []
     for size, side, before in zip((height, width), sides, place, strict=True):
         length = tf.cast(size, tf.float32)
-        # A rectangle is inside of the image wherever it begins: from 0 to what its side leaves.
+        # A rectangle is inside of the image wherever it starts: from 0 to the space that its side leaves.
         start = (before * length * (1 - side))[:, tf.newaxis]
         end = start + (side * length)[:, tf.newaxis]
         index = tf.cast(tf.range(size), tf.float32)
@@ -41,7 +41,7 @@ class RandomErasing(RandomImageLayer):
         scale: range of the squared sides, as parts of the squared sides of the image: a pair of numbers from
             0 to 1, or one number `f` for `(0, f)`. Default: `(0.02, 0.33)`.
         fill_value: number to fill with; `None` for noise.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.

@@ -28,7 +28,7 @@ class RandomInvert(RandomImageLayer):
     Args:
         factor: probability of a change: a pair of numbers from 0 to 1 between which it is drawn, too, or one
             number `f` for `(0, f)`. Default: `1.0`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
@@ -82,7 +82,7 @@ class Solarization(RandomImageLayer):
         addition_factor: range of the number, as a part of the range of values: a pair of numbers from 0 to
             1, or one number `f` for `(0, f)`. Default: `0.0`.
         threshold_factor: range of the threshold, likewise; at 0 all pixels are inverted. Default: `0.0`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
         **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
@@ -150,7 +150,7 @@ class RandomPosterization(factors.RandomFactorLayer):
     Args:
         factor: range of the number of bits, whose end is excluded: a pair of numbers from 1 to 8, or one
             number `f` for `(1, f)`.
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         data_format: `"channels_last"` or `"channels_first"`; `None` for
             `tfkit.config.image_data_format()`.
         seed: integer that the draws start from; `None` for one that is drawn when the layer is made.
@@ -181,7 +181,7 @@ class RandomPosterization(factors.RandomFactorLayer):
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns how many bits are dropped."""
         low, high = map(int, self.factor)
-        if low == high:  # Nothing is drawn, as in Keras: the next draws of a seed are other ones.
+        if low == high:  # Nothing is drawn, as in Keras: otherwise the next draws would differ.
             return {"shift_factor": tf.fill([batch_size(images)], tf.constant(8 - low, tf.uint8))}
         kept = random.randint((batch_size(images),), low, high, "uint8", seed)
         return {"shift_factor": 8 - kept}
@@ -202,7 +202,7 @@ class AutoContrast(ImageLayer):
     """Stretches each channel of each image to the whole range of values.
 
     Args:
-        value_range: the least and the greatest value that images have. Default: `(0, 255)`.
+        value_range: the smallest and the largest value of the images. Default: `(0, 255)`.
         **kwargs: `data_format` (`None`); `bounding_box_format`, the format of boxes (`None`); and the
             arguments of every layer: `name`, `trainable`, `dtype`.
 

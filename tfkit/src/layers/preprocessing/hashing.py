@@ -25,7 +25,7 @@ class Hashing(Preprocessing):
 
     Args:
         num_bins: positive integer, the number of indices, including the index of masked inputs.
-        mask_value: input whose index is 0, which no other then has; `None` for none.
+        mask_value: input with the index 0, which no other input then has; `None` for none.
         salt: integer, or two, the key of SipHash; `None` for FarmHash.
         output_mode: `"int"` for the index; `"one_hot"` for a vector for each input; `"multi_hot"` for a
             vector for each sample, with a 1 for each index that occurs; `"count"` for one with the number

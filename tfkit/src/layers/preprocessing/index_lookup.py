@@ -32,7 +32,7 @@ class IndexLookup(WithVocabulary):
     again.
 
     Args:
-        max_tokens: most tokens of the vocabulary, special ones included; `None` for any number.
+        max_tokens: maximum number of tokens, special ones included; `None` for any number.
         num_oov_indices: number of indices of tokens out of vocabulary.
         mask_token: token whose index is 0, and which vectors leave out; `None` for none.
         oov_token: the replacement of tokens out of vocabulary, when indices become tokens.
@@ -179,8 +179,7 @@ class IndexLookup(WithVocabulary):
         depth, dtype = self._depth() or 0, settings.floatx()
         if self.output_mode != "tf_idf":
             return encode(indices, self.output_mode, depth, dtype, self.sparse)
-        # The inverse document frequency is a weight of a token, with which its count is
-        # multiplied.
+        # The inverse document frequency is a token's weight, which its count is multiplied by.
         counts = encode(indices, "count", depth, dtype, self.sparse)
         weights = tf.constant(vocabulary.idf_weights, dtype)
         if isinstance(counts, tf.SparseTensor):

@@ -14,7 +14,7 @@ class IntegerLookup(IndexLookup):
     0 is its index, and others count from 1. The vocabulary is data of the model, in its file.
 
     Args:
-        max_tokens: most integers of the vocabulary, special ones included; `adapt` keeps the most frequent.
+        max_tokens: maximum number of integers, special ones included; `adapt` keeps the most frequent.
             `None` for all.
         num_oov_indices: number of indices of integers out of vocabulary, over which these are spread. With 0,
             such integers are an error. Default: `1`.

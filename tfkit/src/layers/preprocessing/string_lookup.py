@@ -14,7 +14,7 @@ class StringLookup(IndexLookup):
     0 is its index, and others count from 1. The vocabulary is data of the model, in its file.
 
     Args:
-        max_tokens: most strings of the vocabulary, special ones included; `adapt` keeps the most frequent.
+        max_tokens: maximum number of strings, special ones included; `adapt` keeps the most frequent.
             `None` for all.
         num_oov_indices: number of indices of strings out of vocabulary, over which a hash spreads them. With
             0, such strings are an error. Default: `1`.

@@ -28,7 +28,7 @@ class TextVectorization(Preprocessing):
     `adapt(data)`; it is data of the model, in its file.
 
     Args:
-        max_tokens: most tokens of the vocabulary, special ones included; `adapt` keeps the most frequent.
+        max_tokens: maximum number of tokens, special ones included; `adapt` keeps the most frequent.
             `None` for all.
         standardize: `"lower_and_strip_punctuation"`, `"lower"` or `"strip_punctuation"`, of ASCII's letters
             and punctuation; a function of a tensor of strings; or `None`.
@@ -143,7 +143,7 @@ class TextVectorization(Preprocessing):
             vocabulary=vocabulary,
             idf_weights=idf_weights,
             pad_to_max_tokens=pad_to_max_tokens,
-            # Padding is an empty text, and has the index 0.
+            # Padding is an empty string, and has the index 0.
             mask_token="",
             output_mode=output_mode,
             sparse=sparse,
@@ -162,7 +162,7 @@ class TextVectorization(Preprocessing):
 
     @shortened
     def adapt(self, data: Any, batch_size: int | None = None, steps: int | None = None) -> None:
-        """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
+        """Makes a vocabulary of the tokens in data: the most frequent first, ties in descending order.
 
         Data is read once, and standardized, split and counted on two threads. The memory grows with the
         number of different tokens only.
@@ -348,7 +348,7 @@ class TextVectorization(Preprocessing):
         return self._lookup_layer._tfkit_keras_variables()
 
     def save_assets(self, dir_path: Any) -> None:
-        """Writes the tokens to `vocabulary.txt`, one a line, unless the configuration has them."""
+        """Writes the tokens to `vocabulary.txt`, one on each line, unless the configuration has them."""
         self._lookup_layer.save_assets(dir_path)
 
     def load_assets(self, dir_path: Any) -> None:

@@ -35,7 +35,7 @@ class TokenCounts:
             self.num_documents += num_documents
 
     def most_frequent(self, most: int | None, without: set[Any]) -> list[Any]:
-        """Returns tokens by count, for ties by token, the greatest first in both cases, as in Keras.
+        """Returns tokens by count, with equal counts by token, the greatest first in both cases, as in Keras.
 
         Args:
             most: how many; `None` for all.

@@ -217,7 +217,7 @@ class WithVocabulary(Preprocessing):
 
     @shortened
     def adapt(self, data: Any, steps: int | None = None) -> None:
-        """Makes a vocabulary of the tokens in data: the most frequent first, for ties the greater first.
+        """Makes a vocabulary of the tokens in data: the most frequent first, ties in descending order.
 
         Data is read once, batch by batch. The memory grows with the number of different tokens only.
 
@@ -335,7 +335,7 @@ class WithVocabulary(Preprocessing):
         return {} if idf is None else {"idf_weights": idf}
 
     def save_assets(self, dir_path: Any) -> None:
-        """Writes the tokens to `vocabulary.txt`, one a line, unless the configuration has them."""
+        """Writes the tokens to `vocabulary.txt`, one on each line, unless the configuration has them."""
         if self.input_vocabulary is None:
             lines = vocabularies.to_lines(self.get_vocabulary(), self._text_encoding)
             (Path(dir_path) / _ASSET).write_bytes(lines)

@@ -1,1 +1,1 @@
-"""Weights of layers as integers of 8 and 4 bits, and training in floats of 8 bits."""
+"""Weights of layers as 8-bit and 4-bit integers, and training in 8-bit floats."""

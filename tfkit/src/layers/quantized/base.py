@@ -50,7 +50,7 @@ class Quantizable(Adaptable):
     def quantize(
         self, mode: str | None = None, type_check: bool = True, config: Any = None
     ) -> None:
-        """Replaces the main weights by integers, or makes the layer train in floats of 8 bits.
+        """Replaces the main weights by integers, or makes the layer train in 8-bit floats.
 
         An optimizer that was built before is for other weights: compile the model again, or quantize the
         layer by `model.quantize`.
@@ -266,7 +266,7 @@ class Quantizable(Adaptable):
         return scale
 
     def _tfkit_main_value(self, weight: Any) -> Any:
-        """Returns the main weight as an attribute shows it: integers of 4 bits in their own shape."""
+        """Returns the main weight as an attribute shows it: 4-bit integers in their own shape."""
         scheme = self._tfkit_scheme()
         if scheme is None:
             return super()._tfkit_main_value(weight)

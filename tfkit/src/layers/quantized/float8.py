@@ -1,4 +1,4 @@
-"""Products in floats of 8 bits, whose scales follow the largest values of the last steps.
+"""Products in 8-bit floats, whose scales follow the largest values of the last steps.
 
 An update replaces the scales and histories by their gradients, which therefore are the new values.
 """

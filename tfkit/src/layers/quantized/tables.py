@@ -25,8 +25,8 @@ class Table:
         shape: its shape as floats.
         summed: its axes over which products sum, so that all entries along them share a scale.
         scale_shape: shape of its scale, which broadcasts to the products.
-        group_axis: the axis of the matrix of 4 bits along which there are groups.
-        packed_axis: the axis of that matrix along which two integers of 4 bits make a byte.
+        group_axis: the axis of the 4-bit matrix along which there are groups.
+        packed_axis: the axis of that matrix along which two 4-bit integers make a byte.
         zero_dtype: dtype of the zeros of groups.
     """
 
@@ -51,7 +51,7 @@ class Table:
 
 
 class Int8:
-    """Weights as integers of 8 bits, each column with a scale."""
+    """Weights as 8-bit integers, each column with a scale."""
 
     def __init__(self, config: Any) -> None:
         self._config = config
@@ -98,7 +98,7 @@ class Int8:
 
 
 class Int4:
-    """Weights as integers of 4 bits, two in a byte: with groups of rows that have a scale and a zero each, or
+    """Weights as 4-bit integers, two in a byte: with groups of rows that have a scale and a zero each, or
     without groups and zeros.
     """
 

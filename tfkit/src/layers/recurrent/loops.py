@@ -248,7 +248,7 @@ def _forward(
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
-    # Some gates each, which begin when their own product is ready.
+    # A few gates at a time, which start when their own product is ready.
     counts = _parts(cell.gate_count, weights[0], states[0], _LARGE_FORWARD)
     kernels, *biases = [_split(weight, counts) for weight in weights]
 

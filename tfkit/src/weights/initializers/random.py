@@ -43,7 +43,7 @@ class RandomInitializer(Initializer):
             )
         self._init_seed = seed
         # One seed for all calls: an initializer gives the same values each time, as in Keras. The
-        # configuration keeps `None`, so that a clone draws others.
+        # configuration keeps `None`, so that a clone draws different ones.
         self.seed = random.make_default_seed() if seed is None else seed
 
     def get_config(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""Quantizers: floats as small integers, or as floats of 8 bits, and back."""
+"""Quantizers: floats as small integers, or as 8-bit floats, and back."""

@@ -66,7 +66,7 @@ def _check_dtype(name: str, argument: str, quantizer: Any) -> None:
 
 
 class Int8QuantizationConfig(QuantizationConfig):
-    """Weights and inputs as integers of 8 bits.
+    """Weights and inputs as 8-bit integers.
 
     Args:
         weight_quantizer: function from weights to integers and a scale; `None` for an `AbsMaxQuantizer`.
@@ -98,12 +98,12 @@ class Int8QuantizationConfig(QuantizationConfig):
 
 
 class Int4QuantizationConfig(QuantizationConfig):
-    """Weights as integers of 4 bits, in groups of rows with a scale each.
+    """Weights as 4-bit integers, in groups of rows with a scale each.
 
     Args:
         weight_quantizer: function from weights to integers from -8 to 7 and a scale, for `block_size=-1`;
             `None` for an `AbsMaxQuantizer`.
-        activation_quantizer: function from inputs to integers of 8 bits and a scale, for `block_size=-1`.
+        activation_quantizer: function from inputs to 8-bit integers and a scale, for `block_size=-1`.
             `"default"` and `None` leave the inputs floats. Default: `"default"`.
         block_size: number of rows of a group; -1 or `None` for one scale for each column. Default: `128`.
 
@@ -162,7 +162,7 @@ class Int4QuantizationConfig(QuantizationConfig):
 
 
 class Float8QuantizationConfig(QuantizationConfig):
-    """Training in floats of 8 bits, which has no quantizers to choose.
+    """Training in 8-bit floats, which has no quantizers to choose.
 
     Example:
         >>> Float8QuantizationConfig().mode

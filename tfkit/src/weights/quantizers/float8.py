@@ -1,4 +1,4 @@
-"""Floats of 8 bits with a scale that follows the largest recent values (Micikevicius et al., 2022)."""
+"""8-bit floats with a scale that follows the largest recent values (Micikevicius et al., 2022)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two integers of 4 bits in each byte."""
+"""Two 4-bit integers in each byte."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DTYPES = ("int8", "uint8")
 def pack_int4(
     arr: Any, axis: int = 0, dtype: str = "int8"
 ) -> tuple[tf.Tensor, tuple[int, ...], int]:
-    """Returns integers of 4 bits, two in each byte, the shape of the bytes, and the size along the axis.
+    """Returns 4-bit integers, two in each byte, the shape of the bytes, and the size along the axis.
 
     Of two neighbours along the axis, the first is in the lower bits. A missing last neighbour is 0.
 

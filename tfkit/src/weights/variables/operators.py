@@ -29,7 +29,7 @@ _OPS = {
     "ge": arithmetic.greater_equal,
     "eq": arithmetic.equal,
     "ne": arithmetic.not_equal,
-    "and": arithmetic.logical_and,  # Of truth values, whatever the dtype: not of bits.
+    "and": arithmetic.logical_and,  # For truth values, whatever the dtype: not for bits.
     "or": arithmetic.logical_or,
     "xor": arithmetic.logical_xor,
 }

@@ -35,7 +35,7 @@ def is_combined(variable: Any) -> bool:
     """Whether replicas that run now combine their values when they assign them to a variable."""
     if replicas.rows() is not None:
         return True
-    # A loop of the user's own, in which each replica has a copy and is on its own without an `aggregation`.
+    # A user's own loop, in which each replica has a copy, and without an `aggregation` is on its own.
     is_replica = tf.distribute.has_strategy() and tf.distribute.get_replica_context() is not None
     return (
         is_replica

@@ -81,7 +81,7 @@ class Variable(Operators, VariableHooks):
     regularizer: Any = None
     overwrite_with_gradient = False
     _frozen = False
-    # How many calls in progress read it as a value that was given for it: tapes must not see the variable.
+    # How many calls in progress read a value that was given for it: tapes must not see the variable.
     replaced = 0
     # Returns the bookkeeping of the layer whose traces have read the settings of its weight.
     owner: Callable[[], Any] | None = None
