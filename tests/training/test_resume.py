@@ -548,7 +548,7 @@ def test_what_a_callback_cannot_say_is_an_error(tmp_path):
     assert not list(tmp_path.iterdir())
     fit_resume(make_without_xla(), tmp_path, 1, callbacks=[OneState()])
     model = make_without_xla()
-    with pytest.raises(keras.saving.LoadError, match="OneState has a `get_state"):
+    with pytest.raises(keras.saving.LoadError, match="OneState has its own `get_state"):
         fit_resume(model, tmp_path, 2, callbacks=[OneState()])
     assert int(model.optimizer.iterations) == 0
 

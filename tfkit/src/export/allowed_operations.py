@@ -1,4 +1,4 @@
-"""Lists the TensorFlow operations that do nothing but compute.
+"""Lists the TensorFlow operations that only compute.
 
 An operation that TensorFlow calls stateless returns results and changes nothing, but some still read files
 and are refused by name. An operation with a state may do anything, so only those that are known are
@@ -12,7 +12,7 @@ from typing import Any
 
 from tfkit.src.borrowed.private import op_def_registry
 
-# By name, so that later versions of an operation are refused as well. Apart from the obvious: operations on
+# By name, so that later versions of an operation are refused as well. Besides the obvious ones: operations on
 # protocol messages read descriptors from files, debug operations write to URLs, some samplers read
 # vocabularies, XLA calls name functions in the process.
 _REFUSED = re.compile(
@@ -45,12 +45,12 @@ _STATEFUL = re.compile(
 def is_allowed(operation: str) -> bool:
     """Whether an operation only computes; operations unknown to TensorFlow are not allowed.
 
-    Operations that save, restore, or read a table from a file depend on their context, and are not.
+    Operations that save, restore, or read a table from a file depend on their context: not allowed.
     """
     definition: Any = op_def_registry.get(operation)
     # Names are searched for parts, so that an operation of a later version is refused rather than
     # allowed.
     if definition is None or _REFUSED.search(operation):
         return False
-    # What has no state only computes; what has state is allowed if it is listed as a whole.
+    # An operation without state only computes; one with state is allowed if its full name is listed.
     return not definition.is_stateful or _STATEFUL.fullmatch(operation) is not None

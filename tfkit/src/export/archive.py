@@ -29,7 +29,7 @@ class ExportArchive:
     for each endpoint, and TF Serving answers each of them as a signature. The first is `serving_default`.
 
     Args:
-        format: the only one. Default: `"saved_model"`.
+        format: must be `"saved_model"`, the default.
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
@@ -100,14 +100,14 @@ class ExportArchive:
         """Adds a function as an endpoint.
 
         Args:
-            name: its name, a signature's and a method's.
+            name: the name of the signature and of the method.
             fn: function or method of tensors; or the result of `classify` or `regress`. It may use any
                 variables and tables.
             input_signature: list with a spec for each argument (`tf.TensorSpec`, `InputSpec`, symbolic
                 tensor, or nests of them). A `tf.function` that was called needs none.
             jit_compile: whether the runtime compiles it with XLA.
             freeze: whether constants replace its variables, and everything that depends only on
-                them is computed now. It cannot be trained further then.
+                them is computed now. Then it cannot be trained further.
             **kwargs: not supported: Keras's arguments here are for JAX.
 
         Returns:
@@ -200,7 +200,7 @@ class ExportArchive:
 
     @property
     def state(self) -> list[tf.Variable]:
-        """All variables that a call of an endpoint may read or change, seeds among them."""
+        """All variables that a call of an endpoint may read or change, including seeds."""
         used = captured_variables(endpoint.signature for endpoint in self.endpoints.values())
         known = [
             each for layer in self._layers for each, _ in tracking.variables_of(layer, seeds=True)
@@ -221,7 +221,7 @@ class ExportArchive:
 
         Raises:
             ValueError: if there is no endpoint.
-            FileExistsError: if `filepath` is something else than a SavedModel.
+            FileExistsError: if `filepath` is something other than a SavedModel.
         """
         if not self.endpoints:
             raise ValueError("No endpoints have been set. Call `add_endpoint()` first.")
@@ -244,7 +244,7 @@ class ExportArchive:
 
     @property
     def default(self) -> Endpoint:
-        """The endpoint with the signature `serving_default`: the one of this name, else the first."""
+        """The endpoint with the signature `serving_default`: the one of this name, or else the first."""
         return self.endpoints.get(DEFAULT) or next(iter(self.endpoints.values()))
 
     def _signatures(self) -> dict[str, Any]:
@@ -265,7 +265,7 @@ class ExportArchive:
             key: entry for key, entry in self._known.items() if key in ids | self._tracked.keys()
         }
         for variable in used:
-            # Variables of no layer: their own flag is all that is known.
+            # Variables that belong to no layer: only their own flag is known.
             kept.setdefault(id(variable), (variable, variable.trainable))
         root.variables = [variable for variable, _ in kept.values()]
         root.trainable_variables = [variable for variable, trained in kept.values() if trained]

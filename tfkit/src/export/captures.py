@@ -25,8 +25,8 @@ def captured_resources(functions: Iterable[Any], variables: Iterable[tf.Variable
     """Returns the objects of all other resources that concrete functions capture, such as tables.
 
     A trace knows the handle of a resource, and a SavedModel needs its owner, which knows how to make it
-    again. The owner may be an attribute of a plain object or a variable of a closure, so it is looked for
-    among all objects alive.
+    again. The owner may be an attribute of a plain object or a variable of a closure, so it is searched for
+    among all live objects.
 
     Args:
         functions: concrete functions.

@@ -36,9 +36,9 @@ class Endpoint:
 
     Args:
         name: its name in the SavedModel.
-        call: the function eagerly.
-        function: the `tf.function` of it.
-        trace: the concrete function of it that is exported.
+        call: the eager function.
+        function: its `tf.function`.
+        trace: its concrete function, which is exported.
         specs: a nest of specs for each argument, by its name.
         layer_names: names for outputs that are not in a dict.
         method_name: the kind of TF Serving's requests that it answers.
@@ -154,7 +154,7 @@ def _traced(call: Callable[..., Any], specs: dict[str, Any], jit_compile: bool) 
 
 
 def _check_whole(name: str, trace: Any) -> None:
-    """Raises an error for a trace that calls Python, of which a file would hold the number of a function.
+    """Raises an error for a trace that calls Python: a file would only hold the number of a function.
 
     Raises:
         ValueError: for such an operation, with its name.

@@ -90,8 +90,8 @@ def classify(
 
     Args:
         layer: a model with one output of scores, shape `(batch, classes)`.
-        labels: names of the classes, `"0"`, `"1"`, ... unless given.
-        features: `tf.io.FixedLenFeature` and the like by name of the input; fitting the inputs unless
+        labels: names of the classes; `"0"`, `"1"`, ... unless given.
+        features: `tf.io.FixedLenFeature` and the like by name of the input; made to fit the inputs unless
             given.
         top: number of classes to return, the best first; `None` for all of them in their order.
 
@@ -134,7 +134,7 @@ def regress(layer: Layer, features: dict[str, Any] | None = None) -> ExampleFunc
 
     Args:
         layer: a model with one output, shape `(batch, 1)` or `(batch,)`.
-        features: `tf.io.FixedLenFeature` and the like by name of the input; fitting the inputs unless
+        features: `tf.io.FixedLenFeature` and the like by name of the input; made to fit the inputs unless
             given.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Changes in a SavedModel that TensorFlow has just written and that no option of it makes."""
+"""Changes in a SavedModel that TensorFlow has just written that none of its options makes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from tfkit.src.engine.rectifiers import set_apart
 
 
 def finish(folder: Path, method_names: dict[str, str]) -> None:
-    """Sets method names of signatures, and sets rectifiers apart from what oneDNN would fuse them with.
+    """Sets method names of signatures, and separates rectifiers from what oneDNN would fuse them with.
 
-    In the endpoints themselves they are apart already, in functions, loops and branches inside them not.
+    In the endpoints themselves they are separate already, but not in functions, loops and branches inside.
 
     Args:
         folder: the SavedModel.

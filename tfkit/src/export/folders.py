@@ -18,10 +18,10 @@ _SAVED_MODEL = {"saved_model.pb", "fingerprint.pb", "variables", "assets", "asse
 def export_folder(path: Any) -> Iterator[Path]:
     """Context manager for a temporary folder next to `path`, which replaces it if the block succeeds.
 
-    An old SavedModel there is replaced, where the system can in one step.
+    An old SavedModel there is replaced, in one step if the system can.
 
     Raises:
-        FileExistsError: if `path` holds something else than a SavedModel.
+        FileExistsError: if `path` holds something other than a SavedModel.
     """
     if "://" in str(path):
         raise ValueError(

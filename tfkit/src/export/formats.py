@@ -115,7 +115,7 @@ def export_litert(
         filepath: a name that ends in `.tflite`.
         verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
-        enable_select_tf_ops: whether TensorFlow's operations may be used where LiteRT has none.
+        enable_select_tf_ops: whether TensorFlow's operations may be used if LiteRT has no counterpart.
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
 
     Raises:

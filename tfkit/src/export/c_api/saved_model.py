@@ -66,8 +66,8 @@ class SavedModel:
 
         Args:
             signature: one of `signatures`.
-            **inputs: one array for each input, of exactly its dtype: nothing is cast. Strings come
-                as arrays of `bytes` or `str`, and go out as object arrays of `bytes`.
+            **inputs: one array for each input, of exactly its dtype: nothing is cast. Strings are given
+                as arrays of `bytes` or `str`, and returned as object arrays of `bytes`.
 
         Raises:
             ValueError: for an unknown signature and for inputs that do not fit it.

@@ -1,6 +1,6 @@
 """The positions of one diagonal or a band of diagonals in matrices, as TensorFlow stores them in an array.
 
-Of a band, each row of the array of diagonals holds one, the highest first. Shorter ones are at the side
+For a band, each row of the array holds one diagonal, the highest first. Shorter ones are at the side
 that `align` names, first for those above the main diagonal and then for those below it.
 """
 

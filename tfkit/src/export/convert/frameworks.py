@@ -8,7 +8,7 @@ from tfkit.src.base import packages
 
 
 def of_jax(name: str, user: str) -> Any:
-    """Returns a module of the folder `jax`; `user` is what needs it, for the message.
+    """Returns a module of the folder `jax`; `user` names what needs it, for the message.
 
     Raises:
         ImportError: without JAX.
@@ -17,7 +17,7 @@ def of_jax(name: str, user: str) -> Any:
 
 
 def of_torch(name: str, user: str) -> Any:
-    """Returns a module of the folder `pytorch`; `user` is what needs it, for the message.
+    """Returns a module of the folder `pytorch`; `user` names what needs it, for the message.
 
     Raises:
         ImportError: without PyTorch.

@@ -1,4 +1,4 @@
-"""The description of a traced graph that no framework is needed for: nodes in order, with numbered values."""
+"""The description of a traced graph, without any framework: nodes in order, with numbered values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRAWS = {
     "TruncatedNormal": "StatelessTruncatedNormalV2",
 }
 SEED = "other/draws"
-# An `IdentityN` whose gradient is a function that is written out, and not the derivative of what is
+# An `IdentityN` whose gradient is a written-out function instead of the derivative of what is
 # computed. Its inputs are the values, and what the function needs besides the gradients of the outputs. Its
 # attributes are `gradient`, the name of the function (`None` if it cannot be read), and `places`, the
 # positions of the values that have a gradient.
@@ -82,7 +82,7 @@ class Function:
         writes: positions of the parameters that are variables and are assigned to, here or in functions that
             are called.
         draws: whether there is a draw of `DRAWS`, here or in functions that are called.
-        unchanged: positions at which the function returns its own parameter (of the body of a loop: what does
+        unchanged: positions at which the function returns its own parameter (in the body of a loop: what does
             not vary).
     """
 
@@ -103,7 +103,7 @@ class Graph:
     Args:
         main: the call itself. Its parameters are the inputs, followed by the captures.
         functions: all functions that are called inside, by name.
-        captures: for each parameter behind the inputs a `Variable` or a constant.
+        captures: for each parameter after the inputs a `Variable` or a constant.
         num_inputs: the number of inputs.
         backward: names of functions that only gradients call.
     """
@@ -158,7 +158,7 @@ def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
 
 def writes_of(node: Node, functions: Mapping[str, Function]) -> set[int]:
     """Returns the positions of the inputs that a call of functions writes to."""
-    # `If` and `Case` have the predicate in front.
+    # `If` and `Case` have the predicate first.
     shift = 1 if node.type in ("If", "StatelessIf", "Case", "StatelessCase") else 0
     named = (functions[name].writes for name in functions_of(node, functions))
     # A position in the function's parameters is one in the node's flat inputs, moved by the

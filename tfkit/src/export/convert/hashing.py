@@ -1,7 +1,7 @@
-"""FarmHash-64 of integers as decimal strings, by words of 32 bits, which every framework has.
+"""FarmHash-64 of integers as decimal strings, with words of 32 bits, which every framework has.
 
 A number of 64 bits is a pair of its high and its low word; words are arrays of unsigned integers of 32 bits,
-or of wider ones, of which the rest is cut off.
+or of wider ones whose higher bits are cut off.
 
 Reference: Pike and Alakuijala (2014), "FarmHash", `farmhashna::Hash64` for up to 32 characters.
 """
@@ -24,7 +24,7 @@ def _cut(x: Any) -> Any:
 
 
 def _constant(number: int, like: Any) -> Pair:
-    """Returns a number of 64 bits, of parts that fit in integers of any framework."""
+    """Returns a number of 64 bits, from parts that fit in integers of any framework."""
     parts = [like * 0 + (number >> shift & 0xFFFF) for shift in (48, 32, 16, 0)]
     return parts[0] << 16 | parts[1], parts[2] << 16 | parts[3]
 
@@ -139,7 +139,7 @@ def decimal(
 
     Args:
         x: integers.
-        most: the largest number of digits.
+        most: the maximum number of digits.
         where: the framework's choice by a condition.
         divided: returns integers divided by 10, rounded towards 0.
         word: returns integers as words.

@@ -1,6 +1,6 @@
-"""Arithmetic of sizes and positions, by NumPy: what is known while a program is made is computed then.
+"""Arithmetic of sizes and positions, with NumPy: what is known while a program is made is computed at once.
 
-A value is *known* if it is a NumPy array: constants, shapes, and what these formulas make of them. Sizes that
+A value is *known* if it is a NumPy array: constants, shapes, and results of these formulas. Sizes that
 are symbols of the framework (a batch of any size) are elements of arrays of objects.
 """
 

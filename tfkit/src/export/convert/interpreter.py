@@ -10,10 +10,10 @@ attributes it gets those that it names as keyword-only parameters. It returns th
 
 A positional parameter with a name in `KNOWN` (`shape`, `axis`, ...) must be known while the program is made,
 and is given as an integer or as (nested) lists of integers and symbols of sizes; one with a name in
-`KNOWN_OR_ARRAYS` is given so if it is known. A known number for a parameter with a name in `NUMBERS` is given
+`KNOWN_OR_ARRAYS` is so if it is known. A known number for a parameter with a name in `NUMBERS` is given
 as a Python number if another input is an array. All other inputs are arrays of the framework.
 
-The interpreter itself does constants, shapes, what `host.py` can compute, variables, and calls of functions.
+The interpreter handles constants, shapes, what `host.py` can compute, variables, and calls of functions.
 Loops and branches are given to the framework as functions of lists of arrays.
 """
 
@@ -105,7 +105,7 @@ class Framework(Protocol):
         ...
 
     def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Returns the `"Maximum"` or `"Minimum"` of sizes, of which some are symbols."""
+        """Returns the `"Maximum"` or `"Minimum"` of sizes, some of which are symbols."""
         ...
 
     def assigned(self, old: Any, new: Any, trained: bool) -> Any:
@@ -117,7 +117,7 @@ class Framework(Protocol):
         ...
 
     def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
-        """Returns the values, with a gradient that is written out.
+        """Returns the values, with a written-out gradient.
 
         Args:
             values: arrays.
@@ -132,7 +132,7 @@ class Framework(Protocol):
 
         Args:
             test: returns a list with one boolean.
-            body: returns the next values; what varies may be of the framework or known.
+            body: returns the next values; what varies may be an array of the framework or known.
             values: the first ones.
             steps: how often the body runs; `None` if that depends on data.
         """
@@ -378,7 +378,7 @@ class Interpreter:
 
         def called(function: Function) -> Body:
             def run(carried: Values) -> Values:
-                # A framework may trace all branches: assignments must not leave the branch but as
+                # A framework may trace all branches: assignments must leave the branch only as
                 # results.
                 inner = {**variables, **dict(zip(written, carried, strict=True))}
                 results = self._run(function, arguments, inner)
@@ -424,7 +424,7 @@ class Interpreter:
         values = [
             it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments
         ]
-        # Only the nodes that decide about the next step are computed, often a counter alone.
+        # Only the nodes that determine the next step are computed, often a counter alone.
         test_nodes, body_nodes = _counted(test, test.results), None
         for step in range(_MOST_STEPS):
             (goes_on,) = self._partly(test, test_nodes, values)
@@ -517,7 +517,7 @@ def _results_that_matter(test: Function, test_nodes: list[Node], body: Function)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a known value is one number that is the same as a number of Python."""
+    """Whether a known value is a single number that equals a Python number."""
     return bool(np.ndim(value) == 0 and value.dtype.kind in "fi")
 
 

@@ -29,7 +29,7 @@ from tfkit.src.export.convert.graph import (
 
 # Checks that raise an error and compute nothing: a converted function does not make them.
 _DROPPED = frozenset({"NoOp", "Assert", "PrintV2"})
-_CHECKED = frozenset({"CheckNumerics", "CheckNumericsV2"})  # Their result is their input.
+_CHECKED = frozenset({"CheckNumerics", "CheckNumericsV2"})  # Their result is the input.
 _SAME = frozenset({"Identity", "EnsureShape"})
 
 
@@ -222,7 +222,7 @@ class _Reader:
 
 
 def _custom_gradient(attributes: Mapping[str, Any]) -> Any:
-    """Returns the gradient that is written out for a node; `None` if it has none but its derivative."""
+    """Returns the written-out gradient of a node; `None` if it has only its derivative."""
     name = attributes.get("_gradient_op_type") or ""
     if not name.startswith("CustomGradient-"):
         return None
@@ -260,7 +260,7 @@ def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
 
 
 def _in_order(nodes: Any, parameters: set[str]) -> list[Any]:
-    """Returns nodes behind all those that they wait for, otherwise in the order in which they stand."""
+    """Returns nodes after all those that they depend on, otherwise in their original order."""
     by_name = {node.name: node for node in nodes}
     done: set[str] = set(parameters)
     order = []

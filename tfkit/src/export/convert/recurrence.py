@@ -1,4 +1,4 @@
-"""Recognizes the loop over time of `LSTM`, by comparison with the loops that such a layer is traced to."""
+"""Recognizes the loop over time of `LSTM`, by comparison with the traced loops of such a layer."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _numbers(inputs: Any) -> list[int]:
 
 
 def _form(loop: Node, functions: Mapping[str, Function]) -> Any:
-    """Returns what two loops have in common that compute the same of inputs of any sizes."""
+    """Returns what two loops have in common that compute the same for inputs of any sizes."""
     body, test = (functions[loop.attributes[name]] for name in ("body", "cond"))
     return (
         tuple(parameter.dtype for parameter in body.parameters),

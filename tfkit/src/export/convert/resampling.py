@@ -16,7 +16,7 @@ _LEAST = 1000.0 * float(np.finfo(np.float32).tiny)  # A smaller sum of weights i
 
 
 def scale_of(old: int, new: int, align_corners: bool) -> np.float32:
-    """Returns the distance of neighbouring new pixels among the old ones."""
+    """Returns the distance of neighboring new pixels among the old ones."""
     if align_corners and new > 1:
         return np.float32(old - 1) / np.float32(new - 1)
     return np.float32(old) / np.float32(new)

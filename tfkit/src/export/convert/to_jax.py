@@ -31,7 +31,7 @@ def to_jax(
         returning `(outputs, state)`, or `(outputs, state, losses)` on request. `params` holds the
         trained variables and `state` all others, as dicts by attribute path. With a `seed` (an integer, an
         array of them or a key of `jax.random`) random numbers follow from it; otherwise from the generators
-        in `state`: those that tfkit draws, bit for bit. Integers and floats of 64 bits become such of 32
+        in `state`: those that tfkit draws, bit for bit. Integers and floats of 64 bits become 32 bits wide
         unless `jax_enable_x64` is set.
 
     Raises:
@@ -58,7 +58,7 @@ def to_jax(
 def from_jax(
     layer: Layer, params: Mapping[str, Any], state: Mapping[str, Any] | None = None
 ) -> None:
-    """Sets the variables of a layer to values of JAX's, by attribute path: all of them, or none.
+    """Sets the variables of a layer to values of JAX, by attribute path: all of them, or none.
 
     Args:
         layer: the layer or model that was converted.

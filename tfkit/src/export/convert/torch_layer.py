@@ -30,7 +30,7 @@ class TorchModuleWrapper(Layer):
             class of the module with `get_config` and `from_config`: a file holds no code.
         name: name of the layer; `None` for a default name.
         output_shape: shape of the output, with the batch, where a trace cannot find it out: `(None, 8)`.
-            The output is one tensor of the compute dtype then. `None` to find it out.
+            Then the output is one tensor of the compute dtype. `None` to find it out.
         **kwargs: arguments of every layer, with their defaults: `trainable`, whether training changes the
             weights (`True`); `dtype`, a dtype or a dtype policy (`None`, the global policy), where a mixed
             one is `torch.autocast`; `autocast`, whether float inputs are cast to the compute dtype
@@ -153,7 +153,7 @@ def _made(module: Any) -> Any:
     """Returns the module that is given, or that a given function makes.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not a module.
         ValueError: for parameters without a shape.
     """
     if isinstance(module, (str, bytes, dict)):

@@ -32,7 +32,7 @@ class KerasFileEditor:
 
     Files of Keras, `.keras` and `.weights.h5`, and tfkit's own `.weights.h5` are read, with the checks of
     `load_weights`, and are written in their original form. Nothing is written before `save`. An object is
-    a layer, an optimizer, or what holds layers. Its name is its path, `layers/dense_2`, or the last
+    a layer, an optimizer, or an object that holds layers. Its name is its path, `layers/dense_2`, or the last
     part of the path if no other object has the same.
 
     Args:

@@ -1,4 +1,4 @@
-"""Functions of JAX in programs of TensorFlow, by JAX's own `jax2tf`: as one operation, in XLA's code."""
+"""Functions of JAX in programs of TensorFlow, with JAX's own `jax2tf`: as one operation, in XLA's code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Structure:
         yield from zip(self._paths, first, strict=True)
 
     def named(self, leaves: Sequence[Any]) -> Any:
-        """Returns a dict of dicts by the names of the paths; the leaf itself if it is the nest."""
+        """Returns a dict of dicts by the names of the paths; the leaf itself if the nest is a single leaf."""
         if self._paths == [()]:
             return leaves[0]
         result: dict[str, Any] = {}

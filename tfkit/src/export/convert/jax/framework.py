@@ -45,11 +45,11 @@ class Jax:
         return jnp.shape(value)
 
     def numbers(self, value: Any) -> Any:
-        """Returns `None`: what a compiled program computes has no content while it is made."""
+        """Returns `None`: what a compiled program computes has no value while the program is made."""
         return None
 
     def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Returns the larger or the smaller of sizes, of which some are symbols."""
+        """Returns the larger or the smaller of sizes, some of which are symbols."""
         choose = jax.core.max_dim if kind == "Maximum" else jax.core.min_dim
         return np.asarray(np.frompyfunc(choose, 2, 1)(x, y), object)
 
@@ -59,7 +59,7 @@ class Jax:
         return new + (old - lax.stop_gradient(old)) if trained else new
 
     def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
-        """Returns the values, with a gradient that is written out: in reverse, and not forward."""
+        """Returns the values, with a written-out gradient: in reverse mode, not forward mode."""
 
         @jax.custom_vjp
         def same(values: Values, kept: Values) -> Values:

@@ -21,14 +21,14 @@ class JaxFunction:
     Call arguments:
         params: values of the trained variables by path, as `to_jax` returned them.
         state: values of all other variables by path; also of the trained ones to which a call assigns, which
-            are not read: it is their values after the call that count.
+            are not read: their values after the call count.
         *inputs: arrays, or nests of them, in the form of the examples.
         training: whether to compute what the layer does in training. Not traced: name it in
             `static_argnames` of `jax.jit`, or choose it outside.
         seed: an integer, an array of integers or a key of `jax.random`, from which all random numbers of
             the call follow. With `None` they follow from the seeds in `state`, which advance.
         losses: whether to return the values of `add_loss` and the penalties on weights, too.
-        **keywords: arrays, as the examples by keyword.
+        **keywords: arrays, like the examples passed by keyword.
 
     Returns:
         `(outputs, state)`, or `(outputs, state, losses)` with a list of scalars.
@@ -77,7 +77,7 @@ class JaxFunction:
         return (outputs, after, added) if losses else (outputs, after)
 
     def values(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Returns the present values of the layer's variables as `(params, state)`."""
+        """Returns the current values of the layer's variables as `(params, state)`."""
         values = {path: jnp.asarray(it.numpy()) for path, it in self._calls.variables.items()}
         trained = {path: values[path] for path in self._calls.trained}
         return trained, {path: values[path] for path in self._state}

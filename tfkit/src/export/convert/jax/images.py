@@ -1,4 +1,4 @@
-"""Operations on images in JAX: sizes, colours, projections."""
+"""Operations on images in JAX: sizes, colors, projections."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def spanned(
     kernel_type: str,
     antialias: bool,
 ) -> Any:
-    """Returns images of a different size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    """Returns images of a different size, from all pixels in the reach of a kernel; floats of 32 bits."""
     weights = [
         resampling.spanned(old, new, factor, shift, kernel_type, antialias)
         for old, new, factor, shift in zip(images.shape[1:3], size, scale, translation, strict=True)
@@ -68,7 +68,7 @@ def _weighted(images: Any, weights: list[np.ndarray]) -> Any:
 def resized_nearest(
     images: Any, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Any:
-    """Returns images of a different size, of the nearest pixels."""
+    """Returns images of a different size, from the nearest pixels."""
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
         scale = _scale(length, old, align_corners)
@@ -92,7 +92,7 @@ def _places(length: int, old: int, align_corners: bool, half_pixel_centers: bool
 
 
 def rgb_to_hsv(images: Any) -> Any:
-    """Returns hue, saturation and value of colours."""
+    """Returns hue, saturation and value of colors."""
     red, green, blue = (images[..., n] for n in range(3))
     value = jnp.max(images, -1)
     span = value - jnp.min(images, -1)
@@ -111,7 +111,7 @@ def rgb_to_hsv(images: Any) -> Any:
 
 
 def hsv_to_rgb(images: Any) -> Any:
-    """Returns the colours of hue, saturation and value."""
+    """Returns the colors of hue, saturation and value."""
     hue, saturation, value = (images[..., n] for n in range(3))
     chroma = saturation * value
     least = value - chroma
@@ -132,7 +132,7 @@ def projected(
     interpolation: str,
     fill_mode: str,
 ) -> Any:
-    """Returns images whose point `(x, y)` has the colour of `((a x + b y + c) / k, (d x + e y + f) / k)`.
+    """Returns images whose point `(x, y)` has the color of `((a x + b y + c) / k, (d x + e y + f) / k)`.
 
     The transforms are `(a, b, c, d, e, f, g, h)`, with `k = g x + h y + 1`.
     """
@@ -179,7 +179,7 @@ def _between(read: Callable[[Any, Any], Any], row: Any, column: Any) -> Any:
 
 
 def _rounded(x: Any) -> Any:
-    """Returns the nearest integer, and of two the one that is further from zero."""
+    """Returns the nearest integer, and of two equally near ones the one farther from zero."""
     whole = jnp.trunc(x)
     return jnp.where(jnp.abs(x - whole) < 0.5, whole, whole + jnp.sign(x))
 

@@ -1,4 +1,4 @@
-"""Lists of tensors (TensorFlow's `TensorArray`) as one array with an axis for the elements in front."""
+"""Lists of tensors (TensorFlow's `TensorArray`) as one array with the elements along the first axis."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class TensorList:
         self.dtype = dtype
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        """Returns the arrays inside and the rest, in the form of JAX."""
+        """Returns the arrays inside and the rest, in JAX's form."""
         return (self.buffer,), (self.length, self.dtype)
 
     @classmethod

@@ -41,7 +41,7 @@ def convolution(
 
 @with_attributes_of(convolution)
 def transposed_convolution(input_sizes: list[Any], kernel: Any, y: Any, **options: Any) -> Any:
-    """Returns what a convolution's transpose makes of `y`."""
+    """Returns the transposed convolution of `y`."""
     # A convolution is linear in `x`, so that the shape of `x` is enough.
     x = jax.ShapeDtypeStruct(tuple(input_sizes), y.dtype)
     (result,) = jax.linear_transpose(lambda x: convolution(x, kernel, **options), x)(y)
@@ -65,7 +65,7 @@ def max_pool(
     explicit_paddings: list[int] | None,
     data_format: str,
 ) -> Any:
-    """Returns the largest number of each window."""
+    """Returns the largest value of each window."""
     least = np.iinfo(x.dtype).min if jnp.issubdtype(x.dtype, jnp.integer) else -np.inf
     pads = _window_padding(padding, explicit_paddings)
     return lax.reduce_window(x, np.array(least, x.dtype), lax.max, ksize, strides, pads)

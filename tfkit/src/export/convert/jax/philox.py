@@ -1,4 +1,4 @@
-"""TensorFlow's random integers in JAX, equal bit for bit, with 32-bit integers alone.
+"""TensorFlow's random integers in JAX, equal bit for bit, with 32-bit integers only.
 
 Reference: Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3".
 """

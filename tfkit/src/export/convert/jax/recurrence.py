@@ -47,7 +47,7 @@ def lstm(
 
     if isinstance(steps, int):
         (h, c), outputs = lax.scan(step, (h, c), x)
-    else:  # A size that is free in an exported program, which `scan` does not take.
+    else:  # A size that is free in an exported program, which `scan` does not accept.
 
         def body(time: Any, carried: tuple[Any, Any]) -> tuple[Any, Any]:
             states, outputs = carried

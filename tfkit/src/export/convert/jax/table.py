@@ -30,7 +30,7 @@ from tfkit.src.export.convert.jax import (
 
 
 def dtype_of(name: Any) -> np.dtype[Any]:
-    """Returns JAX's dtype for one of TensorFlow's: without `jax_enable_x64` of 32 bits instead of 64."""
+    """Returns JAX's dtype for one of TensorFlow's: without `jax_enable_x64`, with 32 bits instead of 64."""
     return np.dtype(jax.dtypes.canonicalize_dtype(jnp.dtype(name)))
 
 
@@ -48,7 +48,7 @@ def _cast(x: Any, *, DstT: str) -> Any:
 
 
 def _root(x: Any) -> Any:
-    """Returns the square root. Its gradient is 0 where that from above is, also at 0, as in TensorFlow."""
+    """Returns the square root. Its gradient is 0 where the one from above is, also at 0, as in TensorFlow."""
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return jnp.sqrt(x)
     usual = x > 0
@@ -74,7 +74,7 @@ def _reciprocal(x: Any) -> Any:
 def _steep(function: Callable[[Any], Any], x: Any, chosen: Any, sign: int) -> Any:
     """Returns a function where its derivative is infinite or, for negative numbers, NaN.
 
-    The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
+    The gradient is made by multiplications alone, each of which keeps zeros: the product of zero and
     infinity would not.
     """
     # Not constants, which XLA would multiply with each other first.
@@ -258,7 +258,7 @@ def _sorted_segments(method: str, start: Callable[[Any], Any]) -> Callable[..., 
         result = getattr(result.at[np.array(segment_ids, int)], method)(x)
         sizes = np.bincount(np.array(segment_ids, int), minlength=count)
         shape = [-1] + [1] * (jnp.ndim(x) - 1)
-        # Segments without rows are zero, but for products.
+        # Segments without rows are zero, except for products.
         empty = sizes.reshape(shape) == 0
         return result if method == "multiply" else jnp.where(empty, jnp.zeros_like(result), result)
 
@@ -424,7 +424,7 @@ def _bias_add(x: Any, bias: Any, *, data_format: str) -> Any:
 def _cross_entropy(logits: Any, labels: Any) -> list[Any]:
     logits, labels = jnp.broadcast_arrays(logits, labels)
     logs = jax.nn.log_softmax(logits)
-    # Nothing times minus infinity is nothing.
+    # Zero times minus infinity counts as zero.
     safe = jnp.where((labels == 0) & jnp.isinf(logs), jnp.zeros_like(logs), logs)
     loss = -jnp.sum(labels * safe, -1)
     # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1.

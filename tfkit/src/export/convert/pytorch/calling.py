@@ -33,7 +33,7 @@ def is_uninitialized(module: Any) -> bool:
 
 
 def parameters(module: Any) -> Iterator[tuple[str, Any, bool]]:
-    """Yields name, value and whether it is trained, of each parameter; one of a name only, if it has two."""
+    """Yields name, value and whether it is trained, of each parameter; only one name, if it has two."""
     for name, value in module.named_parameters():
         yield name, _from_torch(value), value.requires_grad
 
@@ -130,7 +130,7 @@ class HostCall:
         leaves, outputs, state = self._computed(tensors, self._training)
         number = next(self._numbers)
         if self._training:
-            # The graph of PyTorch's autograd is kept until the gradient asks for it by this
+            # The graph of PyTorch's autograd is kept until the gradient requests it by this
             # number.
             self._kept[number] = leaves, outputs
             if len(self._kept) > _NUM_KEPT:

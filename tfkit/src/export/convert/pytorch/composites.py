@@ -68,7 +68,7 @@ def lstm(
 ) -> list[Any]:
     """Returns the last output and memory of an LSTM, and the list of all outputs.
 
-    PyTorch orders the gates as Keras does, and adds two biases.
+    PyTorch orders the gates like Keras, and adds two biases.
 
     Args:
         x: `(steps, batch, input_dim)`.

@@ -1,6 +1,6 @@
 """TensorFlow's convolutions and poolings in PyTorch, which has channels before the axes of space.
 
-Tensors with channels last are seen with a different order of axes, not copied: PyTorch computes in that
+Tensors with channels last are viewed with a different order of axes, not copied: PyTorch computes in that
 format.
 """
 
@@ -27,7 +27,7 @@ def _to_first(x: Tensor, data_format: str) -> Tensor:
 
 
 def _from_first(x: Tensor, data_format: str) -> Tensor:
-    """Returns a tensor with the channels where the data format has them."""
+    """Returns a tensor with the channels in the position of the data format."""
     return x if data_format.startswith("NC") else x.movedim(1, -1)
 
 
@@ -101,7 +101,7 @@ def convolution(
 
 @with_attributes_of(convolution)
 def with_bias(x: Tensor, kernel: Tensor, bias: Tensor, **options: Any) -> Tensor:
-    """Returns a convolution with a bias: an operation with one input more."""
+    """Returns a convolution with a bias: an operation with one more input."""
     return convolution(x, kernel, bias, **options)
 
 

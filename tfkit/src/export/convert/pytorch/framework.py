@@ -21,7 +21,7 @@ class Pytorch:
     """PyTorch, for the interpreter.
 
     Args:
-        device: where constants go.
+        device: the device of constants.
     """
 
     name = "PyTorch"
@@ -51,11 +51,11 @@ class Pytorch:
         return value.shape
 
     def numbers(self, value: torch.Tensor) -> Any:
-        """Returns the content of a tensor; a graph that is being made fails here."""
+        """Returns the content of a tensor; while a graph is made, this fails."""
         return value.tolist()
 
     def extreme(self, kind: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Returns the larger or the smaller of sizes, of which some are symbols."""
+        """Returns the larger or the smaller of sizes, some of which are symbols."""
         choose = torch.sym_max if kind == "Maximum" else torch.sym_min
         return np.asarray(np.frompyfunc(choose, 2, 1)(x, y), object)
 
@@ -65,7 +65,7 @@ class Pytorch:
         return new + (old - old.detach()) if old.requires_grad else new
 
     def with_gradient(self, values: Values, kept: Values, gradient: Gradient) -> Values:
-        """Returns the values, with a gradient that is written out."""
+        """Returns the values, with a written-out gradient."""
         if torch.compiler.is_exporting() or not torch.is_grad_enabled():
             return values
         if get_proxy_mode() is not None and not torch.compiler.is_compiling():
@@ -75,7 +75,7 @@ class Pytorch:
         return list(results)
 
     def loop(self, test: Body, body: Body, values: Values, steps: int | None) -> Values:
-        """Returns the values after a loop; one whose length is known is written out in a graph."""
+        """Returns the values after a loop; a loop of known length is unrolled in a graph."""
         while bool(test(values)[0]):
             values = body(values)
         return values

@@ -12,7 +12,7 @@ from tfkit.src.export.convert import resampling
 def resized_nearest(
     x: Tensor, size: list[int], *, align_corners: bool, half_pixel_centers: bool
 ) -> Tensor:
-    """Returns images of a different size, of the nearest pixels."""
+    """Returns images of a different size, from the nearest pixels."""
     rows, columns = (
         torch.as_tensor(_nearest(old, new, align_corners, half_pixel_centers), device=x.device)
         for old, new in zip(x.shape[1:3], size, strict=True)
@@ -51,7 +51,7 @@ def spanned(
     kernel_type: str,
     antialias: bool,
 ) -> Tensor:
-    """Returns images of a different size, of all pixels in the reach of a kernel; floats of 32 bits."""
+    """Returns images of a different size, from all pixels in the reach of a kernel; floats of 32 bits."""
     weights = [
         resampling.spanned(old, new, factor, shift, kernel_type, antialias)
         for old, new, factor, shift in zip(x.shape[1:3], size, scale, translation, strict=True)
@@ -152,7 +152,7 @@ def _read(x: Tensor, rows: Tensor, columns: Tensor, fill: Tensor, mode: str) -> 
 
 
 def to_hsv(x: Tensor) -> Tensor:
-    """Returns hue, saturation and value of colours."""
+    """Returns hue, saturation and value of colors."""
     red, green, blue = x.unbind(-1)
     value, low = x.amax(-1), x.amin(-1)
     span = value - low
@@ -171,7 +171,7 @@ def to_hsv(x: Tensor) -> Tensor:
 
 
 def to_rgb(x: Tensor) -> Tensor:
-    """Returns colours of hue, saturation and value."""
+    """Returns colors of hue, saturation and value."""
     hue, saturation, value = x.unbind(-1)
     # A trapezoid over the circle of hues for each colour.
     six = hue * 6

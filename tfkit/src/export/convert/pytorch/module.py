@@ -45,7 +45,7 @@ def _without_torch(example: Any) -> Any:
 
 
 class TorchModule(torch.nn.Module):
-    """A layer or model of tfkit's as a module of PyTorch, in which TensorFlow does not run.
+    """A layer or model of tfkit as a module of PyTorch, in which TensorFlow does not run.
 
     Weights are parameters and buffers by their attribute paths, `"dense.kernel"`; they are copies, which
     `copy_back` returns. `train()` and `eval()` choose the mode of `Dropout` and the like, whose seeds are
@@ -60,7 +60,7 @@ class TorchModule(torch.nn.Module):
 
     def __init__(self, calls: Calls) -> None:
         super().__init__()
-        self._layer = [calls.layer]  # In a list, since it is no part of the module.
+        self._layer = [calls.layer]  # In a list, since it is not part of the module.
         self._specs = tf.nest.map_structure(
             lambda spec: Spec(tuple(spec.shape), dtype_of(spec.dtype.name)), calls.inputs
         )
@@ -104,7 +104,7 @@ class TorchModule(torch.nn.Module):
         self._places[path] = owner, name
 
     def __getstate__(self) -> dict[str, Any]:
-        """Returns what a copy has of this module: all but what it can make again."""
+        """Returns what a copy has of this module: everything except what it can make again."""
         return {name: it for name, it in self.__dict__.items() if name not in _MADE_AGAIN}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -239,7 +239,7 @@ def _flattened(nest: Any) -> list[Any]:
 
 
 def _nested(nest: Any, leaves: list[torch.Tensor]) -> Any:
-    """Returns a nest with tensors in place of their numbers."""
+    """Returns a nest with tensors instead of their numbers."""
     if isinstance(nest, dict):
         return {key: _nested(item, leaves) for key, item in nest.items()}
     if isinstance(nest, tuple) and hasattr(nest, "_fields"):

@@ -1,4 +1,4 @@
-"""Graphs of PyTorch's operations for one form of inputs: what Python need not decide again in each call."""
+"""Graphs of PyTorch's operations for one form of inputs: decisions that Python makes only once."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def made(
 
 
 def _without_repetitions(graph: Graph) -> None:
-    """Replaces an operation that a graph has twice, with the same inputs, by the first one."""
+    """Replaces an operation that a graph has twice, with the same inputs, with the first one."""
     first: dict[Any, Node] = {}
     for node in list(graph.nodes):
         if node.op not in ("call_function", "get_attr") or _changes(node):

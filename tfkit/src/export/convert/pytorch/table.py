@@ -1,7 +1,7 @@
 """TensorFlow's operations as formulas of PyTorch; `export/convert/interpreter.py` says how they are called.
 
-Where two branches meet (`Maximum` of equal numbers) the derivative is TensorFlow's. What several operations
-of a graph are together (`export/convert/patterns.py`) has a formula in `composites.py`.
+Where two branches meet (`Maximum` of equal numbers) the derivative is TensorFlow's. Groups of operations
+of a graph (`export/convert/patterns.py`) have formulas in `composites.py`.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _slice(x: Tensor, begin: Any, size: list[Any]) -> Tensor:
 
 
 def _gather(x: Tensor, indices: Tensor, axis: Any, *, batch_dims: int | None) -> Tensor:
-    """Returns the elements at indices; these may have the axes of a batch in front."""
+    """Returns the elements at indices; these may have leading batch axes."""
     batch, axis = batch_dims or 0, axis % x.ndim
     if batch == 0:
         y = x.index_select(axis, indices.reshape(-1).to(torch.int64))
@@ -272,7 +272,7 @@ def _top_k(x: Tensor, k: Any, *, index_type: str | None) -> list[Tensor]:
 
 
 def _root(x: Tensor) -> Tensor:
-    """Returns the square root. Its gradient is 0 where that from above is, also at 0, as in TensorFlow."""
+    """Returns the square root. Its gradient is 0 where the one from above is, also at 0, as in TensorFlow."""
     if not x.is_floating_point() or not torch.is_grad_enabled():
         return torch.sqrt(x)
     usual = x > 0
@@ -313,7 +313,7 @@ def _times_safely(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]
 def _steep(function: Callable[[Tensor], Tensor], x: Tensor, chosen: Tensor, sign: int) -> Tensor:
     """Returns a function where its derivative is infinite or, for negative numbers, NaN.
 
-    The gradient is made by multiplications alone, of which each keeps zeros: the product of zero and
+    The gradient is made by multiplications alone, each of which keeps zeros: the product of zero and
     infinity would not.
     """
     largest = _limits(x.dtype).max
@@ -324,7 +324,7 @@ def _steep(function: Callable[[Tensor], Tensor], x: Tensor, chosen: Tensor, sign
 
 def _sorted_segments(method: str, first: Callable[[Any], Any]) -> Callable[..., Tensor]:
     def formula(x: Tensor, segment_ids: list[int]) -> Tensor:
-        """Returns one row for each segment; those without rows are zero, but for products."""
+        """Returns one row for each segment; those without rows are zero, except for products."""
         count = segment_ids[-1] + 1 if segment_ids else 0
         ids = torch.tensor(segment_ids, dtype=torch.int64, device=x.device)
         if method == "sum":
