@@ -9,8 +9,8 @@ import os
 
 import numpy as np
 
-from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.folders import PUBLISHED, find
+from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.splits import Pair, shuffled, split
 
 URL = f"{PUBLISHED}/california_housing.npz"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.folders import PUBLISHED, find
+from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.splits import Pair, shuffled
 from tfkit.src.data.datasets.word_sequences import numbered, read_words
 

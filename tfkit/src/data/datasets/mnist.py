@@ -10,8 +10,8 @@ import os
 
 import numpy as np
 
-from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.folders import PUBLISHED, find
+from tfkit.src.data.datasets.npz import read_npz
 
 URL = f"{PUBLISHED}/mnist.npz"
 SHA256 = "731c5ac602752760c8e48fbffcf8c3b850d9dc2a2aedcf2cc48468fc17b673d1"
