@@ -219,3 +219,64 @@ def test_a_loss_of_a_user_is_used():
 
     _, history = trained(tfkit, Distance(), student_loss_weight=0.0)
     np.testing.assert_allclose(history["loss"], history["distillation_loss"])
+
+
+class Counter(layers.Layer):
+    def build(self, input_shape):
+        self.calls = self.add_weight((), "zeros", trainable=False)
+
+    def call(self, x):
+        self.calls.assign_add(1.0)
+        return x
+
+
+def counted():
+    """A student that counts its calls, and drops entries behind a normalization."""
+    parts = [layers.Dense(8), Counter(), layers.BatchNormalization(), layers.Dropout(0.5, seed=1)]
+    hidden = layers.Dense(8, name="hidden")
+    return tfkit.Sequential([tfkit.Input((3,)), *parts, hidden, layers.Dense(5, name="scores")])
+
+
+@pytest.mark.parametrize("options", [{"run_eagerly": True}, {"jit_compile": True}, {}], ids=str)
+def test_a_step_runs_the_student_once(options):
+    """Keras's runs it twice: with other draws, and with moving averages that move twice."""
+    student = counted()
+    loss = FeatureDistillation("mse", "hidden", "hidden")
+    distiller = Distiller(model(tfkit, 8), student, [loss, LogitsDistillation()])
+    distiller.compile("sgd", labels_loss(tfkit), **options)
+    mean = (X @ student.weights[0].numpy()).mean(axis=0)
+    distiller.train_on_batch(X, Y)
+    _, counter, normalization, *_ = student.layers
+    assert float(counter.calls) == 1
+    np.testing.assert_allclose(normalization.moving_mean, 0.01 * mean, rtol=1e-4, atol=1e-7)
+    distiller.fit(X, Y, batch_size=4, verbose=0)
+    assert float(counter.calls) == 4
+
+
+def test_features_and_outputs_have_the_same_draws():
+    """The last layer gives the outputs: both losses are one, and their weights cancel them."""
+    student, teacher = counted(), counted()
+    of_features = FeatureDistillation("mse", "scores", "scores")
+    losses = [of_features, FeatureDistillation("mse")]
+    distiller = Distiller(teacher, student, losses, [1.0, -1.0], student_loss_weight=0.0)
+    distiller.compile(tfkit.optimizers.SGD(0.0))
+    logs = distiller.train_on_batch(X, return_dict=True)
+    assert abs(logs["distillation_loss"]) < 1e-6
+
+
+def test_a_student_with_a_call_of_its_own_or_a_penalty_is_called():
+    class Doubled(tfkit.Sequential):
+        def call(self, inputs, training=None, mask=None):
+            return 2 * super().call(inputs, training=training)
+
+    inside = [tfkit.Input((3,)), layers.Dense(8, name="hidden"), layers.Dense(5, name="scores")]
+    penalized = model(tfkit, 8)
+    penalized.activity_regularizer = tfkit.regularizers.L2(1.0)
+    for student, factor, penalty in ((Doubled(inside), 2, 0), (penalized, 1, 1)):
+        loss = FeatureDistillation("mse", "hidden", "hidden")
+        distiller = Distiller(model(tfkit, 8), student, loss, student_loss_weight=1.0)
+        distiller.compile(tfkit.optimizers.SGD(0.0), "mse")
+        outputs = factor * tfkit.Model(student.inputs, student.outputs)(X).numpy()
+        logs = distiller.train_on_batch(X, np.zeros_like(outputs), return_dict=True)
+        expected = (outputs**2).mean() + penalty * (outputs**2).sum() / len(X)
+        np.testing.assert_allclose(logs["loss"], expected, rtol=1e-5)

@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import execution
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.metrics.reduction import Mean
@@ -20,7 +21,8 @@ class Distiller(Model):
 
     The total loss is `student_loss_weight * student_loss + (1 - student_loss_weight) * distillation_loss`.
     `student_loss` is the loss of `compile`, with penalties; `distillation_loss` is the weighted sum of the
-    distillation losses. Both are in the logs. The model computes what the student computes.
+    distillation losses. Both are in the logs. The model computes what the student computes. In a step of
+    training the student runs once: the features that are compared have the dropout of its outputs.
 
     Args:
         teacher: a trained model. It is frozen: its `trainable` is set to `False`.
@@ -89,7 +91,11 @@ class Distiller(Model):
         of_teacher, of_student = zip(*map(_layers_of, losses), strict=True)
         self._teacher_outputs = _outputs_of(teacher, of_teacher)
         self._student_layers = of_student
-        self._student_outputs = _outputs_of(student, of_student)
+        # The student's own outputs come first.
+        self._student_outputs = _outputs_of(student, (None, *of_student))
+        # In a step one run of the student gives both, unless its `call` is not that of its layers.
+        self._runs_once = any(of_student) and is_ours(owner_of(type(student), "call"))
+        self._features = _Features()
         # A `build` of a subclass is called like that of any model.
         has_own_build = not is_ours(owner_of(type(self), "build"))
         self.built = teacher.built and student.built and not has_own_build
@@ -116,7 +122,13 @@ class Distiller(Model):
         if not self.teacher.built:
             # `compute_loss`, which runs in programs, builds nothing.
             self.teacher(inputs, training=False)
-        return self.student(inputs, training=training)
+        # The features are no call of the student: what it adds to a call must be nothing.
+        features_too = self._runs_once and self.student.activity_regularizer is None
+        if not (features_too and training and execution.governing_model() is self):
+            return self.student(inputs, training=training)
+        y_pred, *features = self._student_outputs(inputs, training=training)
+        self._features.keep(y_pred, features)
+        return y_pred
 
     def compute_loss(
         self,
@@ -132,9 +144,10 @@ class Distiller(Model):
             student_loss = super().compute_loss(x, y, y_pred, sample_weight, training)
         of_teacher = self._teacher_outputs(x, training=False)
         of_student = [y_pred] * len(of_teacher)
-        # A second run of the student: `y_pred` does not contain the outputs of its layers.
         if any(self._student_layers):
-            found = self._student_outputs(x, training=training)
+            found = self._features.taken(y_pred)
+            if found is None:  # `y_pred` does not contain the outputs of layers.
+                _, *found = self._student_outputs(x, training=training)
             of_student = [
                 y_pred if layer is None else outputs
                 for layer, outputs in zip(self._student_layers, found, strict=True)
@@ -156,6 +169,22 @@ class Distiller(Model):
         return total
 
 
+class _Features:
+    """Outputs of layers, from the call that made a model's outputs until the loss is computed."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[Any, list[Any]] | None = None
+
+    def keep(self, y_pred: Any, features: list[Any]) -> None:
+        """Keeps the outputs of layers that belong to `y_pred`."""
+        self._kept = y_pred, features
+
+    def taken(self, y_pred: Any) -> list[Any] | None:
+        """Returns the outputs that belong to `y_pred`, which are kept no longer; `None` for others."""
+        kept, self._kept = self._kept, None
+        return kept[1] if kept is not None and kept[0] is y_pred else None
+
+
 def _layers_of(loss: DistillationLoss) -> tuple[str | None, str | None]:
     """Returns the names of the layers that a loss compares; `None` for the outputs of the models."""
     if isinstance(loss, FeatureDistillation):
@@ -170,7 +199,11 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
     outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
     # Not an attribute of the distiller: its layers belong to the model. A dict, because a list of one
     # output would be unpacked.
-    features = Functional(model.input, {str(i): output for i, output in enumerate(outputs)})
+    features = Functional(
+        model.input,
+        {str(i): output for i, output in enumerate(outputs)},
+        dtype=model.dtype_policy,
+    )
 
     def compute(inputs: Any, training: bool) -> list[Any]:
         found = features(inputs, training=training)

@@ -122,9 +122,9 @@ def svg(picture: Picture, curved: bool = True) -> str:
             f'<text x="{left:.1f}" y="{top - 3:.1f}" font-size="{_SMALL:.0f}">{escape(name)}</text>'
         )
     for path in picture.paths:
+        line = _svg_path(path, curved, picture.sideways)
         parts.append(
-            f'<path d="{_svg_path(path, curved, picture.sideways)}" fill="none" stroke="black" '
-            'stroke-width="1.5" marker-end="url(#head)"/>'
+            f'<path d="{line}" fill="none" stroke="black" stroke-width="1.5" marker-end="url(#head)"/>'
         )
     for rectangle in picture.rectangles:
         parts.extend(_svg_box(rectangle))
