@@ -29,7 +29,7 @@ class ExportArchive:
     for each endpoint, and TF Serving answers each of them as a signature. The first is `serving_default`.
 
     Args:
-        format: must be `"saved_model"`, the default.
+        format: must be `"saved_model"`. Default: `"saved_model"`.
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
