@@ -267,16 +267,14 @@ class PatternReason:
 _SLOPES = r"(no )?gradient \d"
 # XLA has no kernel of these, or none of their slopes.
 _WITHOUT_XLA = (
-    r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor)\(.*|"
+    r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor|image\.(resize|\w+_transform))\(.*|"
     r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
 _LIKE_NUMPY = (
     r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
     r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
 )
-_MATRICES = (
-    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*)\(.*"
-)
+_MATRICES = r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*|image\.perspective_transform)\(.*"
 _CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
 PATTERNS = [
@@ -412,7 +410,7 @@ PATTERNS = [
     PatternReason(
         "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a "
         "matrix.",
-        label=r"ops\.(bincount|lu_factor|slice_update)\(.*",
+        label=r"ops\.(bincount|lu_factor|image\.resize)\(.*",
         way="eager",
     ),
     PatternReason(
@@ -431,7 +429,7 @@ PATTERNS = [
         "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
         "them; where an output lies on a pixel, XLA gives its neighbours the weight 0, and the "
         "kernel does not read them. NaN or infinity, which a loss shows both.",
-        label=r"layers\.(UpSampling2D|Resizing).*",
+        label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
         pattern="nan in .|-?inf in .",
         way="xla",
     ),

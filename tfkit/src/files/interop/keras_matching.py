@@ -345,11 +345,7 @@ def check(
     Raises:
         LoadError: with a table of the mismatches.
     """
-    stored = {
-        path: it
-        for path, it in reader.below(group).items()
-        if not path.startswith(apart)
-    }
+    stored = {path: it for path, it in reader.below(group).items() if not path.startswith(apart)}
     own = tuple(f"{prefix}/" for prefix in plan.stores)
     stores = plan.stores.items()
     result = Checked(
