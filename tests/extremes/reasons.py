@@ -267,14 +267,18 @@ class PatternReason:
 _SLOPES = r"(no )?gradient \d"
 # XLA has no kernel of these, or none of their slopes.
 _WITHOUT_XLA = (
-    r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor|image\.(resize|\w+_transform))\(.*|"
+    r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor)\(.*|"
+    r"ops\.image\.(resize|\w+_transform)\(.*|"
     r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
 _LIKE_NUMPY = (
     r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
     r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
 )
-_MATRICES = r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*|image\.perspective_transform)\(.*"
+_MATRICES = (
+    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*|"
+    r"image\.perspective_transform)\(.*"
+)
 _CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
 PATTERNS = [
@@ -408,8 +412,7 @@ PATTERNS = [
         pattern="(nan|-?inf|-?largest) in 0",
     ),
     PatternReason(
-        "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a "
-        "matrix.",
+        "These have no gradient in TensorFlow: counts, factors of a matrix, means over areas.",
         label=r"ops\.(bincount|lu_factor|image\.resize)\(.*",
         way="eager",
     ),
