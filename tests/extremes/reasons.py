@@ -437,6 +437,12 @@ PATTERNS = [
         way="xla",
     ),
     PatternReason(
+        "In Keras a resized infinity is the largest number.",
+        label=r"(layers\.Resizing|ops\.image\.resize).*",
+        pattern="-?inf in .",
+        way="keras",
+    ),
+    PatternReason(
         "Keras converts infinities and the largest numbers to integers, where they are black; "
         "here they are white.",
         label=r"layers\.(Equalization|ContrastLimitedAdaptiveHistogramEqualization).*",
