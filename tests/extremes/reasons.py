@@ -268,6 +268,7 @@ _SLOPES = r"(no )?gradient \d"
 # XLA has no kernel of these, or none of their slopes.
 _WITHOUT_XLA = (
     r"ops\.(i0|segment_(sum|max|min|prod)|ctc_decode|(slog)?det|lu_factor)\(.*|"
+    r"ops\.image\.(resize|\w+_transform)\(.*|"
     r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
 _LIKE_NUMPY = (
@@ -275,7 +276,8 @@ _LIKE_NUMPY = (
     r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
 )
 _MATRICES = (
-    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*)\(.*"
+    r"ops\.(cholesky|cholesky_inverse|(log|slog)?det|inv|lstsq|matrix_rank|pinv|solve.*|"
+    r"image\.perspective_transform)\(.*"
 )
 _CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
@@ -410,9 +412,8 @@ PATTERNS = [
         pattern="(nan|-?inf|-?largest) in 0",
     ),
     PatternReason(
-        "These have no gradient in TensorFlow: counts, blocks at computed indices, factors of a "
-        "matrix.",
-        label=r"ops\.(bincount|lu_factor|slice_update)\(.*",
+        "These have no gradient in TensorFlow: counts, factors of a matrix, means over areas.",
+        label=r"ops\.(bincount|lu_factor|image\.resize)\(.*",
         way="eager",
     ),
     PatternReason(
@@ -431,9 +432,15 @@ PATTERNS = [
         "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
         "them; where an output lies on a pixel, XLA gives its neighbours the weight 0, and the "
         "kernel does not read them. NaN or infinity, which a loss shows both.",
-        label=r"layers\.(UpSampling2D|Resizing).*",
+        label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
         pattern="nan in .|-?inf in .",
         way="xla",
+    ),
+    PatternReason(
+        "In Keras a resized infinity is the largest number.",
+        label=r"(layers\.Resizing|ops\.image\.resize).*",
+        pattern="-?inf in .",
+        way="keras",
     ),
     PatternReason(
         "Keras converts infinities and the largest numbers to integers, where they are black; "

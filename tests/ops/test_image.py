@@ -140,3 +140,14 @@ def test_scale_and_translate(method, antialias):
 def test_errors(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("interpolation", ["nearest", "bilinear"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_pixels_without_a_number_do_not_get_one_by_resizing(value, interpolation):
+    """A saturated conversion makes the largest number of infinity, as in Keras 3.15.1."""
+    images = IMAGES.copy()
+    images[0] = value
+    resized = image.resize(images, (4, 4), interpolation).numpy()
+    assert not np.isfinite(resized[0]).any()
+    assert np.isfinite(resized[1]).all()

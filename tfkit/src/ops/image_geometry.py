@@ -138,8 +138,9 @@ def resize(
     # Resizing makes floats of integers.
     if images.dtype.is_integer:
         outputs = tf.round(outputs) if outputs.dtype.is_floating else outputs
-    # Bicubic and Lanczos overshoot: 260 must become 255, not 4.
-    return tf.saturate_cast(outputs, images.dtype)
+    # Bicubic and Lanczos overshoot: 260 must become 255, not 4. Infinite floats stay infinite.
+    convert = tf.saturate_cast if images.dtype.is_integer else tf.cast
+    return convert(outputs, images.dtype)
 
 
 def _height_and_width(images: Any, data_format: str | None) -> tuple[Any, Any]:
