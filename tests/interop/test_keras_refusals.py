@@ -248,3 +248,13 @@ def test_a_layer_and_a_function_are_activations_and_penalties():
     relu = tfkit.layers.ReLU()
     assert tfkit.activations.get(relu) is relu
     assert tfkit.regularizers.get(abs) is abs
+
+
+@pytest.mark.parametrize("kind", ["initializers", "regularizers", "constraints", "optimizers"])
+def test_the_configuration_of_a_layer_is_refused_where_no_layer_belongs(kind):
+    config = {"module": "keras.layers", "class_name": "ReLU", "config": {}}
+    with pytest.raises(
+        ValueError, match=f"Expected an object of tfkit.{kind}.*one of tfkit.layers"
+    ):
+        getattr(tfkit, kind).get(config)
+    assert isinstance(tfkit.activations.get(config), tfkit.layers.ReLU)
