@@ -164,9 +164,8 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"or an object. Received: {quoted(identifier)}"
         )
     kinds = {registry.kind_of(base) for base in type(found).__mro__}
-    # A program may pass a layer as a function; a file that has one in the place of a penalty is wrong.
-    is_wrong = isinstance(identifier, dict) and kind in _WITHOUT_LAYERS
-    exchanged = _EXCHANGED | {"layers"} if is_wrong else _EXCHANGED
+    without_layers = kind in _WITHOUT_LAYERS and kind not in kinds
+    exchanged = _EXCHANGED | {"layers"} if without_layers else _EXCHANGED
     if others := (kinds & exchanged) - {kind}:
         raise ValueError(
             f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
@@ -182,7 +181,7 @@ _EXCHANGED = frozenset(
 )
 
 
-# Kinds of which no configuration is that of a layer.
+# Kinds that a layer cannot replace. As an activation or a loss, a layer is a function like others.
 _WITHOUT_LAYERS = frozenset(("initializers", "regularizers", "constraints", "optimizers"))
 
 
