@@ -335,6 +335,6 @@ def test_errors_of_a_module_are_shown_as_they_are(package):
 
 def test_a_missing_source_is_named(package):
     with pytest.raises(
-        ImportError, match=r"source of listed_compiled is missing.* with its \.py files"
+        ImportError, match=r"source of listed_compiled.* is missing.* with its \.py files"
     ):
         package("listed_compiled", compiled=True).value  # noqa: B018

@@ -11,7 +11,8 @@ from tfkit import layers
 SHARED = {
     "_allow_non_tensor_positional_args", "_apply_weight_decay", "_clip_gradients", "_compute_loss",
     "_direction", "_dtype", "_dtype_policy", "_get_current_learning_rate", "_get_variable_index",
-    "_inbound_nodes", "_iterations", "_learning_rate", "_model", "_name", "_name_scope", "_repr_html_",
+    "_inbound_nodes", "_iterations", "_learning_rate", "_loss_tracker", "_model", "_name", "_name_scope",
+    "_repr_html_",
     "_trackable_children", "_trainable", "_use_weight_decay",
 }  # fmt: skip
 

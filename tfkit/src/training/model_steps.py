@@ -28,7 +28,7 @@ from tfkit.src.weights.variables.together import computed_with
 class _LossTrackerOfModel:
     """Reads the mean of the losses. It has no setter, so an attribute of a subclass takes its place."""
 
-    def __get__(self, model: Any, owner: Any = None) -> Any:
+    def __get__(self, model: ModelSteps | None, owner: Any = None) -> Any:
         return self if model is None else model._tfkit_loss_tracker
 
 
