@@ -243,7 +243,9 @@ def test_a_warning_out_of_rewritten_code_points_at_the_code_as_it_was_written():
     with pytest.warns(UserWarning, match="here") as caught:
         Modelled(warned).predict(X, verbose=0)
     line = warned.__code__.co_firstlineno + 1
-    assert [(each.filename, each.lineno) for each in caught] == [(__file__, line)]
+    # On Python 3.13, AutoGraph's syntax trees warn as well.
+    own = [each for each in caught if each.category is UserWarning]
+    assert [(each.filename, each.lineno) for each in own] == [(__file__, line)]
 
 
 def test_no_warning_counts_frames_by_number():
