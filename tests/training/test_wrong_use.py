@@ -231,7 +231,7 @@ def test_an_unfrozen_layer_asks_for_another_compile():
     model.compile("adam", "mse")
     model.fit(x, y, verbose=0)
     model.layers[0].trainable = True
-    with pytest.raises(ValueError, match="whose layers were added, or unfrozen, is compiled"):
+    with pytest.raises(ValueError, match="layers of a model were added or unfrozen, compile it"):
         model.fit(x, y, verbose=0)
 
 
