@@ -10,6 +10,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_masks import for_heads, hidden, visible_steps
 from tfkit.src.ops.attention import attend
+from tfkit.src.ops.attention_products import weighted_means
 
 
 class AttentionWithHeads(Layer):
@@ -113,4 +114,4 @@ class AttentionWithHeads(Layer):
 
     def _means(self, weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
         """Returns the means of values with these weights, `(batch, T, ..., heads, dim)`."""
-        return tf.einsum("bhts,bshd->bthd", weights, values)
+        return weighted_means(weights, values)

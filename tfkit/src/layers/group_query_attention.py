@@ -15,6 +15,7 @@ from tfkit.src.layers.attention_projection import projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
+from tfkit.src.ops import attention_products
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -232,5 +233,5 @@ class GroupQueryAttention(AttentionWithHeads):
         """
         if use_causal_mask:
             attention_mask = with_causal(attention_mask, query, value)
-        scores = tf.einsum("bshd,bthd->bhts", key, query * (1.0 / math.sqrt(self.head_dim)))
+        scores = attention_products.scores(query * (1.0 / math.sqrt(self.head_dim)), key)
         return self._means_of(scores, value, attention_mask, training, return_attention_scores)

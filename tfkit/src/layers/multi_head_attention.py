@@ -16,6 +16,7 @@ from tfkit.src.layers.attention_projection import alias, projection
 from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
+from tfkit.src.ops import attention_products
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
 
@@ -184,6 +185,7 @@ class MultiHeadAttention(AttentionWithHeads):
         self._axes = tuple(axis % rank for axis in given)
         # Projections have one axis more than the inputs, that of the heads.
         self._score_equation, self._combine_equation = _equations(rank + 1, self._axes)
+        self._has_one_axis = rank == 3 and self._axes == (1,)
         # Axes of scores: the batch, those without attention, the heads, queries, keys.
         score_rank = rank + len(self._axes)
         over_keys = tuple(range(score_rank - len(self._axes), score_rank))
@@ -255,7 +257,7 @@ class MultiHeadAttention(AttentionWithHeads):
         if use_causal_mask:
             attention_mask = with_causal(attention_mask, query, value)
         # As in Keras, the queries are scaled, and not the scores.
-        scores = tf.einsum(self._score_equation, key, query * self._inverse_sqrt_key_dim)
+        scores = self._scores(query * self._inverse_sqrt_key_dim, key)
         return self._means_of(scores, value, attention_mask, training, return_attention_scores)
 
     def _masked_softmax(self, attention_scores: Any, attention_mask: Any = None) -> Any:
@@ -263,8 +265,16 @@ class MultiHeadAttention(AttentionWithHeads):
         mask = for_heads(attention_mask, attention_scores, len(self._axes))
         return self._softmax(attention_scores, mask=mask)
 
+    def _scores(self, queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
+        """Returns the products of queries and keys, `(batch, ..., heads, T, S)`."""
+        if self._has_one_axis:
+            return attention_products.scores(queries, keys)
+        return tf.einsum(self._score_equation, keys, queries)
+
     def _means(self, weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
         """Returns the means of values with these weights, `(batch, T, ..., heads, dim)`."""
+        if self._has_one_axis:
+            return attention_products.weighted_means(weights, values)
         return tf.einsum(self._combine_equation, weights, values)
 
 

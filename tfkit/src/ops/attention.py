@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.ops import attention_products
 from tfkit.src.ops.promotion import promote_tensors, to_dtype, to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -81,7 +82,7 @@ def dot_product_attention(
     if None not in (heads, key_heads) and heads > key_heads:
         # Grouped queries: several heads of queries share a head of keys.
         key, value = (tf.repeat(x, heads // key_heads, axis=2) for x in (key, value))
-    logits = to_float32(tf.einsum("bshd,bthd->bhts", key, query))
+    logits = to_float32(attention_products.scores(query, key))  # (batch, heads, T, S)
     size = tf.cast(tf.shape(key)[-1], logits.dtype)
     logits *= tf.math.rsqrt(size) if scale is None else to_dtype(scale, logits.dtype)
     if bias is not None:
@@ -103,7 +104,7 @@ def dot_product_attention(
         logits,
         value,
         softmax=lambda logits: tf.cast(tf.nn.softmax(logits), dtype),
-        means=lambda weights, value: tf.einsum("bhts,bshd->bthd", weights, value),
+        means=attention_products.weighted_means,
     )
     return outputs
 
