@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import argparse
 
+import numpy as np
+from matplotlib import pyplot
+
 import tfkit as keras
 
 
@@ -20,12 +23,33 @@ def build_model() -> keras.Model:
     return model
 
 
+def draw_confusion(path: str, truth: np.ndarray, answers: np.ndarray) -> None:
+    """Draws how often each digit was read as which."""
+    counts = np.zeros((10, 10), int)
+    np.add.at(counts, (truth, answers), 1)
+    figure, axis = pyplot.subplots(figsize=(5, 5), layout="constrained")
+    axis.imshow(np.sqrt(counts), cmap="Blues")
+    for (row, column), count in np.ndenumerate(counts):
+        axis.text(
+            column,
+            row,
+            count or "",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="black" if row != column else "white",
+        )
+    axis.set(xticks=range(10), yticks=range(10), xlabel="read as", ylabel="digit")
+    figure.savefig(path, dpi=80)
+
+
 def main(arguments: list[str] | None = None) -> float:
     """Trains the network and gives its accuracy on digits that it has not seen."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--limit", type=int, help="train on the first so many digits")
+    parser.add_argument("--picture", default="cnn_mnist.png", help="file to draw")
     options = parser.parse_args(arguments)
     (x_train, y_train), (x_test, y_test) = keras.datasets.mnist.load_data()
     x_train, y_train = x_train[: options.limit, ..., None] / 255.0, y_train[: options.limit]
@@ -36,6 +60,8 @@ def main(arguments: list[str] | None = None) -> float:
     model.fit(x_train, y_train, batch_size=options.batch_size, epochs=options.epochs)
     _, accuracy = model.evaluate(x_test, y_test, batch_size=500)
     print(f"Accuracy on unseen digits: {accuracy:.2%}")
+    draw_confusion(options.picture, y_test, model.predict(x_test, verbose=0).argmax(-1))
+    print(f"Picture: {options.picture}")
     return accuracy
 
 

@@ -6,6 +6,7 @@ import argparse
 
 import numpy as np
 import tensorflow as tf
+from matplotlib import pyplot
 
 import tfkit as keras
 
@@ -25,6 +26,7 @@ def main(arguments: list[str] | None = None) -> list[float]:
     """Fits a sum of squares and gives the mean loss of each epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--picture", default="custom_loop.png", help="file to draw")
     options = parser.parse_args(arguments)
     keras.utils.set_random_seed(0)
     x = np.random.normal(size=(1024, 8)).astype("float32")
@@ -51,6 +53,11 @@ def main(arguments: list[str] | None = None) -> list[float]:
             step(inputs, targets)
         losses.append(float(mean_loss.result()))
         print(f"epoch {epoch + 1}: loss {losses[-1]:.4f}")
+    figure, axis = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
+    axis.plot(range(1, len(losses) + 1), losses, marker=".")
+    axis.set(xlabel="epoch", ylabel="loss", yscale="log")
+    figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return losses
 
 

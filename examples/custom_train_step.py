@@ -38,13 +38,22 @@ def main(arguments: list[str] | None = None) -> list[float]:
     """Trains the model and gives the loss of each epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=10)
+    parser.add_argument("--picture", default="custom_train_step.png", help="file to draw")
     options = parser.parse_args(arguments)
     keras.utils.set_random_seed(0)
     directions = np.random.normal(size=(2, 8))
     x = np.random.normal(size=(2048, 2)) @ directions
     model = Denoiser()
     model.compile("adam", loss="mse")
-    return model.fit(x, epochs=options.epochs, verbose=2).history["loss"]
+    history = model.fit(x, epochs=options.epochs, verbose=2)
+    noisy = x + np.random.normal(scale=model.noise, size=x.shape)
+    before, after = (
+        np.square(rows - x).mean() for rows in (noisy, model.predict(noisy, verbose=0))
+    )
+    print(f"Squared error of noisy rows: {before:.3f}; after the model: {after:.3f}")
+    history.plot()[0].figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
+    return history["loss"]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 
 import numpy as np
 import tensorflow as tf
+from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers, ops
@@ -80,6 +81,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--points", type=int, default=10000)
+    parser.add_argument("--picture", default="diffusion_2d.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -91,6 +93,15 @@ def main(argv=None):
     noise = np.random.default_rng(1).normal(size=(500, 2))
     result, before = distance(drawn, points[:2000]), distance(noise, points[:2000])
     print(f"Distance from the spiral: {result:.3f}; of noise: {before:.3f}")
+    figure, axes = pyplot.subplots(
+        1, 3, figsize=(9, 3.2), sharex=True, sharey=True, layout="constrained"
+    )
+    shown = {"noise": noise, "drawn by the model": drawn, "data": points[:500]}
+    for axis, (title, dots) in zip(axes, shown.items(), strict=True):
+        axis.scatter(*dots.T, s=3)
+        axis.set_title(title)
+    figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return result, before
 
 

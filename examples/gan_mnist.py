@@ -9,6 +9,7 @@ import argparse
 
 import numpy as np
 import tensorflow as tf
+from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers, ops
@@ -112,6 +113,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--limit", type=int, default=20000)
+    parser.add_argument("--picture", default="gan_mnist.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -128,6 +130,9 @@ def main(argv=None):
     # How far the mean image of what is drawn is from that of real digits.
     distance = float(np.abs(drawn.mean(0) - images.mean(0)[..., 0]).mean())
     print(f"Distance of the mean images: {distance:.3f}")
+    grid = np.vstack([np.hstack(list(row)) for row in drawn[:48].reshape(4, 12, 14, 14)])
+    pyplot.imsave(options.picture, grid.repeat(3, 0).repeat(3, 1), cmap="gray")
+    print(f"Picture: {options.picture}")
     return distance, drawn
 
 

@@ -59,6 +59,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--sentences", type=int, default=8000)
+    parser.add_argument("--picture", default="language_model.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -74,7 +75,9 @@ def main(argv=None):
     )
     for seed, start in enumerate(("the ", "a ", "nobody likes ", "")):
         print(f"{start!r} -> {continued(model, start, seed)!r}")
-    return history.history["loss"], [continued(model, "the ", seed) for seed in range(5)]
+    history.plot()[0].figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
+    return history["loss"], [continued(model, "the ", seed) for seed in range(5)]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ segmentation".
 import argparse
 
 import numpy as np
+from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers
@@ -57,6 +58,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=6)
     parser.add_argument("--images", type=int, default=1500)
+    parser.add_argument("--picture", default="segmentation_unet.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -71,6 +73,10 @@ def main(argv=None):
     model.fit(x, y, batch_size=32, epochs=options.epochs, verbose=2)
     _, iou = model.evaluate(x_test, y_test, verbose=0)
     print(f"Intersection over union of the disks: {iou:.3f}")
+    shown = [x_test[:8], y_test[:8], model.predict(x_test[:8], verbose=0)]
+    grid = np.vstack([np.hstack(list(row[..., 0])) for row in shown])  # images, disks, answers
+    pyplot.imsave(options.picture, grid.repeat(3, 0).repeat(3, 1), cmap="gray", vmin=0, vmax=1)
+    print(f"Picture: {options.picture}")
     return iou
 
 

@@ -10,6 +10,7 @@ import argparse
 
 import numpy as np
 import tensorflow as tf
+from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers
@@ -59,6 +60,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--rows", type=int, default=10000)
+    parser.add_argument("--picture", default="structured_data.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -75,6 +77,16 @@ def main(argv=None):
     _, accuracy = model.evaluate(dataset(slice(split, None)), verbose=0)
     common = max(labels[split:].mean(), 1 - labels[split:].mean())
     print(f"Accuracy: {accuracy:.3f}; of the more common answer: {common:.3f}")
+    predicted = model.predict(dataset(slice(split, None)), verbose=0)[:, 0]
+    decades = table["age"][split:] // 10
+    figure, axis = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
+    for name, values in {"in the data": labels[split:], "predicted": predicted}.items():
+        shares = [values[decades == decade].mean() for decade in np.unique(decades)]
+        axis.plot(np.unique(decades) * 10 + 5, shares, marker=".", label=name)
+    axis.set(xlabel="age", ylabel="share with an insurance")
+    axis.legend()
+    figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return accuracy, common
 
 

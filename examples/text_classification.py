@@ -42,6 +42,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--reviews", type=int, default=8000)
+    parser.add_argument("--picture", default="text_classification.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -66,7 +67,12 @@ def main(argv=None):
         ]
     )
     model.compile("adam", loss="binary_crossentropy", metrics=["accuracy"])
-    model.fit(dataset(slice(split)), epochs=options.epochs, verbose=2)
+    history = model.fit(
+        dataset(slice(split)),
+        validation_data=dataset(slice(split, None)),
+        epochs=options.epochs,
+        verbose=2,
+    )
     _, accuracy = model.evaluate(dataset(slice(split, None)), verbose=0)
 
     strings = keras.Input((), dtype="string")
@@ -82,6 +88,8 @@ def main(argv=None):
     for text, score in zip(examples, scores, strict=True):
         print(f"{score:.2f}  {text}")
     print(f"Accuracy: {accuracy:.3f}")
+    history.plot()[0].figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return accuracy, scores
 
 

@@ -52,18 +52,21 @@ def main(arguments: list[str] | None = None) -> float:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--sentences", type=int, default=8000)
+    parser.add_argument("--picture", default="text_lstm_mask.png", help="file to draw")
     options = parser.parse_args(arguments)
     keras.utils.set_random_seed(0)
     model = build_model()
     model.summary()
     sentences, labels = make_sentences(options.sentences, seed=1)
-    model.fit(sentences, labels, batch_size=64, epochs=options.epochs)
+    history = model.fit(sentences, labels, batch_size=64, epochs=options.epochs)
     unseen, truth = make_sentences(1000, seed=2)
     _, accuracy = model.evaluate(unseen, truth)
     longer = np.pad(unseen, [(0, 0), (0, 20)])
     difference = np.abs(model.predict(unseen, verbose=0) - model.predict(longer, verbose=0)).max()
     print(f"Accuracy on unseen sentences: {accuracy:.2%}")
     print(f"Twenty more zeros at the end change the answers by {difference:.1e}")
+    history.plot()[0].figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return accuracy
 
 

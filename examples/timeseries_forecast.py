@@ -8,6 +8,7 @@ Prints the mean absolute error beside that of "as it was 24 hours ago".
 import argparse
 
 import numpy as np
+from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers
@@ -52,6 +53,7 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--hours", type=int, default=8000)
+    parser.add_argument("--picture", default="timeseries_forecast.png", help="file to draw")
     options = parser.parse_args(argv)
 
     keras.utils.set_random_seed(0)
@@ -72,6 +74,14 @@ def main(argv=None):
     test = series[split:]
     naive = np.abs(test[HOURS + AHEAD - 1 :] - test[HOURS + AHEAD - 25 : -24]).mean()
     print(f"Error {AHEAD} hours ahead: {error:.2f} degrees; as it was a day ago: {naive:.2f}")
+    forecast = model.predict(windows(scaled[split:], shuffle=False), verbose=0)[:, 0]
+    figure, axis = pyplot.subplots(figsize=(8, 3.2), layout="constrained")
+    axis.plot(test[HOURS + AHEAD - 1 :][:168], label="measured")
+    axis.plot(forecast[:168] * deviation + mean, label=f"forecast {AHEAD} hours before")
+    axis.set(xlabel="hour", ylabel="degrees")
+    axis.legend()
+    figure.savefig(options.picture, dpi=80)
+    print(f"Picture: {options.picture}")
     return error, naive
 
 

@@ -7,6 +7,9 @@ Reference: Kingma, Welling (2013), "Auto-Encoding Variational Bayes".
 
 import argparse
 
+import numpy as np
+from matplotlib import pyplot
+
 import tfkit as keras
 from tfkit import layers, ops
 
@@ -108,13 +111,20 @@ def main(arguments=None):
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--limit", type=int, help="train on the first images only")
-    parser.add_argument("--kl-weight", type=float, default=1.0)
+    parser.add_argument("--kl-weight", type=float, default=32 / 784, help="of the divergence")
+    parser.add_argument("--picture", default="vae_mnist.png", help="file to draw")
     options = parser.parse_args(arguments)
 
     keras.utils.set_random_seed(0)
     (x_train, _), _ = keras.datasets.mnist.load_data()
     images = to_pixels(x_train[: options.limit])
-    return train(images, options.epochs, options.batch_size, options.kl_weight)
+    vae, history = train(images, options.epochs, options.batch_size, options.kl_weight)
+    drawn = vae.decoder(keras.random.normal((12, 32), seed=0))
+    rows = [images[:12], vae.predict(images[:12], verbose=0), np.asarray(drawn)]
+    grid = np.vstack([np.hstack(list(row.reshape(-1, 28, 28))) for row in rows])
+    pyplot.imsave(options.picture, grid.repeat(2, 0).repeat(2, 1), cmap="gray")
+    print(f"Picture: {options.picture}: digits, the same given back, new ones")
+    return vae, history
 
 
 if __name__ == "__main__":

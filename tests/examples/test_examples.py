@@ -1,5 +1,7 @@
 """Each example runs, on a small setting, and does what it says."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,19 @@ from examples import (
 )
 
 
+@pytest.fixture(autouse=True)
+def picture(tmp_path, monkeypatch):
+    """Each example runs in a folder of its own, where it leaves one picture."""
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    monkeypatch.chdir(tmp_path)
+    pyplot.switch_backend("agg")
+    yield
+    pyplot.close("all")
+    for path in tmp_path.iterdir():
+        assert path.suffix == ".png"
+        assert pyplot.imread(path).std() > 0.04
+
+
 def test_the_autoencoder_learns_to_draw_digits(mnist, capsys):
     vae, history = vae_mnist.main(["--epochs", "2", "--limit", "1000"])
     first, second = history.history["loss"]
@@ -30,8 +45,9 @@ def test_the_autoencoder_learns_to_draw_digits(mnist, capsys):
 
 
 def test_a_loop_by_hand_learns():
-    losses = custom_loop.main(["--epochs", "2"])
+    losses = custom_loop.main(["--epochs", "2", "--picture", "losses.png"])
     assert losses[1] < losses[0]
+    assert Path("losses.png").exists()
 
 
 def test_a_step_of_ones_own_learns():

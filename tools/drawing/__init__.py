@@ -1,0 +1,1 @@
+"""The notebooks of the examples, and the pictures of the documentation."""
