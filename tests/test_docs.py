@@ -1,5 +1,6 @@
 """The documentation: each example runs, and each link leads somewhere."""
 
+import importlib.util
 import re
 import runpy
 from pathlib import Path
@@ -15,6 +16,8 @@ PAGES = [
     *sorted((ROOT / "docs").rglob("*.md")),
     ROOT / "export" / "README.md",
 ]
+# `<!-- needs: onnx, openvino -->`: the next block runs where these are installed.
+NEEDS = re.compile(r"<!-- needs: ([\w, ]+) -->")
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
@@ -23,13 +26,22 @@ def is_fence(line):
 
 
 def python_of(text):
-    """The ```python blocks of a page; other lines are blank, so that line numbers are the page's."""
-    lines, language = [], None
+    """The ```python blocks of a page that can run; other lines are blank, so that line numbers are the page's.
+
+    The blocks of a list are indented.
+    """
+    lines, language, needed, depth = [], None, [], 0
     for line in text.splitlines():
-        if is_fence(line):
-            language = line.strip().removeprefix("```") if language is None else None
+        if found := NEEDS.fullmatch(line.strip()):
+            needed = found[1].split(", ")
+        elif is_fence(line):
+            if language is None:
+                language, depth = line.strip().removeprefix("```"), len(line) - len(line.lstrip())
+                runs = all(importlib.util.find_spec(package) for package in needed)
+            else:
+                language, needed = None, []
             line = ""
-        lines.append(line if language == "python" else "")
+        lines.append(line[depth:] if language == "python" and runs else "")
     assert language is None, "a block is not closed"
     return "\n".join(lines) + "\n"
 
@@ -74,13 +86,19 @@ def test_links_lead_to_files(page):
 
 def test_pages_of_docs_are_linked_from_the_readme():
     linked = {(ROOT / link).resolve() for link in LINK.findall((ROOT / "README.md").read_text())}
-    pages = {page for page in PAGES if page.parent.name == "docs"}
+    pages = {page for page in PAGES if page.parent.name in ("docs", "guides")}
     assert pages <= linked
 
 
 def test_the_reader_of_examples_keeps_line_numbers():
     text = "a\n```python\nx = 1\n```\n```sh\nls\n```\n```python\ny = 2\n```\n"
     assert python_of(text).splitlines() == ["", "", "x = 1", "", "", "", "", "", "y = 2", ""]
+
+
+def test_a_block_runs_where_its_packages_are_installed():
+    text = "<!-- needs: {} -->\n\n  ```python\n  x = 1\n  ```\n```python\ny = 2\n```\n"
+    assert python_of(text.format("numpy")).split() == ["x", "=", "1", "y", "=", "2"]
+    assert python_of(text.format("numpy, no_such_package")).split() == ["y", "=", "2"]
 
 
 def test_a_dead_link_is_found(tmp_path):
