@@ -15,15 +15,19 @@ def mistaking(monkeypatch):
 
 def test_all_mistakes_show_the_users_lines_in_a_few_lines(mistaking):
     from mistaking.__main__ import report, run
+    from mistaking.beginners import BEGINNERS
     from mistaking.cases import MISTAKES
 
     names = list(MISTAKES)
-    assert len(names) >= 300
+    assert len(names) >= 650
     found = run("tfkit", names)
     lines = {name: found[name]["lines"] for name in names}
     assert not [name for name in names if found[name]["type"] is None], "a mistake that is none"
     assert statistics.median(lines.values()) <= 12
     assert max(lines.values()) <= 15
+    beginners = [lines[name] for name in BEGINNERS]
+    assert len(beginners) >= 250
+    assert statistics.median(beginners) <= 5
     assert lines["wrong input width in fit"] <= 15
     assert lines["Ctrl-C in fit"] <= 13
     assert not [name for name in names if found[name]["not_shown"]], (

@@ -20,18 +20,18 @@ def write_program(path, text):
 
 @pytest.fixture
 def repository(tmp_path):
-    """The scripts, a .venv whose programs write down how they were called, and MNIST beside it."""
+    """The scripts, a .venv-tools whose programs write down how they were called, and MNIST beside it."""
     root = tmp_path / "repository"
     for folder in ("tools", ".ci"):
         shutil.copytree(ROOT / folder, root / folder)
     shutil.copy(ROOT / "pyproject.toml", root)
     (tmp_path / "shared" / "data").mkdir(parents=True)
     digest = hashlib.sha256((root / "pyproject.toml").read_bytes()).hexdigest()
-    (root / ".venv" / "bin").mkdir(parents=True)
-    (root / ".venv" / "installed-test").write_text(f"{digest}\n")
+    (root / ".venv-tools" / "bin").mkdir(parents=True)
+    (root / ".venv-tools" / "installed-test").write_text(f"{digest}\n")
     # The first call asks for the hash of pyproject.toml, with the program as argument of -c.
     write_program(
-        root / ".venv" / "bin" / "python",
+        root / ".venv-tools" / "bin" / "python",
         f'case "$1" in -c) echo {digest} ;; '
         f'*) echo "python $*" >>{root}/calls; echo "$TFKIT_DATA" >{root}/data; '
         'case "$*" in *pytest*) exit ${PYTEST_STATUS:-0} ;; '
@@ -49,7 +49,7 @@ def repository(tmp_path):
     )
     for name in ("ruff", "mypy"):
         write_program(
-            root / ".venv" / "bin" / name,
+            root / ".venv-tools" / "bin" / name,
             f'echo "{name} $*" >>{root}/calls; [ "$FAILING" != "{name} $1" ]',
         )
     return root
@@ -124,14 +124,37 @@ def test_data_beside_the_repository_is_found(repository):
 
 
 def test_changed_requirements_are_installed(repository):
-    (repository / ".venv" / "installed-test").write_text("older\n")
+    (repository / ".venv-tools" / "installed-test").write_text("older\n")
     done = run(repository / "tools" / "demo")
     assert done.returncode == 0
     install, demo = (repository / "calls").read_text().splitlines()
     assert install.startswith("python -m pip install")
     assert install.endswith("-e .[examples]")
     assert demo == "python tools/demo.py"
-    assert (repository / ".venv" / "installed-examples").exists()
+    assert (repository / ".venv-tools" / "installed-examples").exists()
+
+
+SCRIPTS = [
+    path for path in sorted((ROOT / "tools").iterdir()) if path.is_file() and not path.suffix
+]
+
+
+@pytest.mark.parametrize(
+    "script", [*SCRIPTS, ROOT / "tools" / "venv.sh"], ids=lambda path: path.name
+)
+def test_a_script_is_right_bash_and_leaves_the_users_environment_alone(script):
+    subprocess.run(["bash", "-n", script], check=True)
+    commands = [line for line in script.read_text().splitlines() if not line.startswith("#")]
+    assert not [line for line in commands if ".venv/" in line]
+
+
+def test_an_environment_of_the_user_stays_as_it_is(repository):
+    users = repository / ".venv" / "bin" / "python"
+    write_program(users, f"echo used >>{repository}/calls")
+    (repository / ".venv-tools" / "installed-test").write_text("older\n")
+    assert run(repository / "tools" / "demo").returncode == 0
+    assert "used" not in (repository / "calls").read_text()
+    assert sorted(users.parents[1].rglob("*")) == [users.parent, users]
 
 
 def test_the_site_is_built_with_the_arguments(repository):
@@ -141,13 +164,13 @@ def test_the_site_is_built_with_the_arguments(repository):
 
 
 def test_old_python_is_refused(repository):
-    shutil.rmtree(repository / ".venv")
+    shutil.rmtree(repository / ".venv-tools")
     old = repository / "old-python"
     write_program(old, 'case "$1" in --version) echo Python 3.9.1 ;; *) exit 1 ;; esac')
     done = run(repository / "tools" / "test", PYTHON=str(old))
     assert done.returncode == 1
     assert "needs Python 3.11 or newer. Found: Python 3.9.1" in done.stderr
-    assert not (repository / ".venv").exists()
+    assert not (repository / ".venv-tools").exists()
 
 
 @pytest.mark.parametrize("setting", ["0", "1"])

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from types import ModuleType
 
+import tensorflow as tf
+
 from tfkit import (
     activations,
     constraints,
@@ -26,11 +28,13 @@ from tfkit.src.base import later
 from tfkit.src.base.errors import absent_names
 from tfkit.src.base.errors import forks as _forks  # noqa: F401, notices forks
 from tfkit.src.base.later import Place
+from tfkit.src.base.registry import policy_maps as _policy_maps  # noqa: F401, registers them
 from tfkit.src.base.registry import quantized_policies as _policies  # noqa: F401, registers them
 from tfkit.src.base.registry.tables import register_builtins, register_listed
+from tfkit.src.borrowed.log_lines import find_devices_quietly
 from tfkit.src.engine import autograph as _autograph  # noqa: F401, keeps AutoGraph off tfkit's code
 from tfkit.src.engine import program_cache as _program_cache  # noqa: F401, begins it
-from tfkit.src.engine import xla_flags as _xla_flags  # noqa: F401, sets them
+from tfkit.src.engine import shared_programs as _programs  # noqa: F401, runs the calls of layers
 from tfkit.src.ops import activation_lookup as _activations  # noqa: F401, registers functions of TensorFlow
 from tfkit.src.ops import operators as _operators  # noqa: F401, defines the operators of symbolic tensors
 from tfkit.src.outer.legacy import names
@@ -159,5 +163,6 @@ register_listed(
     "src.applications.inception_resnet_v2",
     [Place("tfkit.src.data.applications.custom_scale_layer", "CustomScaleLayer")],
 )
+find_devices_quietly(tf.config)  # TensorFlow reads XLA's flags with it: they are set by now.
 absent_names.explain_in(sys.modules["tfkit"])
 names.offer_in(sys.modules["tfkit"])

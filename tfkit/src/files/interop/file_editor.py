@@ -13,10 +13,10 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.terminal import say
-from tfkit.src.files.interop import keras, keras_contents, keras_hdf5
+from tfkit.src.files.interop import keras_contents, keras_files, keras_hdf5, keras_hdf5_writing
 from tfkit.src.files.interop.keras_archive import METADATA
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving import contents, hdf5
+from tfkit.src.files.saving import contents, entries, hdf5, hdf5_writing
 from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import check_exists
 from tfkit.src.files.saving.weights import check_built, check_writable
@@ -74,7 +74,7 @@ class KerasFileEditor:
         self._names: dict[str, str] = {}  # The names that users have given to layers, by path.
         self._alphas: dict[str, float] = {}  # The `lora_alpha` of layers that have LoRA, by path.
         self._kept: dict[str, Any] = {}  # Values that belong to no object, such as states of seeds.
-        self._is_of_keras = keras.is_keras_file(path)
+        self._is_of_keras = keras_files.is_keras_file(path)
         if self._is_of_keras:
             self._read_keras(path)
         else:
@@ -83,7 +83,7 @@ class KerasFileEditor:
         say(f"{'Keras' if self._is_of_keras else 'tfkit'} {kind} file '{path}'")
 
     def _read_keras(self, path: Path) -> None:
-        with keras.open_file(path) as reader:
+        with keras_files.open_file(path) as reader:
             archive = getattr(reader, "archive", None)
             if archive is not None:
                 self.metadata = keras_hdf5.parse(path, METADATA, archive.text(METADATA))
@@ -102,11 +102,11 @@ class KerasFileEditor:
 
     def _read_own(self, path: Path) -> None:
         with hdf5.Reader(path) as reader:
-            self._names = dict(reader.text(contents.NAMES) or {})
-            self._alphas = dict(reader.text(contents.LORA) or {})
-            for place in reader.shapes(contents.WEIGHTS):
+            self._names = dict(reader.text(entries.NAMES) or {})
+            self._alphas = dict(reader.text(entries.LORA) or {})
+            for place in reader.shapes(entries.WEIGHTS):
                 group, _, weight = place.rpartition("/")
-                _made(self.weights_dict, group)[weight] = reader.value(contents.WEIGHTS, place)
+                _made(self.weights_dict, group)[weight] = reader.value(entries.WEIGHTS, place)
 
     # --- Showing --------------------------------------------------------------------------------------
 
@@ -311,16 +311,16 @@ class KerasFileEditor:
         check_writable(path, overwrite=True)
         values = dict(_weights(self.weights_dict))
         if not self._is_of_keras:
-            texts = {contents.NAMES: self._names, contents.LORA: self._alphas}
+            texts = {entries.NAMES: self._names, entries.LORA: self._alphas}
             with atomic_write(path) as temporary:
-                hdf5.write(temporary, texts, {contents.WEIGHTS: values})
+                hdf5_writing.write(temporary, texts, {entries.WEIGHTS: values})
             return
         placed = {}
         for place, value in values.items():
             group, _, weight = place.rpartition("/")
             placed[f"{group}/{_VARS}/{weight}".lstrip("/")] = value
-        with atomic_write(path) as temporary, hdf5.Target(temporary, "w+") as target:
-            keras_hdf5.write(target, self._names, {**placed, **self._kept})
+        with atomic_write(path) as temporary, hdf5_writing.Target(temporary, "w+") as target:
+            keras_hdf5_writing.write(target, self._names, {**placed, **self._kept})
             target.check()
 
     def resave_weights(self, filepath: Any) -> None:
@@ -337,8 +337,8 @@ class KerasFileEditor:
         ]
         if not found:
             raise ValueError(
-                f"Object {name!r} is not in the file.{did_you_mean(name, paths)} Use `editor.summary()` to "
-                "list all objects."
+                f"Object {name!r} is not in the file.{did_you_mean(name, paths, 0.5)} Use "
+                "`editor.summary()` to list all objects."
             )
         if len(found) > 1:
             raise ValueError(

@@ -10,7 +10,7 @@ from typing import Any
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.quoting import with_short_messages
-from tfkit.src.files.interop import keras, keras_unzipped
+from tfkit.src.files.interop import keras, keras_files, keras_unzipped
 from tfkit.src.files.model_like import ModelLike
 from tfkit.src.files.saving import model_file, weights
 from tfkit.src.files.saving.matching import LoadReport, Rename
@@ -134,7 +134,7 @@ def load_weights(
         ['dense/bias', 'dense/kernel']
     """
     check_path(filepath)
-    load = keras.load_weights if keras.is_keras_file(filepath) else weights.load_weights
+    load = keras.load_weights if keras_files.is_keras_file(filepath) else weights.load_weights
     with with_short_messages():
         return load(
             model, filepath, skip_mismatch, by_name, rename, objects_to_skip=objects_to_skip

@@ -18,60 +18,33 @@ from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.version import __version__
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop import (
     keras_assets,
     keras_config,
     keras_contents,
-    keras_hdf5,
+    keras_hdf5_writing,
     keras_layout,
     keras_legacy,
     keras_legacy_config,
     keras_matching,
 )
-from tfkit.src.files.interop.keras_archive import CONFIG, METADATA, WEIGHTS, Archive
+from tfkit.src.files.interop.keras_archive import CONFIG, METADATA, WEIGHTS
 from tfkit.src.files.interop.keras_contents import INNER, OPTIMIZER, SEEDS
-from tfkit.src.files.interop.keras_folder import Folder, is_folder
+from tfkit.src.files.interop.keras_files import ArchiveReader, open_file
 from tfkit.src.files.interop.keras_hdf5 import KerasReader
 from tfkit.src.files.interop.keras_matching import Checked, Matcher
-from tfkit.src.files.interop.keras_shards import ShardedReader, is_index
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving import contents, hdf5, json_nest, weights
+from tfkit.src.files.saving import contents, hdf5_writing, json_nest, weights
 from tfkit.src.files.saving.atomic import atomic_write
-from tfkit.src.files.saving.errors import ConfigurationError, LoadError, check_exists
+from tfkit.src.files.saving.errors import ConfigurationError, LoadError
 from tfkit.src.files.saving.matching import LoadReport, Rename
 
 # The version of Keras whose format is written.
 _FORMAT_OF = "3.15.1"
 _APART = (f"{OPTIMIZER}/", "tfkit/")
-_FIRST_BYTES = (b"PK\3\4", b"PK\5\6", b"\x89HDF\r\n\x1a\n")
-
-
-def is_keras_file(filepath: Any) -> bool:
-    """Whether a file begins like one of Keras's: a zip, or HDF5 without tfkit's seal in front.
-
-    The same holds for a folder with the members of such a zip, and for an index of files of weights.
-
-    Args:
-        filepath: the file or folder.
-
-    Example:
-        >>> import tempfile
-        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.save(f"{folder}/a.keras")
-        ...     model.save(f"{folder}/b.h5")
-        ...     is_keras_file(f"{folder}/a.keras"), is_keras_file(f"{folder}/b.h5")
-        (True, False)
-    """
-    path = Path(filepath)
-    if not path.is_file():
-        return is_folder(path)
-    if is_index(path):
-        return True
-    with open(path, "rb") as file:
-        return file.read(8).startswith(_FIRST_BYTES)
 
 
 # --- Reading ------------------------------------------------------------------------------------------
@@ -123,14 +96,14 @@ def load_model(
                 "Keras. If it contains weights alone, make the model in code and call "
                 "`model.load_weights(filepath)`."
             )
-        if not isinstance(reader, _ArchiveReader):
+        if not isinstance(reader, ArchiveReader):
             document = _legacy_model(reader, document)
         # Used later, after the weights exist that the optimizer's slots belong to.
         document = {key: value for key, value in document.items() if key != "compile_config"}
         config = _translated(path, keras_config.from_keras, document)
         deferred: list[budget.Deferred] = []
         # In HDF5 Keras keeps what models inside were compiled with, and does not use it.
-        inside = compile and isinstance(reader, _ArchiveReader)
+        inside = compile and isinstance(reader, ArchiveReader)
         with contextlib.nullcontext() if inside else serialization.without_compile():
             model = _made(reader, config, deferred)
         # The configuration has made the model's members in the order of the saved one: order is no
@@ -207,73 +180,6 @@ def load_weights(
         return checked.assign(tracking.named_state(model), skip_mismatch)
 
 
-class _ArchiveReader(KerasReader):
-    """The weights in a `.keras` archive, or in a folder with the members of one."""
-
-    def __init__(self, path: Path) -> None:
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self.archive = Folder(path) if path.is_dir() else Archive(path)
-        try:
-            super().__init__(path, self.archive.weights())
-        except BaseException:
-            self.archive.close()
-            raise
-
-    def documents(self) -> tuple[Any, Any]:
-        document = keras_hdf5.parse(self.path, CONFIG, self.archive.text(CONFIG))
-        return document, document.get("compile_config")
-
-    def assets(
-        self, places: list[tuple[str, Layer]], partly: bool
-    ) -> list[tuple[Layer, Callable[[], None]]]:
-        """Returns the layers that have assets in the archive, each with a function that loads them."""
-        found = keras_assets.by_place(self.archive, places, partly)
-        # The folder contains their files until the archive is closed.
-        if any(keras_assets.needs_files(layer) for layer, _ in found.values()):
-            self._folder = tempfile.TemporaryDirectory()
-        folder = self._folder.name if self._folder else ""
-        return [
-            (layer, keras_assets.loader(self.archive, layer, names, path, folder))
-            for path, (layer, names) in found.items()
-        ]
-
-    def close(self) -> None:
-        super().close()
-        self.archive.close()
-        if self._folder is not None:
-            self._folder.cleanup()
-
-
-def open_file(path: Path) -> KerasReader:
-    """Returns an open file of Keras, whose contents are checked.
-
-    Args:
-        path: the file.
-
-    Returns:
-        A context manager; `LoadError` if the file is not Keras's, or is damaged.
-
-    Example:
-        >>> import tempfile
-        >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_model(model, f"{folder}/model.keras")
-        ...     with open_file(Path(folder, "model.keras")) as reader:
-        ...         document, compiled = reader.documents()
-        >>> document["class_name"], compiled
-        ('Sequential', None)
-    """
-    if is_folder(path):
-        return _ArchiveReader(path)
-    check_exists(path)
-    if is_index(path):
-        return ShardedReader(path)
-    with open(path, "rb") as file:
-        # By content and not by extension: users rename files.
-        is_archive = file.read(2) == b"PK"
-    return _ArchiveReader(path) if is_archive else KerasReader(path)
-
-
 def _translated(path: Path, function: Any, document: dict[str, Any]) -> Any:
     """Returns a configuration in tfkit's form."""
     try:
@@ -332,11 +238,25 @@ def _matched(
     if reader.below(SEEDS):
         seeds = keras_matching.Plan(keras_contents.seeds(places))
         checked.add(keras_matching.check(reader, seeds, SEEDS, **options))
-    if isinstance(reader, _ArchiveReader):
+    if isinstance(reader, ArchiveReader):
         wanted = [place for place in places if not skipped or place[1] not in skipped]
         partly = skip_mismatch or len(wanted) < len(places)
-        checked.assets = reader.assets(wanted, partly)
+        checked.assets = _assets(reader, wanted, partly)
     return checked
+
+
+def _assets(
+    reader: ArchiveReader, places: list[tuple[str, Layer]], partly: bool
+) -> list[tuple[Layer, Callable[[], None]]]:
+    """Returns the layers that have assets in the archive, each with a function that loads them."""
+    found = keras_assets.by_place(reader.archive, places, partly)
+    # The folder contains their files until the archive is closed.
+    from_files = any(keras_assets.needs_files(layer) for layer, _ in found.values())
+    folder = reader.folder() if from_files else ""
+    return [
+        (layer, keras_assets.loader(reader.archive, layer, names, path, folder))
+        for path, (layer, names) in found.items()
+    ]
 
 
 def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> None:
@@ -452,6 +372,7 @@ def save_model(
     config = serialization.numbered_shared_objects(config)
     metadata = {
         "keras_version": _FORMAT_OF,
+        "tfkit_version": __version__,
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
     optimizer = model.optimizer if compiled else None
@@ -469,9 +390,9 @@ def save_model(
             # HDF5 needs a file that it can seek in, and a member of a zip archive is written in
             # order. In the same folder, because `/tmp` may be small.
             tempfile.TemporaryFile(dir=path.parent) as held,
-            hdf5.Target(held.fileno(), "w+", closefd=False) as file,
+            hdf5_writing.Target(held.fileno(), "w+", closefd=False) as file,
         ):
-            keras_hdf5.write(file, groups, values)
+            keras_hdf5_writing.write(file, groups, values)
             file.check()
             file.seek(0)
             # The size is not known before, and may exceed 4 GB.
@@ -504,8 +425,8 @@ def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> Non
     _check_writable(path, ".weights.h5", overwrite)
     weights.check_built(model, "saving")
     groups, values = keras_contents.contents(model, None)
-    with atomic_write(path) as temporary, hdf5.Target(temporary, "w+") as target:
-        keras_hdf5.write(target, groups, values)
+    with atomic_write(path) as temporary, hdf5_writing.Target(temporary, "w+") as target:
+        keras_hdf5_writing.write(target, groups, values)
         target.check()
 
 

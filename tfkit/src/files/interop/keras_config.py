@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfkit.src.base import adapted_parts
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.graph_form import check_graph, is_reference
+from tfkit.src.core.building import ADAPTED
 from tfkit.src.files.interop import keras_ops
 from tfkit.src.files.saving.errors import LoadError
 
@@ -76,7 +77,7 @@ def _is_built_by_calls(config: dict[str, Any]) -> bool:
 def _has_adapted_parts(config: dict[str, Any]) -> bool:
     """Whether a build config has entries for parts, such as integers in attention; Keras ignores them."""
     build_config = config.get("build_config")
-    return isinstance(build_config, dict) and adapted_parts.KEY in build_config
+    return isinstance(build_config, dict) and ADAPTED in build_config
 
 
 def _built_alone(config: dict[str, Any], result: dict[str, Any]) -> list[tuple[Any, Any]]:
@@ -117,6 +118,7 @@ def _is_graph(config: Any) -> bool:
 
 
 def _graph_from_keras(config: dict[str, Any]) -> dict[str, Any]:
+    check_graph(config)
     entries = []
     for entry in config["layers"]:
         calls = [
@@ -154,7 +156,7 @@ def _shifted(config: dict[str, Any], step: int) -> dict[str, Any]:
 def _map(references: Any, function: Callable[[Reference], Reference]) -> Any:
     if isinstance(references, dict):
         return {key: _map(item, function) for key, item in references.items()}
-    if len(references) == 3 and isinstance(references[0], str) and isinstance(references[1], int):
+    if is_reference(references):
         return function(references)
     return [_map(item, function) for item in references]
 

@@ -1,4 +1,4 @@
-"""HDF5 files of Keras: plain, contiguous datasets at Keras's paths."""
+"""Reads HDF5 files of Keras: plain, contiguous datasets at Keras's paths."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ import os
 from pathlib import Path
 from typing import Any, NoReturn
 
-import h5py
 import numpy as np
-import tensorflow as tf
 
 from tfkit.src.base import limits
+from tfkit.src.base.memory import aligned_empty, dtype_named
 from tfkit.src.base.quoting import shown
-from tfkit.src.engine.arrays import aligned_empty
 from tfkit.src.files.saving import hdf5_tree, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_whole
-
-_BFLOAT16 = tf.bfloat16.as_numpy_dtype
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +30,7 @@ class Stored:
     @property
     def num_bytes(self) -> int:
         """The number of bytes in the file."""
-        return math.prod(self.shape) * tf.as_dtype(self.dtype).size
+        return math.prod(self.shape) * dtype_named(self.dtype).itemsize
 
 
 class KerasReader:
@@ -44,9 +40,15 @@ class KerasReader:
         path: the file.
         stream: the stream to read instead: the part of `path` that is the HDF5 file.
 
+    Attributes:
+        has_checksums: whether checksums of what was read have been compared.
+
     Raises:
         LoadError: for structures that Keras never writes: links, second names, storage that is not plain.
     """
+
+    has_checksums = False
+    tfkit_version: Any = None
 
     def __init__(self, path: Path, stream: Any = None) -> None:
         self.path = path
@@ -117,7 +119,7 @@ class KerasReader:
         if dtype is None:
             self._refuse(item.path, "has no numeric dtype in the byte order of this machine")
         shape = dataset.shape
-        if shape is None or dataset.size != math.prod(shape) * tf.as_dtype(dtype).size:
+        if shape is None or dataset.size != math.prod(shape) * dtype_named(dtype).itemsize:
             self._refuse(
                 item.path,
                 "is not stored as plain, contiguous data of its declared size, which is all that Keras "
@@ -138,7 +140,7 @@ class KerasReader:
     def read(self, path: str) -> np.ndarray:
         """Returns the values of one dataset."""
         stored = self.datasets[path]
-        value = aligned_empty(stored.shape, tf.as_dtype(stored.dtype).as_numpy_dtype)
+        value = aligned_empty(stored.shape, dtype_named(stored.dtype))
         memory = value.reshape(-1).view(np.uint8).data
         self._stream.seek(self._offsets[path])
         done = 0
@@ -200,21 +202,3 @@ def parse(path: Path, name: str, text: Any) -> dict[str, Any]:
             f"File {path}: `{name}` is not a JSON object. Found: {type(document).__name__}"
         )
     return document
-
-
-def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
-    """Writes a file in Keras's format.
-
-    Args:
-        target: an open file.
-        names: names of layers by the path of their group.
-        values: variables and arrays by path.
-    """
-    with h5py.File(target, "w") as file:
-        for group, name in names.items():
-            file.create_group(f"{group}/vars".lstrip("/")).attrs["name"] = name
-        for path, variable in values.items():
-            value = np.asarray(variable, order="C")
-            dataset = file.create_dataset(path, data=value)
-            if value.dtype == _BFLOAT16:
-                dataset.attrs["dtype"] = "bfloat16"

@@ -1,55 +1,101 @@
-"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `serve`, `launch`.
+"""The command line: `tfkit inspect`, `verify`, `diff`, `convert`, `export`, `serve`, `launch` and others.
 
-Each command is a module with `add_arguments(parser)` and `run(args)`.
+`parser.py` has all commands and their arguments. What a command does is `run(args)` in a module of its own,
+which is imported when it is used.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import os
+import signal
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from tfkit.src.base import later
 from tfkit.src.base.quoting import shown
-from tfkit.src.base.version import __version__
 from tfkit.src.files.saving.errors import LoadError, MissingFileError
-from tfkit.src.outer.cli import convert, diff, inspect, verify
-from tfkit.src.outer.launch import command as launch
-from tfkit.src.outer.serving import command as serve
+from tfkit.src.outer.cli.parser import COMMANDS, Command, parse
+from tfkit.src.outer.cli.wording import in_options
 
-_COMMANDS = {
-    "inspect": (inspect, "what is in a file: configuration, weights, sizes; runs nothing"),
-    "verify": (verify, "compare all checksums of a file"),
-    "diff": (diff, "what differs between two files"),
-    "convert": (convert, "read a model and save it in a different format"),
-    "serve": (serve, "try exports out: answers TF Serving's requests"),
-    "launch": (launch, "try distributed training out: runs a script in all processes of a cluster"),
-}
+_FAILED, _MISUSED, _KILLED = 1, 2, 128
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, begin: Callable[[], None] | None = None) -> int:
     """Runs a command.
 
     Args:
         argv: the words after `tfkit`; the arguments of the process unless given.
+        begin: called before a command that needs TensorFlow; imports the package `tfkit`, if only modules of
+            it have been imported.
 
     Returns:
-        The exit code: 0; 1 for a file that is damaged, refused or differs; 2 for a command that cannot be
-        run. Errors are printed in one line on the standard error stream.
+        The exit code: 0; 1 for a failure, and for a file that is damaged, refused or differs; 2 for a
+        command line that is wrong; 128 and the number of a signal that ended it. Errors are printed in one
+        line on the standard error stream.
     """
-    parser = argparse.ArgumentParser(prog="tfkit", description="Works with model files of tfkit.")
-    parser.add_argument("--version", action="version", version=f"tfkit {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (module, summary) in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary)
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
-    args = parser.parse_args(argv)
     try:
-        return int(args.run(args))
-    except (ImportError, OSError, TypeError, ValueError) as error:
-        # One line: a message may have paragraphs, and quote what a file contains.
-        text = " ".join(str(error).split())
-        print(f"tfkit {args.command}: {shown(text, 4_000)}", file=sys.stderr)
-        # 1 is an answer about the file, 2 says that the command could not be run.
-        refused = isinstance(error, LoadError) and not isinstance(error, MissingFileError)
-        return 1 if refused else 2
+        args = parse(sys.argv[1:] if argv is None else argv)
+    except SystemExit:
+        try:
+            sys.stdout.flush()  # Help, which is written without an error to an output that nobody reads.
+        except BrokenPipeError:
+            return _end_unread()
+        raise
+    command = COMMANDS[args.command]
+    with warnings.catch_warnings():
+        warnings.showwarning = functools.partial(_warn, args.command)
+        return _run(command, args, begin)
+
+
+def _run(command: Command, args: argparse.Namespace, begin: Callable[[], None] | None) -> int:
+    """Runs a command, prints what ends it, and returns the exit code."""
+    try:
+        if begin is not None and command.needs_tensorflow:
+            begin()
+        elif begin is not None:
+            # NumPy's linear algebra, which no such command uses, would start a thread for each core.
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+        return int(later.load(later.Place(command.module, "run"))(args))
+    except BrokenPipeError:
+        return _end_unread()
+    except KeyboardInterrupt:
+        if args.traceback:
+            raise
+        _complain(args.command, "interrupted")
+        return _KILLED + signal.SIGINT
+    except Exception as error:
+        if args.traceback:
+            raise
+        plain = isinstance(error, (ImportError, OSError, RuntimeError, TypeError, ValueError))
+        text = in_options(str(error))
+        _complain(args.command, text if plain and text else f"{type(error).__name__}: {text}")
+        return _MISUSED if _is_misuse(error) else _FAILED
+
+
+def _end_unread() -> int:
+    """Returns the exit code after what reads the output, such as `head`, has ended: it needs no message."""
+    # Python would write the rest when it exits.
+    with contextlib.suppress(OSError):  # Not every stream has a file.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return _KILLED + signal.SIGPIPE
+
+
+def _warn(command: str, message: Warning | str, category: type[Warning], *where: Any) -> None:
+    _complain(command, f"{category.__name__}: {in_options(str(message))}")
+
+
+def _complain(command: str, text: str) -> None:
+    print(f"tfkit {command}: {shown(text, 4_000)}", file=sys.stderr)
+
+
+def _is_misuse(error: Exception) -> bool:
+    """Whether the command line is wrong: a value, a file that does not exist, a target that does."""
+    if isinstance(error, LoadError):  # A `ValueError` about what is in a file.
+        return isinstance(error, MissingFileError)
+    wrong = ValueError, FileNotFoundError, FileExistsError, NotADirectoryError
+    return isinstance(error, wrong)

@@ -5,19 +5,12 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tfkit.src.base.terminal import say
 from tfkit.src.outer.cli.files import File, open_file, sort_key
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
-    parser.add_argument("old", type=Path, help="a model, or weights")
-    parser.add_argument("new", type=Path, help="another model, or weights")
 
 
 def run(args: argparse.Namespace) -> int:

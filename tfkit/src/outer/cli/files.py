@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.files.interop import keras as keras_files
-from tfkit.src.files.saving import model_file, weights
+from tfkit.src.files.interop import keras_files
+from tfkit.src.files.saving import entries, readers, safetensors
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.hdf5 import FORMAT_VERSION
 
@@ -26,6 +26,7 @@ class File:
         arrays: shape and dtype of each array.
         config: the configuration of the model, `None` for weights alone.
         compiled: the arguments of `compile`.
+        tfkit_version: what the file says of the version of tfkit that wrote it, `None` for nothing.
     """
 
     format = f"tfkit format {FORMAT_VERSION}"
@@ -40,8 +41,9 @@ class File:
                     f"File {reader.path}: `{path}` is an array where a group is expected."
                 )
         self.arrays = {path: it for path, it in self._contents.items() if it[1] != "json"}
-        self.config = reader.text(model_file.CONFIG)
-        self.compiled = reader.text(model_file.COMPILE)
+        self.config = reader.text(entries.CONFIG)
+        self.compiled = reader.text(entries.COMPILE)
+        self.tfkit_version = reader.tfkit_version
 
     def __enter__(self) -> File:
         return self
@@ -56,14 +58,29 @@ class File:
         return value
 
     def verify(self) -> str:
-        """Compares all checksums, and returns how many there are."""
+        """Compares all checksums, and returns the result."""
         for path in self._contents:
             group, _, rest = path.partition("/")
             if rest:
                 self._reader.check(group, rest)
             else:
                 self._reader.text(group)
-        return f"{len(self._contents):,} checksums compared"
+        return f"whole, {len(self._contents):,} checksums compared"
+
+
+class SafetensorsFile(File):
+    """A `.safetensors` file, of tfkit or of another library, with the interface of `File`."""
+
+    format = "safetensors"
+
+    def verify(self) -> str:
+        """Reads all arrays, compares the checksums that the file has, and returns the result."""
+        super().verify()
+        count = len(self._reader.checksums)
+        if count:
+            return f"complete; {count:,} checksums of arrays compared; names and shapes have none"
+        read = f"{len(self.arrays):,} arrays read"
+        return f"complete; {read}; it has no checksums that would show changed values"
 
 
 class KerasFile(File):
@@ -75,6 +92,7 @@ class KerasFile(File):
         self._reader = reader
         self.arrays = {path: (it.shape, it.dtype) for path, it in reader.datasets.items()}
         self.config, self.compiled = reader.documents()
+        self.tfkit_version = reader.tfkit_version
 
     def value(self, path: str) -> np.ndarray:
         """Returns the values of an array."""
@@ -82,17 +100,21 @@ class KerasFile(File):
         return value
 
     def verify(self) -> str:
-        """Reads all arrays, and returns how many there are."""
+        """Reads all arrays, and returns the result."""
         for path in self.arrays:
             self._reader.read(path)
-        return f"{len(self.arrays):,} arrays read; Keras's HDF5 has no checksums"
+        read = f"{len(self.arrays):,} arrays read"
+        if self._reader.has_checksums:
+            return f"whole, {read}; checksums of configuration and weights compared"
+        return f"complete; {read}; Keras's HDF5 has no checksums"
 
 
 def open_file(path: Path) -> File:
     """Returns an open file of the kind that its content shows."""
     if keras_files.is_keras_file(path):
         return KerasFile(keras_files.open_file(path))
-    return File(weights.open_file(path))
+    reader = readers.open_file(path)
+    return SafetensorsFile(reader) if isinstance(reader, safetensors.Reader) else File(reader)
 
 
 def sort_key(path: str) -> list[tuple[int, str]]:

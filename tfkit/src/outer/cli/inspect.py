@@ -12,29 +12,49 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.terminal import say
+from tfkit.src.base.version import PROVENANCE
+from tfkit.src.files.saving import json_nest
+from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.outer.cli.files import Contents, open_file, sort_key
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
-    parser.add_argument("file", type=Path, help="a model, or weights")
-    parser.add_argument("--config", action="store_true", help="print the configuration as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the contents of a file. Nothing in it is run, and no model is made."""
+    if (args.file / PROVENANCE).is_file():
+        say(f"{args.file}: SavedModel, {_writer_of_export(args.file)}")
+        return 0
     with open_file(args.file) as file:
         contents, config, compiled = file.arrays, file.config, file.compiled
+        writer = file.tfkit_version
     if args.config:
         say(json.dumps(config, indent=1))
         return 0
     kind = "weights" if config is None else "model"
     say(f"{args.file}: {kind}, {file.format}")
+    if isinstance(writer, str):
+        say(f"written by tfkit {shown(writer)}")
     for line in [*_about_config(config), *_about_compile(compiled), *_tree(contents)]:
         say(shown(line, _LONGEST_LINE))
     return 0
+
+
+def _writer_of_export(folder: Path) -> str:
+    """Returns what an export says of its writer."""
+    file = folder / PROVENANCE
+    if excess := limits.TEXT.excess(file.stat().st_size):
+        raise LoadError(f"File {file} has {excess}. It is refused.")
+    try:
+        found = json_nest.parse(file.read_bytes())
+        return (
+            f"written by tfkit {shown(found['tfkit'])} with TensorFlow {shown(found['tensorflow'])}"
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise LoadError(
+            f"File {file} does not state what wrote the export: {quoted(str(error))}"
+        ) from None
 
 
 def _about_config(config: Any) -> Iterator[str]:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from tfkit.src.base.terminal import say
 from tfkit.src.outer.cli.files import open_file
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the command's arguments to a parser; `run` receives the parsed ones."""
-    parser.add_argument("file", type=Path, help="a model, or weights")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -21,6 +15,6 @@ def run(args: argparse.Namespace) -> int:
         LoadError: if a checksum differs from the stored one.
     """
     with open_file(args.file) as file:
-        count = file.verify()
-    say(f"{args.file}: whole, {count}")
+        result = file.verify()
+    say(f"{args.file}: {result}")
     return 0

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import dataclasses
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 from tfkit.src.outer.serving import packages
@@ -17,44 +16,9 @@ from tfkit.src.outer.serving.health import Health
 from tfkit.src.outer.serving.http_app import Arriving, http_app
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.offload import Worker
+from tfkit.src.outer.serving.options import Options
 from tfkit.src.outer.serving.service import Service
 from tfkit.src.outer.serving.store import Store
-
-
-@dataclasses.dataclass(frozen=True)
-class Options:
-    """The options of the server.
-
-    Args:
-        base: folder of the models, `base/name/number`.
-        host: address to listen at.
-        port: of REST; 0 for any that is free.
-        grpc_port: of gRPC; 0 for any that is free.
-        max_body: bytes of the largest request.
-        batching_window: seconds that a request waits for others although it could run; with 0 requests are
-            joined where they have to wait anyway.
-        max_batch: rows at which nothing more is joined; 1 joins none.
-        read_timeout: seconds for the head of a request, for its body, and for reading the response.
-        num_versions: how many versions of each model are served, the newest.
-        poll: seconds between two scans of the folder.
-        threads: how many runs there are at once.
-        trusted: whether models may have operations on files, other machines, processes or Python.
-        log_requests: whether a line is logged for each request, by `tfkit.src.outer.serving.requests`.
-    """
-
-    base: Path
-    host: str = "127.0.0.1"
-    port: int = 8501
-    grpc_port: int = 8500
-    max_body: int = 16 * 2**20
-    batching_window: float = 0.0
-    max_batch: int = 64
-    read_timeout: float = 60.0
-    num_versions: int = 1
-    poll: float = 1.0
-    threads: int = 2
-    trusted: bool = False
-    log_requests: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import settings
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.nests import brief
 from tfkit.src.data.utils.images import array_to_img
 from tfkit.src.outer.legacy.image_generator.transforms import Draws
 from tfkit.src.training.py_dataset import PyDataset

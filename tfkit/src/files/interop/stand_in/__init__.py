@@ -11,16 +11,48 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from tfkit.src.files.interop import legacy_objects, open_files, private_helpers
+from tfkit.src.core.layer import Layer
+from tfkit.src.files.interop.stand_in import functions, table
 
-# The version of Keras whose API tfkit has, for libraries that check it.
-_VERSION = "3.15.0"
+# The version of Keras whose API and numbers tfkit has, for libraries that check it.
+_VERSION = "3.15.1"
 # The packages that tfkit replaces; longer names first.
 _ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "tensorflow.keras")
 # Folders of Keras's sources whose classes are public elsewhere.
 _SOURCES = {"legacy": "", "trainers": "utils"}
 _PRIVATE = "keras.src."
-_PLACES = {"saving.saving_lib": open_files, "utils.legacy": legacy_objects}
+# The folders and files in `keras.src`, where Keras is not installed.
+_IN_SRC = {
+    "activations",
+    "applications",
+    "backend",
+    "callbacks",
+    "constraints",
+    "datasets",
+    "distillation",
+    "distribution",
+    "dtype_policies",
+    "export",
+    "initializers",
+    "layers",
+    "legacy",
+    "losses",
+    "metrics",
+    "models",
+    "ops",
+    "optimizers",
+    "quantizers",
+    "random",
+    "regularizers",
+    "saving",
+    "testing",
+    "trainers",
+    "tree",
+    "utils",
+    "version",
+    "visualization",
+    "wrappers",
+}
 
 
 class _StandIn(ModuleType):
@@ -54,12 +86,9 @@ class _StandIn(ModuleType):
             return getattr(self._target, name)
         if self.__name__.startswith(_PRIVATE):
             tfkit = sys.modules["tfkit"]
-            others = [
-                tfkit,
-                private_helpers,
-                *([tfkit.ops] if self._target is tfkit.backend else []),
-            ]
-            for other in others:
+            if (served := table.named(name, tfkit)) is not None:
+                return served
+            for other in (tfkit, *([tfkit.ops] if self._target is tfkit.backend else [])):
                 if name in dir(other):
                     return getattr(other, name)
             if (module := _found(inner)) is not None:
@@ -140,10 +169,13 @@ def _found(fullname: str) -> Any:
 
 @functools.cache
 def _is_source(fullname: str) -> bool:
-    """Returns whether the installed Keras has a file or folder for a module. Nothing is imported."""
+    """Returns whether the installed Keras has a file or folder for a module. Nothing is imported.
+
+    Where Keras is not installed, whatever is in one of its folders counts as a file of it.
+    """
     spec = PathFinder.find_spec("keras")
     if spec is None or not spec.submodule_search_locations:
-        return False
+        return fullname.split(".")[2] in _IN_SRC
     path = Path(spec.submodule_search_locations[0], *fullname.split(".")[1:])
     return path.is_dir() or path.with_suffix(".py").is_file()
 
@@ -156,8 +188,8 @@ def _target_of(fullname: str) -> Any:
     else:
         return None
     place = fullname.removeprefix(root).lstrip(".")
-    if place in _PLACES:
-        return _PLACES[place]
+    if place in table.MODULES:
+        return table.MODULES[place]
     found: Any = sys.modules["tfkit"]
     for step in filter(None, place.split(".")):
         found = getattr(found, step, None)
@@ -191,5 +223,6 @@ def stand_in_for_keras() -> None:
             "`tfkit.interop.stand_in_for_keras()` before any import of Keras, or of a library that uses "
             "it, and import tfkit before TensorFlow."
         )
+    Layer._flatten_layers = functions.flatten_layers  # type: ignore[attr-defined]
     # Before the finder of installed packages, which would find Keras.
     sys.meta_path.insert(0, _Finder())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import tables as registry
 
 
@@ -32,12 +31,7 @@ def deserialize_keras_object(
     if identifier is None:
         return None
     name = identifier["class_name"] if isinstance(identifier, dict) else identifier
-    found = registry.get_registered_object(name, custom_objects, module_objects)
-    if found is None:
-        raise ValueError(
-            f"Unknown {printable_module_name}: {quoted(name)}. Expected one of "
-            f"{sorted({**(custom_objects or {}), **(module_objects or {})})}, or a registered name."
-        )
+    found = registry.named_object(name, custom_objects, module_objects, printable_module_name)
     if isinstance(identifier, dict):
         return found.from_config(identifier["config"])
     return found() if isinstance(found, type) else found
