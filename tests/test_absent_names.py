@@ -96,10 +96,8 @@ def test_the_table_names_public_names_of_keras():
 
 
 def test_an_import_says_what_to_use():
-    with pytest.raises(
-        ImportError, match=r"`dtype_policies\.DTypePolicyMap`. It gives layers inside"
-    ):
-        from tfkit.dtype_policies import DTypePolicyMap  # noqa: F401
+    with pytest.raises(ImportError, match=r"`quantizers\.AWQConfig`. "):
+        from tfkit.quantizers import AWQConfig  # noqa: F401
     with pytest.raises(ImportError, match="cannot import name 'Dence'"):
         from tfkit.layers import Dence  # noqa: F401
     with pytest.raises(AttributeError, match=r"module 'tfkit\.layers' has no attribute 'Dence'"):

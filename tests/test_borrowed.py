@@ -391,7 +391,7 @@ def CachingVariable():
 
 @contract
 def VariableHooks():
-    read = []
+    read, given = [], None
 
     class Named(private.VariableHooks, type(tf.Variable(1.0))):
         name = "weight"
@@ -399,8 +399,9 @@ def VariableHooks():
         def __init__(self):
             pass
 
-        def _watch(self):
+        def _value_given(self):
             read.append(self)
+            return given
 
     variable = tf.Variable(tf.zeros((2, 3)), name="weight")
     variable.__class__ = Named
@@ -411,6 +412,8 @@ def VariableHooks():
     assert not read
     assert variable.read_value().shape == (2, 3)
     assert [it is variable for it in read] == [True]
+    given = tf.ones((2, 3))
+    assert float(tf.reduce_sum(variable.read_value())) == 6.0
 
 
 @contract
@@ -840,7 +843,11 @@ def test_each_contract_is_of_a_name_that_is_listed():
     assert sorted(CONTRACTS) == LISTED
 
 
-OF_TFKIT = {"_cast_when_read", "_tfkit_children", "_watch"}  # Called by classes of `borrowed`.
+OF_TFKIT = {
+    "_cast_when_read",
+    "_tfkit_children",
+    "_value_given",
+}  # Called by classes of `borrowed`.
 NAMED = [
     getattr(node, {ast.Attribute: "attr", ast.Constant: "value"}[type(node)])
     for tree in TREES

@@ -1,16 +1,20 @@
 """`tfkit inspect`, `verify`, `diff`, `convert`."""
 
 import os
+import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import tfkit
 from tfkit.src.outer import cli
 from tfkit.src.outer.cli import diff
+from tfkit.src.outer.cli.wording import in_options
 
 GOLDENS = Path(__file__).parent / "goldens"
 
@@ -20,6 +24,14 @@ class Doubled(tfkit.layers.Layer):
 
     def call(self, x):
         return 2 * x
+
+
+@tfkit.saving.register_keras_serializable("test_cli")
+class Inverse(tfkit.layers.Layer):
+    """A layer that LiteRT has no operation for."""
+
+    def call(self, x):
+        return tf.linalg.inv(x)
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +157,32 @@ def test_errors_are_one_line(run, path, tmp_path, command):
     assert "other.h5" in err
 
 
-def test_words_that_are_no_command(capsys):
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["inspekt", "x"], "tfkit: there is no command 'inspekt'. Did you mean 'inspect'?"),
+        (["xyz"], "tfkit: there is no command 'xyz'. Expected one of: inspect, verify, diff,"),
+        ([], "tfkit: the following arguments are required: COMMAND."),
+        (["--verson"], "tfkit: "),
+        (["inspect"], "tfkit inspect: the following arguments are required: file."),
+        (
+            ["inspect", "m.h5", "--confg"],
+            "tfkit inspect: unrecognized arguments: --confg. Did you mean '--config'?",
+        ),
+        (["verify", "a.h5", "b.h5"], "tfkit verify: unrecognized arguments: b.h5."),
+        (["export", "m.h5", "m", "--format", "onix"], "tfkit export: argument --format: invalid"),
+        (["serve", "--port", "x", "."], "tfkit serve: argument --port: invalid int value: 'x'."),
+    ],
+)
+def test_a_wrong_command_line_is_one_line_and_status_2(capsys, words, line):
     with pytest.raises(SystemExit) as stopped:
-        cli.main(["inspekt", "x"])
+        cli.main(words)
     assert stopped.value.code == 2
-    assert "invalid choice: 'inspekt'" in capsys.readouterr().err
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(line)
+    assert err.count("\n") == 1
+    assert " --help\n" in err
 
 
 # --- diff --------------------
@@ -231,8 +264,10 @@ def test_convert(run, model, path, tmp_path):
     assert (code, out, err) == (0, f"{tmp_path / 'out.hdf5'}: written\n", "")
     assert without_calls(run("diff", path, tmp_path / "out.hdf5")[1]) == []
     code, _, err = run("convert", path, tmp_path / "out.hdf5")
-    assert code == 2
-    assert "exists" in err
+    assert (code, err) == (
+        2,
+        f"tfkit convert: {tmp_path / 'out.hdf5'} exists. Pass --overwrite to replace it.\n",
+    )
     assert run("convert", "--overwrite", path, tmp_path / "out.hdf5")[0] == 0
 
 
@@ -255,10 +290,142 @@ def test_convert_with_a_class_of_the_users(run, tmp_path, monkeypatch):
     assert code == 1
     assert "'Tripled'" in err
     assert "is not registered" in err
+    assert err.endswith("in a module, and pass --import MODULE.\n")
+    assert "custom_objects" not in err
     assert "my_layers" not in sys.modules
     assert run("convert", "--import", "my_layers", "m.h5", "out.h5")[0] == 0
-    code, _, err = run("convert", "--import", "no_such_module", "m.h5", "out.h5")
-    assert (code, err) == (2, "tfkit convert: No module named 'no_such_module'\n")
+    code, _, err = run("convert", "--overwrite", "--import", "no_such_module", "m.h5", "out.h5")
+    line = "tfkit convert: --import no_such_module: there is no module 'no_such_module'.\n"
+    assert (code, err) == (2, line)
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("import sys; sys.exit('no licence')", "SystemExit: no licence"),
+        ("def f(:", "SyntaxError: invalid syntax (bad.py, line 1)"),
+    ],
+)
+def test_a_module_whose_import_fails(run, tmp_path, monkeypatch, source, error):
+    (tmp_path / "bad.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    code, _, err = run("convert", "--import", "bad", "m.h5", "out.h5")
+    sys.modules.pop("bad", None)
+    assert (code, err) == (1, f"tfkit convert: --import bad: its import raised {error}\n")
+    with pytest.raises(RuntimeError, match="--import bad"):
+        run("convert", "--traceback", "--import", "bad", "m.h5", "out.h5")
+    sys.modules.pop("bad", None)
+
+
+def test_convert_leaves_out_the_optimizer(run, path, tmp_path):
+    assert run("convert", "--no-compile", path, tmp_path / "out.h5")[0] == 0
+    assert not tfkit.models.load_model(tmp_path / "out.h5").compiled
+
+
+def test_warnings_are_lines_of_the_command(run, tmp_path, monkeypatch, path):
+    (tmp_path / "old.py").write_text("import warnings\nwarnings.warn('This is\\nold.')\n")
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        code, _, err = run("convert", "--import", "old", path, "out.h5")
+    sys.modules.pop("old", None)
+    assert (code, err) == (0, "tfkit convert: UserWarning: This is old.\n")
+
+
+# --- export, summary, plot --------------------
+
+
+def test_export_follows_the_extension(run, path, tmp_path):
+    target = tmp_path / "m.tflite"
+    assert run("export", path, target) == (0, f"{target}: written\n", "")
+    assert target.read_bytes()[4:8] == b"TFL3"
+    exists = f"tfkit export: {target} exists. Pass --overwrite to replace it.\n"
+    assert run("export", path, target) == (2, "", exists)
+    assert run("export", "--overwrite", "--format", "tflite", path, target)[0] == 0
+    assert run("export", path, tmp_path / "folder")[0] == 0
+    assert (tmp_path / "folder" / "saved_model.pb").is_file()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (
+            ["m.onnx", "--format", "tflite"],
+            "The extension '.onnx' means the format 'onnx'. Received: --format 'tflite', '{}/m.onnx'. "
+            "Leave out --format, or choose a different extension.",
+        ),
+        (
+            ["m.onnx", "--select-tf-ops"],
+            "--select-tf-ops is an option of LiteRT. The format is 'onnx'.",
+        ),
+        (["m.h5"], "The extension '.h5' is one of files that `model.save()` writes"),
+    ],
+)
+def test_exports_that_contradict_themselves(run, path, tmp_path, words, message):
+    name, *options = words
+    target = tmp_path / "out" / name
+    code, out, err = run("export", path, target, *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"tfkit export: {message.format(target.parent)}")
+    assert err.count("\n") == 1
+
+
+def test_what_cannot_be_exported_is_a_failure(run, tmp_path):
+    tfkit.Sequential([tfkit.Input((2, 2)), Inverse()]).save(tmp_path / "m.h5")
+    code, _, err = run("export", tmp_path / "m.h5", tmp_path / "m.tflite")
+    assert code == 1
+    assert err.count("\n") == 1
+    assert "In Python, pass `input_signature=[" in err
+    assert "or --select-tf-ops if what runs the file has" in err
+    assert "enable_select_tf_ops" not in err
+    target = tmp_path / "m.tflite"
+    assert run("export", "--select-tf-ops", tmp_path / "m.h5", target)[0] == 0
+
+
+def test_summary(run, path):
+    code, out, err = run("summary", path)
+    assert (code, err) == (0, "")
+    assert "first (Dense)" in out
+    assert "Total params: 11" in out
+
+
+def test_plot(run, path, tmp_path):
+    target = tmp_path / "m.svg"
+    assert run("plot", path, target) == (0, f"{target}: written\n", "")
+    assert "first" in target.read_text()
+    assert run("plot", path, target)[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        ("Load it alone: pass `compile=False`.\n\nMore.", "Load it alone: pass --no-compile. More."),
+        (
+            "Decorate it with `@register()` before loading, or pass `custom_objects={'A': ...}`.",
+            "Decorate it with `@register()` in a module, and pass --import MODULE.",
+        ),
+        ("`@register(name='a')`, or pass `custom_objects={'a': function}`.",
+         "`@register(name='a')` in a module, and pass --import MODULE."),
+        ("Pass `skip_mismatch=True` to load what fits.",
+         "In Python, pass `skip_mismatch=True` to load what fits."),
+    ],
+)  # fmt: skip
+def test_messages_name_options(message, line):
+    assert in_options(message) == line
+
+
+def test_an_error_of_another_kind_has_its_name(run, path, monkeypatch):
+    def broken(*args):
+        raise KeyError("a")
+
+    monkeypatch.setattr(diff, "run", broken)
+    assert run("diff", path, path) == (1, "", "tfkit diff: KeyError: 'a'\n")
+    with pytest.raises(KeyError):
+        run("--traceback", "diff", path, path)
+    with pytest.raises(KeyError):
+        run("diff", path, path, "--traceback")
 
 
 def test_as_a_program(path):
@@ -287,3 +454,44 @@ def test_files_of_keras(run, tmp_path, name):
     assert tfkit.models.load_model(tmp_path / "m.h5").count_params() > 0
     assert run("diff", golden, golden)[:2] == (0, "no difference\n")
     assert run("diff", golden, tmp_path / "m.h5")[0] == 1
+
+
+# --- The version that wrote a file ------
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a.h5", "a.keras", "a.weights.h5", "a.weights.json", "a.safetensors", "exported", "orbax"],
+)
+def test_files_and_exports_name_the_version_that_wrote_them(run, model, tmp_path, name):
+    match name:
+        case "exported":
+            model.export(tmp_path / name, verbose=False)
+        case "a.weights.json":
+            model.save_weights(tmp_path / name, max_shard_size=4e-8)
+        case "a.weights.h5" | "a.safetensors":
+            model.save_weights(tmp_path / name)
+        case "orbax":
+            pytest.importorskip("orbax.checkpoint", reason="pip install 'tfkit-dl[orbax]'")
+            callback = tfkit.callbacks.OrbaxCheckpoint(tmp_path / name)
+            model.fit(np.ones((4, 3)), np.ones((4, 1)), callbacks=[callback], verbose=0)
+        case _:
+            model.save(tmp_path / name)
+    code, out, _ = run("inspect", tmp_path / name)
+    assert code == 0
+    assert re.search(rf"\bwritten by tfkit {re.escape(tfkit.__version__)}(\n| with)", out)
+
+
+def test_a_file_without_a_version_is_inspected_and_loaded(run):
+    golden = GOLDENS / "of_keras3.keras"
+    code, out, _ = run("inspect", golden)
+    assert (code, "written by" in out) == (0, False)
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"tfkit": "1"}', "[" * 100_000])
+def test_a_damaged_provenance_is_one_line(run, model, tmp_path, content):
+    model.export(tmp_path / "m", verbose=False)
+    (tmp_path / "m" / "assets.extra" / "tfkit_provenance.json").write_text(content)
+    code, out, err = run("inspect", tmp_path / "m")
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "does not state what wrote the export" in err

@@ -164,6 +164,45 @@ def test_a_public_class_or_function_describes_its_arguments_and_shows_its_use(na
         assert "\nOutput shape: " in text
 
 
+BASES = (
+    *(tfkit.Operation, tfkit.layers.Layer, tfkit.Model, tfkit.Sequential),
+    *(tfkit.optimizers.Optimizer, tfkit.optimizers.schedules.LearningRateSchedule),
+    *(
+        tfkit.losses.Loss,
+        tfkit.metrics.Metric,
+        tfkit.callbacks.Callback,
+        tfkit.quantizers.Quantizer,
+    ),
+    *(tfkit.initializers.Initializer, tfkit.regularizers.Regularizer, tfkit.constraints.Constraint),
+)
+WITHOUT_EXAMPLE = {
+    # Called by tfkit, and by no program.
+    *("Optimizer.belongs_to", "Optimizer.leaves", "Metric.take_part"),
+    "OlderNames.compiled_loss",  # Other names say what to use instead.
+    # Called by `fit`; they are there for libraries that wrap them.
+    *(f"OlderNames.make_{kind}_function" for kind in ("train", "test", "predict")),
+}
+
+
+def methods_of_bases():
+    """Each public method that a base class has from tfkit, with its docstring; no properties."""
+    classes = {each for base in BASES for each in base.__mro__ if each.__module__[:6] == "tfkit."}
+    return {
+        f"{each.__name__}.{name}": inspect.getdoc(method) or ""
+        for each in classes
+        for name, value in vars(each).items()
+        if inspect.isfunction(method := inspect.unwrap(getattr(value, "__func__", value)))
+        and not name.startswith("_")
+    }
+
+
+def test_each_public_method_of_a_base_class_shows_its_use():
+    methods = methods_of_bases()
+    assert len(methods) > 120
+    without = {name for name, text in methods.items() if "\nExample:\n    >>> " not in text}
+    assert without == WITHOUT_EXAMPLE
+
+
 def test_help_texts_name_public_modules_alone():
     assert not [name for name, item in PUBLIC.items() if "tfkit.src" in (item.__doc__ or "")]
 

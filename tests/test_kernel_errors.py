@@ -1,7 +1,9 @@
 """Errors of kernels in words of layers and steps."""
 
+import pytest
 import tensorflow as tf
 
+from tfkit import ops
 from tfkit.src.base.errors import kernel_errors
 
 Refused = tf.errors.InvalidArgumentError
@@ -38,6 +40,24 @@ def test_the_lines_that_made_an_operation_are_left_out():
     )
     error = kernel_errors.located(refused(message), layer="a")
     assert str(error) == "division by zero\nRaised by an operation of layer 'a' ('a/b')."
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ops.sum("text"), "The operation Sum expects one of float32, float64, int32, "),
+        (
+            lambda: ops.conv(tf.zeros([1, 3, 3, 1], "int8"), tf.zeros([1, 1, 1, 1], "int8")),
+            "The operation Conv2D expects one of float16, bfloat16, float32, float64, int32. "
+            "Received: int8\nReceived by `conv`: ",
+        ),
+    ],
+)
+def test_a_dtype_without_a_kernel_is_named_and_the_others_are_listed(call, message):
+    with pytest.raises(Refused) as caught:
+        call()
+    assert caught.value.message.startswith(message)
+    assert "NodeDef" not in caught.value.message
 
 
 def test_what_other_processes_add_to_an_error_is_left_out():

@@ -27,6 +27,8 @@ def names_of(module):
     for node in (*nodes, *late):
         if isinstance(node, ast.ImportFrom):
             names.update(alias.name for alias in node.names if alias.asname == alias.name)
+            if node.names[0].name == "*":
+                names.update(names_of(importlib.import_module(node.module)))
         elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names.add(node.name)
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
@@ -119,7 +121,10 @@ LEFT_OUT = {
     "tree.assert_same_structure": {"check_types"},
 }
 # Parameters of ours, behind those of Keras and by keyword only.
-ADDED = {f"{module}.deserialize_keras_object": {"kind"} for module in ("saving", "utils")} | {
+ADDED = {
+    f"{module}.deserialize_keras_object": {"kind", "module_objects", "printable_module_name"}
+    for module in ("saving", "utils")
+} | {
     # Keras takes these by keyword, or in the methods of a model alone.
     "saving.load_weights": {"by_name", "rename", "objects_to_skip"},
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},

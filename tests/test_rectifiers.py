@@ -6,7 +6,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import callbacks, layers, ops
-from tfkit.src.engine.tensorflow_faults import onednn_is_on
+from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.export.verification import run_elsewhere
 
 ROWS = np.random.default_rng(0).normal(size=(2, 5, 5, 4)).astype("float32")

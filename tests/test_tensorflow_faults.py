@@ -16,8 +16,9 @@ import tensorflow as tf
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers, ops
-from tfkit.src.engine import tensorflow_faults
-from tfkit.src.engine.tensorflow_faults import FAULTS, assume_onednn, cpu_flags, onednn_is_on
+from tfkit.src.engine import machine, tensorflow_faults
+from tfkit.src.engine.machine import assume_onednn, cpu_flags, onednn_is_on
+from tfkit.src.engine.tensorflow_faults import FAULTS
 from tfkit.src.export.verification import run_elsewhere
 
 HAS_ONEDNN = onednn_is_on()
@@ -142,6 +143,32 @@ def test_a_fused_rectifier_of_nan_is_zero(rectifier):
     kernel, bias = tf.ones([4, 4]), tf.zeros(4)
     run = tf.function(lambda x: rectifier(tf.nn.bias_add(x @ kernel, bias)), autograph=False)
     assert run(tf.fill([2, 4], np.nan)).numpy().tolist() == [[0.0] * 4] * 2
+
+
+@kernel("leaky maximum")
+@needs_onednn
+def test_a_maximum_of_a_number_and_its_double_is_leaky():
+    run = tf.function(lambda x: tf.maximum(x, 2.0 * x), autograph=False)
+    assert run(tf.constant([1.0, -1.0])).numpy().tolist() == [1.0, -2.0]
+
+
+@kernel("negated comparison")
+def test_nan_is_less_and_not_less():
+    run = tf.function(lambda x: tf.logical_not(x < 0.0), autograph=False)
+    assert not run(tf.constant(np.nan))
+
+
+@kernel("function of a maximum")
+@pytest.mark.parametrize(
+    ("function", "wrong"),
+    [
+        (lambda x: tf.reduce_max(tf.sqrt(x)), 2.0),
+        (lambda x: tf.argmax(tf.sign(x)), 2),
+    ],
+)
+def test_a_maximum_is_taken_before_the_function(function, wrong):
+    x = tf.constant([-1.0, 1.0, 4.0])
+    assert tf.function(function, autograph=False)(x).numpy() == wrong != function(x).numpy()
 
 
 DIES = """
@@ -474,7 +501,7 @@ def test_known_sizes_and_other_kernels_cost_nothing():
 
 
 def test_a_saved_model_is_right_on_other_cpus(tmp_path, monkeypatch):
-    monkeypatch.setattr(tensorflow_faults, "onednn_is_on", lambda: False)
+    monkeypatch.setattr(machine, "onednn_is_on", lambda: False)
     model = tfkit.Sequential([tfkit.Input((8, 8, 3)), layers.Conv2D(4, 3)])
     model.export(tmp_path / "model", verbose=False)
     served = tf.saved_model.load(tmp_path / "model").signatures["serving_default"]
@@ -505,7 +532,7 @@ def test_einsum_is_written_without_its_ellipsis(case, monkeypatch):
     equation, *shapes = case
     written = tensorflow_faults.without_ellipsis(equation, [tf.TensorShape(s) for s in shapes])
     assert written == EQUATIONS[case]
-    monkeypatch.setattr(tensorflow_faults, "onednn_is_on", lambda: True)
+    monkeypatch.setattr(machine, "onednn_is_on", lambda: True)
     monkeypatch.setattr(tensorflow_faults, "cpu_flags", lambda: {"avx512_fp16"})
     used = []
     einsum = tf.einsum

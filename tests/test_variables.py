@@ -11,7 +11,7 @@ import tensorflow as tf
 
 import tfkit as keras
 from tfkit.src.base import budget
-from tfkit.src.weights.variables.temporary_values import temporary_values
+from tfkit.src.weights.variables.together import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 VALUES = ([1.0, 2.0], [[3.0], [4.0]])
@@ -612,3 +612,11 @@ def test_a_value_is_a_variable_of_tensorflow_but_no_weight_of_the_layer_that_hol
     assert len(list(layer.kernel)) == 3
     assert copy.copy(layer.kernel).ref() == layer.dense.kernel.ref()
     tf.train.Checkpoint(kernel=layer.kernel).save(tmp_path / "checkpoint")
+
+
+def test_products_of_integers_of_two_dtypes():
+    for k in (keras, oracle):
+        variable = k.Variable([[3, 3], [3, 3]], dtype="int8")
+        product = variable @ k.Variable([[2, 0], [0, 2]], dtype="int16")
+        assert product.dtype == "int16"
+        np.testing.assert_array_equal(product, [[6, 6], [6, 6]])

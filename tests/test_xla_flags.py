@@ -4,8 +4,9 @@ import subprocess
 import sys
 
 import pytest
+import tensorflow as tf
 
-from tfkit.src.engine import xla_flags
+from tfkit.src.borrowed import xla_flags
 
 FLAG = "--xla_cpu_enable_fast_min_max=false"
 
@@ -21,7 +22,7 @@ FLAG = "--xla_cpu_enable_fast_min_max=false"
 )
 def test_flags_of_the_user_stay(monkeypatch, given, expected):
     monkeypatch.setenv("XLA_FLAGS", given)
-    xla_flags.keep_nan()
+    xla_flags.keep_nan(tf.__version__)
     assert xla_flags.os.environ["XLA_FLAGS"] == expected
 
 

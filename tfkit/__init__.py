@@ -39,9 +39,9 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit import utils as utils
     from tfkit import visualization as visualization
     from tfkit import wrappers as wrappers
+    from tfkit.src.base.calls import SymbolicScope as SymbolicScope
     from tfkit.src.base.registry.dtype_policies import DTypePolicy as DTypePolicy
     from tfkit.src.base.registry.dtype_policies import FloatDTypePolicy as FloatDTypePolicy
-    from tfkit.src.base.stateless import SymbolicScope as SymbolicScope
     from tfkit.src.base.version import version as version
     from tfkit.src.core.layer import Layer as Layer
     from tfkit.src.engine.device_scope import device as device

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.base.registry.dtype_policies import deserialize as deserialize
     from tfkit.src.base.registry.dtype_policies import get as get
     from tfkit.src.base.registry.dtype_policies import serialize as serialize
+    from tfkit.src.base.registry.policy_maps import DTypePolicyMap as DTypePolicyMap
     from tfkit.src.base.registry.quantized_policies import Int4DTypePolicy as Int4DTypePolicy
     from tfkit.src.base.registry.quantized_policies import (
         QuantizedDTypePolicy as QuantizedDTypePolicy,

@@ -29,7 +29,7 @@ TESTS = (
 def main() -> int:
     """Returns pytest's exit status; arguments are pytest's."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    code = "from tfkit.src.engine.tensorflow_faults import onednn_is_on; print(onednn_is_on())"
+    code = "from tfkit.src.engine.machine import onednn_is_on; print(onednn_is_on())"
     root = Path(__file__).parents[1]
     asked = subprocess.run(
         [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True

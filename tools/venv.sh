@@ -1,7 +1,9 @@
 # shellcheck shell=bash
-# Sourced by tools/test and tools/demo, from the root of the repository.
+# Sourced by the scripts in tools/, from the root of the repository.
 #
-# prepare EXTRA: makes .venv and installs tfkit-dl[EXTRA] into it, unless that was done already for this
+# The tools have environments of their own: `.venv` is the user's.
+#
+# prepare EXTRA: makes .venv-tools and installs tfkit-dl[EXTRA] into it, unless that was done already for this
 # pyproject.toml; then sets the environment. PYTHON names another interpreter than python3. Programs are compiled
 # anew, unless TFKIT_CACHE names a folder: what is checked is what XLA makes of this source.
 
@@ -47,28 +49,28 @@ set_environment() {
 
 make_venv() {
   local interpreter=${PYTHON:-python3}
-  [[ -x .venv/bin/python ]] && return 0
+  [[ -x .venv-tools/bin/python ]] && return 0
   if ! "$interpreter" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     echo "tfkit needs Python 3.11 or newer. Found: $("$interpreter" --version 2>&1)" >&2
     echo "Install one, or name it: PYTHON=/path/to/python3.12 $0" >&2
     return 1
   fi
-  echo "Making .venv with $("$interpreter" --version)" >&2
-  "$interpreter" -m venv --clear .venv && return 0
-  rm -rf .venv # half of one would look like a whole one the next time
+  echo "Making .venv-tools with $("$interpreter" --version)" >&2
+  "$interpreter" -m venv --clear .venv-tools && return 0
+  rm -rf .venv-tools # half of one would look like a whole one the next time
   return 1
 }
 
 install() {
   local extra=$1 digest stamp
-  digest=$(.venv/bin/python -c '
+  digest=$(.venv-tools/bin/python -c '
 import hashlib, pathlib
 print(hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes()).hexdigest())') || return 1
-  for stamp in ".venv/installed-$extra" .venv/installed-test; do # "test" has all the other extras
+  for stamp in ".venv-tools/installed-$extra" .venv-tools/installed-test; do # "test" has all the other extras
     [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
   done
-  echo "Installing tfkit-dl[$extra] into .venv (minutes the first time)" >&2
-  .venv/bin/python -m pip install -qq --disable-pip-version-check --no-input -e ".[$extra]" ||
+  echo "Installing tfkit-dl[$extra] into .venv-tools (minutes the first time)" >&2
+  .venv-tools/bin/python -m pip install -qq --disable-pip-version-check --no-input -e ".[$extra]" ||
     return 1
-  echo "$digest" >".venv/installed-$extra"
+  echo "$digest" >".venv-tools/installed-$extra"
 }

@@ -10,7 +10,7 @@ import numpy as np
 import tfkit
 from tests.attacks.harness import Case
 from tests.attacks.payloads import PAYLOADS, thing
-from tfkit.src.files.saving import hdf5
+from tfkit.src.files.saving import hdf5_writing
 
 DENSE = {"kernel": np.zeros((3, 2), "float32"), "bias": np.zeros(2, "float32")}
 SGD = thing("keras.optimizers", "SGD", {"learning_rate": 0.1})
@@ -82,7 +82,7 @@ def cell(payload: Any) -> dict[str, Any]:
 def write(path: Path, config: Any, compiled: Any = None) -> Path:
     """A file of tfkit's format with these texts, and the weights of one `Dense`."""
     texts = {"config": config} | ({} if compiled is None else {"compile": compiled})
-    hdf5.write(path, texts, {"weights": {f"dense/{k}": v for k, v in DENSE.items()}})
+    hdf5_writing.write(path, texts, {"weights": {f"dense/{k}": v for k, v in DENSE.items()}})
     return path
 
 

@@ -16,6 +16,7 @@ from tests.attacks.harness import Case, Refused
 from tfkit.src.files.saving import checkpoint_file
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.outer import cli
+from tfkit.src.outer.cli import convert, diff, inspect, verify  # noqa: F401, before files are watched
 
 
 @functools.cache

@@ -57,6 +57,7 @@ ALLOWED = {
     ("src/outer/serving/bodies/__main__.py", "runpy"),
     ("src/outer/serving/bodies/wire.py", "socket"),
     ("src/outer/serving/bodies/reader.py", "socket"),
+    ("src/training/interrupts.py", "socket"),  # A pair within the process, for signals.
     ("src/outer/serving/offload.py", "socket"),
     ("src/outer/serving/offload.py", "subprocess"),
     (
@@ -73,6 +74,8 @@ ALLOWED = {
     ("src/files/saving/atomic.py", "ctypes"),  # A system call that Python has no name for.
     ("src/engine/xla.py", "ctypes"),  # The same: it frees memory.
     ("src/borrowed/library_pages.py", "ctypes"),  # The same: it gives pages of libraries back.
+    ("src/borrowed/log_lines.py", "ctypes"),  # Whether the library of CUDA's driver can be loaded.
+    ("src/engine/unused_gpus.py", "ctypes"),  # It asks the driver for the number of GPUs.
     ("src/training/coordinated.py", "ctypes"),  # A reference that the end of Python does not drop.
 }
 

@@ -86,3 +86,36 @@ def test_a_meta_learner_in_a_sequential_model_is_trained_as_in_keras(read, jit_c
         results.append([outputs, *model.get_weights()])
     for ours, theirs in zip(*results, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.mark.parametrize("multiplied", [False, True])
+def test_symbolic_gradients_in_a_functional_model(multiplied):
+    """`tf.gradients`, in a graph, does not record: it needs the operations of the layers."""
+
+    class Slope(tfkit.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.dense = tfkit.layers.Dense(2, "tanh", kernel_initializer="ones")
+
+        def call(self, x):
+            (slope,) = tf.gradients(self.dense(x), x)
+            return slope * 2.0 if multiplied else slope
+
+    inputs = tfkit.Input((4,))
+    model = tfkit.Model(inputs, Slope()(inputs))
+    assert model.output_shape == (None, 4)
+    total = X.sum(1, keepdims=True)
+    expected = np.broadcast_to((1 + multiplied) * 2 * (1 - np.tanh(total) ** 2), X.shape)
+    np.testing.assert_allclose(model.predict(X, verbose=0), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_without_them_a_call_runs_once_on_symbolic_tensors():
+    calls = []
+
+    class Pair(tfkit.layers.Layer):
+        def call(self, x):
+            calls.append(x)
+            return x, None
+
+    Pair()(tfkit.Input((4,)))
+    assert len(calls) == 1

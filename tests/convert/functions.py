@@ -37,7 +37,8 @@ def numbers(x):
 
 
 IMAGES = DRAWS.normal(size=(2, 6, 5, 4)).astype("float32")
-KERNEL = DRAWS.normal(size=(3, 3, 4, 2)).astype("float32")
+# Small: tests take the sine of results, whose slope loses as many digits as a result has before its point.
+KERNEL = 0.3 * DRAWS.normal(size=(3, 3, 4, 2)).astype("float32")
 # Rows of zeros, of zeros and ones, and of what is not finite.
 ZEROS = np.array([[0, 0, 0], [0, 1, 4], [0.5, 0, 2]], "float32")
 NOT_FINITE = np.array([[np.nan, 1, -2], [np.inf, -np.inf, 0]], "float32")

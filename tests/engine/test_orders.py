@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import function_pb2
-from tfkit.src.engine import rectifiers, shared_programs
+from tfkit.src.engine import apart, shared_programs
 from tfkit.src.engine.passes import orders
 from tfkit.src.training.step import trace_once, traced
 
@@ -51,12 +51,12 @@ def early(function):
 
     definition = function_pb2.FunctionDef()
     definition.CopyFrom(concrete.function_def)
-    rectifiers.join(definition)
+    apart.join(definition)
     found = orders.early_gradients(definition)
     return {at(it.result): [at(waited) for waited in it.waited] for it in found}
 
 
-@pytest.mark.parametrize("activation", [tf.tanh, rectifiers.relu])
+@pytest.mark.parametrize("activation", [tf.tanh, apart.relu])
 def test_gradients_wait_for_the_last_product_that_reads_a_kernel(activation):
     variables = kernels()
     found = early(lambda: update(variables, activation=activation))

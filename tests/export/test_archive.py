@@ -1,5 +1,7 @@
 """`ExportArchive` beside Keras's, and where endpoints find what they use."""
 
+import logging
+
 import keras
 import numpy as np
 import pytest
@@ -337,3 +339,11 @@ def test_dtypes_are_those_of_the_callers():
     model.compile("sgd", "mse")
     model.predict(np.ones((4, 2)), verbose=0)
     assert model._tfkit.given["x"].dtype == "float32"
+
+
+def test_an_export_logs_no_path_of_its_own_in_a_notebook(tmp_path, caplog):
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+    with caplog.at_level(logging.INFO, logger="tensorflow"):
+        model.export(tmp_path / "model", verbose=False)
+        assert tf.get_logger().level == logging.INFO
+    assert not [record for record in caplog.records if "written to" in record.getMessage()]

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,6 +188,8 @@ def test_onnx_is_run_by_its_runtime(model, rows, tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     file = tmp_path / "model.onnx"
     model.export(file, format="onnx", verbose=False)
+    producer = pytest.importorskip("onnx").load(file)
+    assert (producer.producer_name, producer.producer_version) == ("tfkit", tfkit.__version__)
     session = runtime.InferenceSession(file)
     assert [node.name for node in session.get_inputs()] == ["x"]
     for size in (1, 7):
@@ -248,6 +251,57 @@ def test_onnx_says_what_it_cannot(tmp_path, monkeypatch):
     ):
         model.export(tmp_path / "model.onnx", format="onnx")
     assert [path.name for path in tmp_path.iterdir()] == ["worker.py"]
+
+
+@pytest.mark.parametrize(
+    ("name", "format", "expected"),
+    [
+        ("m", None, "tf_saved_model"),
+        ("m.v1.2", None, "tf_saved_model"),
+        ("m.onnx", None, "onnx"),
+        ("m.ONNX", None, "onnx"),
+        ("m.tflite", None, "litert"),
+        ("m.tflite", "tflite", "litert"),
+        ("m.xml", None, "openvino"),
+        ("m.pt2", None, "torch"),
+        ("m.mlir", None, "stablehlo"),
+        ("m.mlir", "stablehlo", "stablehlo"),
+        ("m.txt", "stablehlo", "stablehlo"),
+        ("m", "onnx", "onnx"),
+        ("m.onnx/", None, "onnx"),
+    ],
+)
+def test_the_extension_says_the_format(name, format, expected):
+    assert formats.format_of(name, format) == expected
+    assert formats.format_of(Path(name), format) == expected
+
+
+@pytest.mark.parametrize("format", ["tf_saved_model", "litert", "tflite", "stablehlo"])
+def test_a_format_that_the_extension_contradicts_is_refused(format, model, tmp_path):
+    sentence = "The extension '.onnx' means the format 'onnx'. Received: format='" + format
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        model.export(tmp_path / "m.onnx", format=format)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["m.h5", "m.keras", "m.weights.h5", "m.safetensors"])
+def test_extensions_of_saved_files_are_refused(name, model, tmp_path):
+    with pytest.raises(
+        ValueError, match=r"files that `model.save\(\)` writes, which are no exports"
+    ):
+        model.export(tmp_path / name)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_export_follows_its_extension(model, tmp_path):
+    model.export(tmp_path / "m.tflite", verbose=False)
+    assert (tmp_path / "m.tflite").read_bytes()[4:8] == b"TFL3"
+    model.export(tmp_path / "n.tflite", format="tflite", verbose=False)
+    assert (tmp_path / "n.tflite").is_file()
+    model.export(tmp_path / "m.mlir", verbose=False)
+    assert "stablehlo" in (tmp_path / "m.mlir").read_text()
+    model.export(tmp_path / "m", verbose=False)
+    assert (tmp_path / "m" / "saved_model.pb").is_file()
 
 
 def test_unknown_formats_and_options_are_refused(model, tmp_path):

@@ -5,6 +5,7 @@
 
 import argparse
 import collections
+import itertools
 import os
 import sys
 import tempfile
@@ -213,15 +214,22 @@ def main() -> int:
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--only", help="part of the names", default="")
+    parser.add_argument("--calls", help="the first of a kind and their end", default="0:9999")
     parser.add_argument("--all", action="store_true", help="also print what has a reason")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     start = time.monotonic()
+    first, end = (int(number) for number in options.calls.split(":"))
     explained: collections.Counter[str] = collections.Counter()
     num_calls = num_cases = 0
     for kind in options.kinds.split(","):
         for dtype in options.dtypes.split(","):
-            todo = list(enumerate(KINDS[kind](dtype, lambda label: options.only in label)))
+            count = itertools.count()
+
+            def wanted(label: str, count: Any = count) -> bool:
+                return first <= next(count) < end and options.only in label
+
+            todo = list(enumerate(KINDS[kind](dtype, wanted)))
             for begin in range(0, len(todo), GROUP):
                 group = todo[begin : begin + GROUP]
                 num_calls += len(group)

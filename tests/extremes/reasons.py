@@ -272,7 +272,7 @@ _WITHOUT_XLA = (
     r"layers\.(CutMix|MixUp|Rand\w+) .* in training"
 )
 _LIKE_NUMPY = (
-    r"ops\.(angle|arg(sort|max|min)|hard_shrink|heaviside|histogram|isclose|nan(arg(max|min)|median|quantile)|"
+    r"ops\.(angle|arg(sort|max|min)|corrcoef|erf|floor_divide|hard_shrink|heaviside|histogram|isclose|normalize|nan(arg(max|min)|median|quantile)|"
     r"quantile|sinc|soft_shrink|softsign|sort|squareplus|threshold|top_k|view_as_complex)\(.*"
 )
 _MATRICES = (
@@ -352,7 +352,24 @@ PATTERNS = [
         "Where all keys are equal, the slope for the queries is 0: a difference of equal numbers, "
         "of which their rounding is left. It is 1e-4 in float32 and 1e-12 in float64.",
         label=r"layers\.(MultiHead|GroupQuery)Attention.*",
-        pattern="(ones|-?zeros) in 1",
+        pattern="ones in [01]|-?zeros in 1",
+        what="gradient 0",
+    ),
+    PatternReason(
+        "The slopes for queries and keys are differences of numbers that are up to a hundred times "
+        "larger. In 16 bits their rounding, in each way a different one, is up to half of them.",
+        label=r"layers\.(MultiHead|GroupQuery)Attention.*",
+        dtype="b?float16",
+        pattern="as they are|(ones|-?zeros) in .",
+        what=r"gradient [01]",
+        way="xla",
+    ),
+    PatternReason(
+        "Where all predictions are 0, the error is 100 % for each target: its slope is 0, a "
+        "difference of equal numbers, of which their rounding is left.",
+        label=r"losses\.mean_absolute_percentage_error\(.*",
+        dtype="b?float16",
+        pattern="-?zeros in 1",
         what="gradient 0",
     ),
     PatternReason(
@@ -365,7 +382,7 @@ PATTERNS = [
     PatternReason(
         "Squares and products near the largest number are infinite; what is computed from them is "
         "NaN, or 0 or infinite where the order of the products is different.",
-        label=r"(losses\.(cosine_similarity|squared_hinge|categorical_focal_crossentropy)\(|ops\.(square|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
+        label=r"(losses\.(cosine_similarity|squared_hinge|(binary|categorical)_focal_crossentropy)\(|ops\.(square|nancumprod|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
         r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT)).*",
         pattern="-?(largest|inf) in .",
     ),
@@ -380,9 +397,16 @@ PATTERNS = [
         "XLA computes strides, dilations and transposed convolutions with zeros between the "
         "numbers, and patches by a convolution with ones and zeros: times NaN or infinity they "
         "are NaN, in entries next to those that are NaN or infinite in every way.",
-        label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches)\(.*",
+        label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches|image\.gaussian_blur)\(.*",
         pattern="-?(nan|inf) in .",
         way="xla",
+    ),
+    PatternReason(
+        "Keras compiles convolutions of float64 by XLA.",
+        label=_CONVOLUTIONS + r"|ops\.image\.gaussian_blur\(.*",
+        dtype="float64",
+        pattern="-?(nan|inf) in .",
+        way="keras",
     ),
     PatternReason(
         "A matrix with infinite entries, or with the largest number, has no decomposition that "
@@ -417,6 +441,19 @@ PATTERNS = [
         way="eager",
     ),
     PatternReason(
+        "TensorFlow and Keras have no Fourier transforms and few decompositions in 16 bits.",
+        label=r"ops\.(i?r?fft2?|i?stft|cholesky|cholesky_inverse|inv|(log|slog)?det|solve.*|lstsq|lu_factor|qr|"
+        r"pinv)\(.*",
+        dtype="b?float16",
+        what="",
+        way="eager",
+    ),
+    PatternReason(
+        "NaN as an integer has no value.",
+        label=r"ops\.(saturate_)?cast\(.*",
+        pattern="nan in .",
+    ),
+    PatternReason(
         "A search for the best sequences in which no score is a number is refused.",
         label=r"ops\.ctc_decode\(.*",
         pattern="-?(nan|inf) in .",
@@ -434,6 +471,13 @@ PATTERNS = [
         "kernel does not read them. NaN or infinity, which a loss shows both.",
         label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
         pattern="nan in .|-?inf in .",
+        way="xla",
+    ),
+    PatternReason(
+        "TensorFlow's kernel resizes float64 in float32, where the largest number is infinite.",
+        label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
+        dtype="float64",
+        pattern="-?largest in .",
         way="xla",
     ),
     PatternReason(
@@ -508,6 +552,14 @@ PATTERNS = [
         label=r"metrics\..*",
         dtype="b?float16",
         pattern="(-?zeros|ones) in .",
+        way="keras",
+    ),
+    PatternReason(
+        "Keras computes squares in float16, where that of the epsilon is 0 and those of large numbers "
+        "are infinite.",
+        label=r"(losses\.cosine_similarity|ops\.psnr)\(.*",
+        dtype="float16",
+        pattern="-?(zeros|largest) in .",
         way="keras",
     ),
     PatternReason(

@@ -54,12 +54,12 @@ def build():
 
 def state_of(model):
     """All variables of a model by path, weights, slots and metrics."""
-    from tfkit.src.files.saving import contents
+    from tfkit.src.files.saving import contents, entries
 
     groups = {
-        contents.WEIGHTS: contents.plain_state(model),
-        contents.OPTIMIZER: contents.optimizer_state(model),
-        contents.METRICS: contents.metrics_state(model),
+        entries.WEIGHTS: contents.plain_state(model),
+        entries.OPTIMIZER: contents.optimizer_state(model),
+        entries.METRICS: contents.metrics_state(model),
     }
     return {f"{group}/{path}": v for group, found in groups.items() for path, v in found.items()}
 

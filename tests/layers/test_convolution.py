@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
-from tfkit.src.engine.tensorflow_faults import onednn_is_on
+from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.symbolic.tensors import KerasTensor
 
 DRAWS = np.random.default_rng(0)

@@ -245,6 +245,21 @@ def test_half_precision_does_not_overflow_in_between():
     np.testing.assert_allclose(ops.round(x + 0.5, 2), [300.5, 300.5, 0.5])
     for _, slope, _ in in_each_way(gradient_of(ops.gelu), x):
         np.testing.assert_allclose(slope, [1, 1, 0.5])
+    np.testing.assert_allclose(ops.psnr(x, x + 0.5, 255.0), 54.15, rtol=2e-3)
+    np.testing.assert_allclose(losses.cosine_similarity(x, x + 100), -0.9847, rtol=2e-3)
+    similarity = gradient_of(lambda x: losses.cosine_similarity(x, tf.ones_like(x)))
+    for _, slope, no_slope in in_each_way(similarity, 0 * x):
+        np.testing.assert_array_equal(slope, -INF)  # 6e6, which float16 does not have.
+        np.testing.assert_array_equal(no_slope, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_colours_of_half_precision_have_the_slopes_of_float32(dtype):
+    colours = tf.cast([[[0.3298, 0.7886, 0.3032], [0.5093, 0.5107, 0.753]]], dtype)
+    expected = gradient_of(ops.image.rgb_to_hsv)(tf.cast(colours, "float32"))
+    for _, slope, no_slope in in_each_way(gradient_of(ops.image.rgb_to_hsv), colours):
+        np.testing.assert_allclose(slope, expected[1], rtol=2e-2, atol=2e-2)
+        np.testing.assert_array_equal(no_slope, 0)
 
 
 def test_float64_has_no_constants_of_float32():

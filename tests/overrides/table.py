@@ -173,6 +173,7 @@ LEFT_OUT = {
     "made by Keras from the name of a mode; a subclass would not be": (
         *("dtype_policies.Int4DTypePolicy", "dtype_policies.QuantizedFloat8DTypePolicy"),
     ),
+    "a mapping of other policies": ("dtype_policies.DTypePolicyMap",),
     "a tool that calls nothing of a user's": ("saving.KerasFileEditor",),
     "needs packages or devices that tests do not have": (
         *("callbacks.OrbaxCheckpoint", "callbacks.RemoteMonitor", "callbacks.TensorBoard"),
@@ -184,8 +185,7 @@ LEFT_OUT = {
         "optimizers.OptimizerMap",
     ),
     "tfkit does not have it": (
-        *("dtype_policies.AWQDTypePolicy", "dtype_policies.DTypePolicyMap"),
-        "dtype_policies.GPTQDTypePolicy",
+        *("dtype_policies.AWQDTypePolicy", "dtype_policies.GPTQDTypePolicy"),
         *("quantizers.AWQConfig", "quantizers.GPTQConfig"),
     ),
 }

@@ -434,6 +434,31 @@ def test_a_subclass_with_a_configuration_of_its_own_is_made_again():
     assert Penalty.from_config(Penalty(l1=0.5).get_config()).l1 == 0.5
 
 
+@pytest.mark.parametrize(
+    ("layer", "arguments", "name", "shape", "x"),
+    [
+        ("Embedding", (3, 2), "embeddings", (3, 2), np.array([[1]])),
+        ("ReversibleEmbedding", (3, 2), "embeddings", (3, 2), np.array([[1]])),
+        ("Conv1D", (2, 2), "kernel", (2, 3, 2), np.ones((2, 5, 3), "float32")),
+        ("Conv2D", (2, 2), "kernel", (2, 2, 3, 2), np.ones((2, 5, 5, 3), "float32")),
+        ("DepthwiseConv2D", (2,), "kernel", (2, 2, 3, 1), np.ones((2, 5, 5, 3), "float32")),
+        ("Conv2DTranspose", (2, 2), "kernel", (2, 2, 2, 3), np.ones((2, 5, 5, 3), "float32")),
+    ],
+)
+def test_a_weight_may_be_a_property_that_is_only_read(layer, arguments, name, shape, x):
+    def run(k):
+        def build(self, input_shape=None):
+            self.mine = self.add_weight(shape=shape, initializer="ones")
+            self.built = True
+
+        own = {name: property(lambda self: self.mine * 2.0), "build": build}
+        made = type("Mine", (getattr(k.layers, layer),), own)
+        options = {} if layer.endswith("Embedding") else {"use_bias": False}
+        return made(*arguments, **options)(x)
+
+    np.testing.assert_array_equal(run(tfkit), run(keras))
+
+
 # --- Methods that are never called --------------------------------------------------------------------------
 
 

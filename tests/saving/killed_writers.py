@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tfkit.src.files.saving import hdf5, shards
+from tfkit.src.files.saving import hdf5, hdf5_writing, shards, shards_writing
 from tfkit.src.files.saving.atomic import atomic_folder, atomic_write
 
 ARRAYS = 8
@@ -29,11 +29,11 @@ def arrays(number, megabytes):
 
 def write_file(folder, number, megabytes):
     with atomic_write(folder / "model.h5") as temporary:
-        hdf5.write(temporary, {"config": number}, {"weights": arrays(number, megabytes)})
+        hdf5_writing.write(temporary, {"config": number}, {"weights": arrays(number, megabytes)})
 
 
 def write_shards(folder, number, megabytes):
-    shards.write(
+    shards_writing.write(
         folder / "big.weights.json", {"names": {}}, arrays(number, megabytes), megabytes / 3 / 2**10
     )
 

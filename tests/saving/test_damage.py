@@ -6,7 +6,7 @@ import pytest
 
 import tfkit
 from tfkit import layers
-from tfkit.src.files.saving import hdf5, seal
+from tfkit.src.files.saving import hdf5, hdf5_writing, seal
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 
@@ -121,7 +121,7 @@ def test_messages_name_what_is_damaged(model, files):
 def test_a_change_between_check_and_reading_is_an_error(files, tmp_path):
     """The second pass compares checksums too."""
     path = tmp_path / "x.weights.h5"
-    hdf5.write(path, {}, {"weights": {"a": np.ones(100_000)}})
+    hdf5_writing.write(path, {}, {"weights": {"a": np.ones(100_000)}})
     with hdf5.Reader(path) as reader:
         reader.check("weights", "a")
         whole = bytearray(path.read_bytes())
@@ -134,7 +134,7 @@ def test_a_change_between_check_and_reading_is_an_error(files, tmp_path):
 @pytest.mark.parametrize(("ranges", "count"), [([(2**62, 2**62)], 1), ([], 2**60), ([(600, 0)], 1)])
 def test_a_seal_with_ranges_that_cannot_be(ranges, count, tmp_path):
     path = tmp_path / "x.weights.h5"
-    hdf5.write(path, {}, {"weights": {"a": np.ones(100)}})
+    hdf5_writing.write(path, {}, {"weights": {"a": np.ones(100)}})
     with open(path, "r+b", buffering=0) as file:
         file.seek(0, 2)
         file.write(b"".join(seal._RANGE.pack(*each) for each in ranges))

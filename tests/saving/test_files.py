@@ -14,7 +14,7 @@ import tensorflow as tf
 import tfkit
 from tests.tolerances import assert_same_sums
 from tfkit import layers
-from tfkit.src.files.saving import hdf5
+from tfkit.src.files.saving import hdf5_writing
 
 X = np.random.default_rng(0).normal(size=(6, 4)).astype("float32")
 
@@ -332,7 +332,7 @@ def test_a_path_without_a_model_file(tmp_path, name, message):
 
 def test_a_file_that_describes_something_else_than_a_model_is_refused(tmp_path):
     loss = tfkit.saving.serialize_keras_object(tfkit.losses.MeanSquaredError())
-    hdf5.write(tmp_path / "loss.h5", {"config": loss}, {"weights": {"kernel": np.ones(2)}})
+    hdf5_writing.write(tmp_path / "loss.h5", {"config": loss}, {"weights": {"kernel": np.ones(2)}})
     with pytest.raises(
         tfkit.saving.LoadError, match=r"describes .*MeanSquaredError.*, which is not a model"
     ):

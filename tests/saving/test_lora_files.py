@@ -217,7 +217,7 @@ def test_a_lora_alpha_that_is_no_number_is_refused(tmp_path):
         document = json.loads(index.read_text())
         document.pop("crc32")
         document["lora"] = {"d": alpha}
-        index.write_text(json.dumps(document | {"crc32": shards._checksum(document)}))
+        index.write_text(json.dumps(document | {"crc32": shards.checksum(document)}))
         with pytest.raises(ValueError, match=r"lora|digits"):
             small().load_weights(index)
     with pytest.raises(ValueError, match="`lora_alpha`"):

@@ -13,7 +13,7 @@ from tests.attacks.files import command
 from tests.attacks.payloads import thing
 from tfkit.interop import keras as keras_files
 from tfkit.src.base.quoting import cut_lines, quoted, shown
-from tfkit.src.files.saving import checkpoint_file, hdf5
+from tfkit.src.files.saving import checkpoint_file, hdf5_writing
 
 ESCAPES = "\x1b]0;owned\x07\x1b[2J\r\u202e\x9b31m"
 HOSTILE = {"escapes": ESCAPES, "long": "n" * 3_000 + ESCAPES, "lines": "a\n" * 500}
@@ -52,16 +52,20 @@ def own(folder, name):
     """Files of tfkit's format that have the name somewhere."""
     value = np.zeros((3, 2), "float32")
     for place, config in configurations(name).items():
-        hdf5.write(folder / f"{place}.h5", {"config": config}, {"weights": {"d/kernel": value}})
+        hdf5_writing.write(
+            folder / f"{place}.h5", {"config": config}, {"weights": {"d/kernel": value}}
+        )
         yield folder / f"{place}.h5"
     path = name.replace("/", "")
-    hdf5.write(folder / "x.weights.h5", {}, {"weights": {path: value, f"x/{path}": value}})
+    hdf5_writing.write(folder / "x.weights.h5", {}, {"weights": {path: value, f"x/{path}": value}})
     yield folder / "x.weights.h5"
-    hdf5.write(folder / "n.weights.h5", {"names": {name: name}}, {"weights": {"d/kernel": value}})
+    hdf5_writing.write(
+        folder / "n.weights.h5", {"names": {name: name}}, {"weights": {"d/kernel": value}}
+    )
     yield folder / "n.weights.h5"
     good = sequential(thing("keras.layers", "Dense", {"units": 2, "name": "d", "use_bias": False}))
     compiled = {"optimizer": name, "loss": name, "metrics": [name]}
-    hdf5.write(
+    hdf5_writing.write(
         folder / "c.h5", {"config": good, "compile": compiled}, {"weights": {"d/kernel": value}}
     )
     yield folder / "c.h5"

@@ -39,7 +39,7 @@ def rewrite(index, change):
     document = json.loads(index.read_text())
     del document["crc32"]
     change(document)
-    index.write_text(json.dumps(document | {"crc32": shards._checksum(document)}))
+    index.write_text(json.dumps(document | {"crc32": shards.checksum(document)}))
 
 
 def test_weights_come_back_from_several_files(model, index):

@@ -142,18 +142,50 @@ def test_shorter_line_covers_the_longer_one_before(terminal, clock):
     assert second.endswith("loss: 1.0000    ")
 
 
-def test_long_line_is_cut_to_the_terminal_but_written_whole_at_the_end(
-    terminal, clock, monkeypatch
-):
-    monkeypatch.setenv("COLUMNS", "50")
-    bar = Progbar(10)
-    values = [(f"a_long_name_{i}", 1.0) for i in range(4)]
-    clock.now += 1
-    bar.update(5, values)
-    bar.update(10, values)
-    first, last = redraws(terminal)
-    assert len(first) == 49
-    assert last.endswith("a_long_name_3: 1.0000")
+RESULTS = ("loss", "accuracy", "val_loss", "val_accuracy")
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "lines"),
+    [
+        (120, RESULTS, 1),
+        (80, RESULTS, 1),
+        (40, RESULTS, 2),
+        (80, [f"val_a_long_name_of_a_metric_{i}" for i in range(4)], 2),
+        (40, ["größe", "精度" * 8, "m" * 80], 3),
+        (12, RESULTS, 5),
+    ],
+)
+def test_no_line_is_wider_than_the_terminal(terminal, clock, monkeypatch, columns, names, lines):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    bar = Progbar(938)
+    for step in (1, 300, 938):
+        clock.now += 1
+        bar.update(step, [(name, 0.5) for name in names])
+    live, final = terminal.getvalue().rsplit("\r", 1)
+    assert "\n" not in live
+    final = strip_colors(final).splitlines()
+    assert len(final) == lines
+    for line in redraws(terminal)[:-1] + final:
+        assert progress._columns(line.rstrip()) < columns
+    assert "\n".join(final).count("0.5000") == (len(names) if columns > 12 else 0)
+
+
+def test_a_narrow_terminal_gets_a_shorter_bar_and_shorter_names(terminal, clock, monkeypatch):
+    shown = []
+    for columns in (100, 90, 70, 60):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        bar = Progbar(10)
+        clock.now += 1
+        bar.update(5, [("loss", 1.0), ("sparse_categorical_accuracy", 0.5), ("a_long_name_1", 0.5)])
+        shown.append(redraws(terminal)[-1])
+    full = " - loss: 1.0000 - acc: 0.5000 - a_long_name_1: 0.5000"
+    assert shown == [
+        f" 5/10 ━━━━━━━━━━────────── 1s 200ms/step{full}",
+        f" 5/10 ━━━━━━━━──────── 1s 200ms/step{full}",
+        f" 5/10 ━━━──── 1s{full}",
+        " 5/10 1s - loss: 1.0000 - acc: 0.5000 - a_l…me_1: 0.5000",
+    ]
 
 
 @pytest.mark.parametrize(("left", "shown"), [(59, " 59s "), (125, " 2:05 "), (3725, " 1:02:05 ")])
@@ -326,3 +358,30 @@ def test_evaluation_and_prediction_have_a_bar(log_file, clock, mode):
     getattr(callbacks, f"on_{mode}_end")({"loss": 1.0})
     shown = " - loss: 1.0000" if mode == "test" else ""
     assert log_file.getvalue() == f"4/4 {BAR} 0s 0s/step{shown}\n"
+
+
+# --- Notebooks -----------------------------------------------------------------------------------
+
+
+def test_a_notebook_gets_a_bar_of_html(monkeypatch, clock):
+    shown = []
+    handle = types.SimpleNamespace(update=lambda data, raw: shown.append(data))
+
+    def display(data, raw, display_id):
+        shown.append(data)
+        return handle
+
+    stdout = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
+    write_to(monkeypatch, stdout)
+    monkeypatch.setattr(
+        progress.notebook, "display", lambda: types.SimpleNamespace(display=display)
+    )
+    bar = Progbar(10)
+    for step in (5, 10):
+        clock.now += 1
+        bar.update(step, [("<b>", 1.0)])
+    assert stdout.getvalue() == ""
+    first, last = shown
+    assert first["text/plain"] == " 5/10 1s 200ms/step - <b>: 1.0000"
+    assert '<progress value="5" max="10"></progress> 1s' in first["text/html"]
+    assert "&lt;b&gt;: 1.0000</div>" in last["text/html"]

@@ -9,85 +9,9 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.ops import linalg as linalg
     from tfkit.ops import nn as nn
     from tfkit.ops import numpy as numpy
-    from tfkit.src.ops.activations import celu as celu
-    from tfkit.src.ops.activations import elu as elu
-    from tfkit.src.ops.activations import gelu as gelu
-    from tfkit.src.ops.activations import glu as glu
-    from tfkit.src.ops.activations import hard_shrink as hard_shrink
-    from tfkit.src.ops.activations import hard_sigmoid as hard_sigmoid
-    from tfkit.src.ops.activations import hard_silu as hard_silu
-    from tfkit.src.ops.activations import hard_swish as hard_swish
-    from tfkit.src.ops.activations import hard_tanh as hard_tanh
-    from tfkit.src.ops.activations import leaky_relu as leaky_relu
-    from tfkit.src.ops.activations import log_sigmoid as log_sigmoid
-    from tfkit.src.ops.activations import log_softmax as log_softmax
-    from tfkit.src.ops.activations import relu as relu
-    from tfkit.src.ops.activations import relu6 as relu6
-    from tfkit.src.ops.activations import selu as selu
-    from tfkit.src.ops.activations import sigmoid as sigmoid
-    from tfkit.src.ops.activations import silu as silu
-    from tfkit.src.ops.activations import soft_shrink as soft_shrink
-    from tfkit.src.ops.activations import softmax as softmax
-    from tfkit.src.ops.activations import softplus as softplus
-    from tfkit.src.ops.activations import softsign as softsign
-    from tfkit.src.ops.activations import sparse_plus as sparse_plus
-    from tfkit.src.ops.activations import sparse_sigmoid as sparse_sigmoid
-    from tfkit.src.ops.activations import sparsemax as sparsemax
-    from tfkit.src.ops.activations import squareplus as squareplus
-    from tfkit.src.ops.activations import swish as swish
-    from tfkit.src.ops.activations import tanh_shrink as tanh_shrink
-    from tfkit.src.ops.activations import threshold as threshold
-    from tfkit.src.ops.arithmetic import add as add
-    from tfkit.src.ops.arithmetic import allclose as allclose
-    from tfkit.src.ops.arithmetic import arctan2 as arctan2
-    from tfkit.src.ops.arithmetic import bitwise_and as bitwise_and
-    from tfkit.src.ops.arithmetic import bitwise_invert as bitwise_invert
-    from tfkit.src.ops.arithmetic import bitwise_left_shift as bitwise_left_shift
-    from tfkit.src.ops.arithmetic import bitwise_not as bitwise_not
-    from tfkit.src.ops.arithmetic import bitwise_or as bitwise_or
-    from tfkit.src.ops.arithmetic import bitwise_right_shift as bitwise_right_shift
-    from tfkit.src.ops.arithmetic import bitwise_xor as bitwise_xor
-    from tfkit.src.ops.arithmetic import divide as divide
-    from tfkit.src.ops.arithmetic import divide_no_nan as divide_no_nan
-    from tfkit.src.ops.arithmetic import equal as equal
-    from tfkit.src.ops.arithmetic import floor_divide as floor_divide
-    from tfkit.src.ops.arithmetic import fmax as fmax
-    from tfkit.src.ops.arithmetic import fmin as fmin
-    from tfkit.src.ops.arithmetic import fmod as fmod
-    from tfkit.src.ops.arithmetic import gcd as gcd
-    from tfkit.src.ops.arithmetic import greater as greater
-    from tfkit.src.ops.arithmetic import greater_equal as greater_equal
-    from tfkit.src.ops.arithmetic import heaviside as heaviside
-    from tfkit.src.ops.arithmetic import hypot as hypot
-    from tfkit.src.ops.arithmetic import isclose as isclose
-    from tfkit.src.ops.arithmetic import lcm as lcm
-    from tfkit.src.ops.arithmetic import ldexp as ldexp
-    from tfkit.src.ops.arithmetic import left_shift as left_shift
-    from tfkit.src.ops.arithmetic import less as less
-    from tfkit.src.ops.arithmetic import less_equal as less_equal
-    from tfkit.src.ops.arithmetic import logaddexp as logaddexp
-    from tfkit.src.ops.arithmetic import logaddexp2 as logaddexp2
-    from tfkit.src.ops.arithmetic import logical_and as logical_and
-    from tfkit.src.ops.arithmetic import logical_not as logical_not
-    from tfkit.src.ops.arithmetic import logical_or as logical_or
-    from tfkit.src.ops.arithmetic import logical_xor as logical_xor
-    from tfkit.src.ops.arithmetic import maximum as maximum
-    from tfkit.src.ops.arithmetic import minimum as minimum
-    from tfkit.src.ops.arithmetic import mod as mod
-    from tfkit.src.ops.arithmetic import multiply as multiply
-    from tfkit.src.ops.arithmetic import nextafter as nextafter
-    from tfkit.src.ops.arithmetic import not_equal as not_equal
-    from tfkit.src.ops.arithmetic import power as power
-    from tfkit.src.ops.arithmetic import right_shift as right_shift
-    from tfkit.src.ops.arithmetic import subtract as subtract
-    from tfkit.src.ops.arithmetic import true_divide as true_divide
-    from tfkit.src.ops.attention import dot_product_attention as dot_product_attention
-    from tfkit.src.ops.complex_numbers import angle as angle
-    from tfkit.src.ops.complex_numbers import conj as conj
-    from tfkit.src.ops.complex_numbers import conjugate as conjugate
-    from tfkit.src.ops.complex_numbers import imag as imag
-    from tfkit.src.ops.complex_numbers import polar as polar
-    from tfkit.src.ops.complex_numbers import real as real
+    from tfkit.ops.linalg import *
+    from tfkit.ops.nn import *
+    from tfkit.ops.numpy import *
     from tfkit.src.ops.complex_numbers import view_as_complex as view_as_complex
     from tfkit.src.ops.complex_numbers import view_as_real as view_as_real
     from tfkit.src.ops.control_flow import associative_scan as associative_scan
@@ -96,244 +20,36 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.ops.control_flow import map as map
     from tfkit.src.ops.control_flow import scan as scan
     from tfkit.src.ops.control_flow import switch as switch
-    from tfkit.src.ops.control_flow import vectorize as vectorize
     from tfkit.src.ops.control_flow import vectorized_map as vectorized_map
     from tfkit.src.ops.control_flow import while_loop as while_loop
-    from tfkit.src.ops.convolution import conv as conv
-    from tfkit.src.ops.convolution import conv_transpose as conv_transpose
-    from tfkit.src.ops.convolution import depthwise_conv as depthwise_conv
-    from tfkit.src.ops.convolution import separable_conv as separable_conv
-    from tfkit.src.ops.core import array as array
     from tfkit.src.ops.core import cast as cast
     from tfkit.src.ops.core import convert_to_numpy as convert_to_numpy
     from tfkit.src.ops.core import convert_to_tensor as convert_to_tensor
-    from tfkit.src.ops.core import copy as copy
     from tfkit.src.ops.core import custom_gradient as custom_gradient
     from tfkit.src.ops.core import dtype as dtype
     from tfkit.src.ops.core import is_tensor as is_tensor
-    from tfkit.src.ops.core import ndim as ndim
     from tfkit.src.ops.core import saturate_cast as saturate_cast
     from tfkit.src.ops.core import scatter as scatter
     from tfkit.src.ops.core import scatter_update as scatter_update
     from tfkit.src.ops.core import shape as shape
-    from tfkit.src.ops.core import size as size
     from tfkit.src.ops.core import slice as slice
     from tfkit.src.ops.core import slice_update as slice_update
     from tfkit.src.ops.core import stop_gradient as stop_gradient
-    from tfkit.src.ops.counting import bincount as bincount
-    from tfkit.src.ops.counting import histogram as histogram
-    from tfkit.src.ops.counting import isin as isin
-    from tfkit.src.ops.counting import unique as unique
-    from tfkit.src.ops.counting import unravel_index as unravel_index
-    from tfkit.src.ops.creation import arange as arange
-    from tfkit.src.ops.creation import bartlett as bartlett
-    from tfkit.src.ops.creation import blackman as blackman
-    from tfkit.src.ops.creation import empty as empty
-    from tfkit.src.ops.creation import empty_like as empty_like
-    from tfkit.src.ops.creation import eye as eye
-    from tfkit.src.ops.creation import full as full
-    from tfkit.src.ops.creation import full_like as full_like
-    from tfkit.src.ops.creation import geomspace as geomspace
-    from tfkit.src.ops.creation import hamming as hamming
-    from tfkit.src.ops.creation import hanning as hanning
-    from tfkit.src.ops.creation import identity as identity
-    from tfkit.src.ops.creation import kaiser as kaiser
-    from tfkit.src.ops.creation import linspace as linspace
-    from tfkit.src.ops.creation import logspace as logspace
-    from tfkit.src.ops.creation import meshgrid as meshgrid
-    from tfkit.src.ops.creation import ones as ones
-    from tfkit.src.ops.creation import ones_like as ones_like
-    from tfkit.src.ops.creation import tri as tri
-    from tfkit.src.ops.creation import vander as vander
-    from tfkit.src.ops.creation import zeros as zeros
-    from tfkit.src.ops.creation import zeros_like as zeros_like
-    from tfkit.src.ops.diagonals import diag as diag
-    from tfkit.src.ops.diagonals import diagflat as diagflat
-    from tfkit.src.ops.diagonals import diagonal as diagonal
-    from tfkit.src.ops.diagonals import trace as trace
-    from tfkit.src.ops.diagonals import tril as tril
-    from tfkit.src.ops.diagonals import triu as triu
-    from tfkit.src.ops.elementwise import abs as abs
-    from tfkit.src.ops.elementwise import absolute as absolute
-    from tfkit.src.ops.elementwise import arccos as arccos
-    from tfkit.src.ops.elementwise import arccosh as arccosh
-    from tfkit.src.ops.elementwise import arcsin as arcsin
-    from tfkit.src.ops.elementwise import arcsinh as arcsinh
-    from tfkit.src.ops.elementwise import arctan as arctan
-    from tfkit.src.ops.elementwise import arctanh as arctanh
-    from tfkit.src.ops.elementwise import cbrt as cbrt
-    from tfkit.src.ops.elementwise import ceil as ceil
-    from tfkit.src.ops.elementwise import clip as clip
-    from tfkit.src.ops.elementwise import cos as cos
-    from tfkit.src.ops.elementwise import cosh as cosh
-    from tfkit.src.ops.elementwise import deg2rad as deg2rad
     from tfkit.src.ops.elementwise import erf as erf
     from tfkit.src.ops.elementwise import erfc as erfc
     from tfkit.src.ops.elementwise import erfinv as erfinv
-    from tfkit.src.ops.elementwise import exp as exp
-    from tfkit.src.ops.elementwise import exp2 as exp2
-    from tfkit.src.ops.elementwise import expm1 as expm1
-    from tfkit.src.ops.elementwise import fabs as fabs
-    from tfkit.src.ops.elementwise import floor as floor
-    from tfkit.src.ops.elementwise import i0 as i0
-    from tfkit.src.ops.elementwise import isfinite as isfinite
-    from tfkit.src.ops.elementwise import isinf as isinf
-    from tfkit.src.ops.elementwise import isnan as isnan
-    from tfkit.src.ops.elementwise import isneginf as isneginf
-    from tfkit.src.ops.elementwise import isposinf as isposinf
-    from tfkit.src.ops.elementwise import isreal as isreal
-    from tfkit.src.ops.elementwise import log as log
-    from tfkit.src.ops.elementwise import log1p as log1p
-    from tfkit.src.ops.elementwise import log2 as log2
-    from tfkit.src.ops.elementwise import log10 as log10
-    from tfkit.src.ops.elementwise import nan_to_num as nan_to_num
-    from tfkit.src.ops.elementwise import negative as negative
-    from tfkit.src.ops.elementwise import rad2deg as rad2deg
-    from tfkit.src.ops.elementwise import reciprocal as reciprocal
-    from tfkit.src.ops.elementwise import round as round
     from tfkit.src.ops.elementwise import rsqrt as rsqrt
-    from tfkit.src.ops.elementwise import sign as sign
-    from tfkit.src.ops.elementwise import signbit as signbit
-    from tfkit.src.ops.elementwise import sin as sin
-    from tfkit.src.ops.elementwise import sinc as sinc
-    from tfkit.src.ops.elementwise import sinh as sinh
-    from tfkit.src.ops.elementwise import sqrt as sqrt
-    from tfkit.src.ops.elementwise import square as square
-    from tfkit.src.ops.elementwise import tan as tan
-    from tfkit.src.ops.elementwise import tanh as tanh
-    from tfkit.src.ops.elementwise import trunc as trunc
-    from tfkit.src.ops.indexing import argpartition as argpartition
-    from tfkit.src.ops.indexing import argsort as argsort
-    from tfkit.src.ops.indexing import digitize as digitize
-    from tfkit.src.ops.indexing import get_item as get_item
     from tfkit.src.ops.indexing import in_top_k as in_top_k
-    from tfkit.src.ops.indexing import nonzero as nonzero
-    from tfkit.src.ops.indexing import searchsorted as searchsorted
-    from tfkit.src.ops.indexing import select as select
-    from tfkit.src.ops.indexing import sort as sort
-    from tfkit.src.ops.indexing import take as take
-    from tfkit.src.ops.indexing import take_along_axis as take_along_axis
     from tfkit.src.ops.indexing import top_k as top_k
-    from tfkit.src.ops.indexing import where as where
     from tfkit.src.ops.linalg import cdist as cdist
-    from tfkit.src.ops.linalg import cholesky as cholesky
-    from tfkit.src.ops.linalg import cholesky_inverse as cholesky_inverse
-    from tfkit.src.ops.linalg import det as det
-    from tfkit.src.ops.linalg import eig as eig
-    from tfkit.src.ops.linalg import eigh as eigh
-    from tfkit.src.ops.linalg import inv as inv
-    from tfkit.src.ops.linalg import jvp as jvp
     from tfkit.src.ops.linalg import logdet as logdet
-    from tfkit.src.ops.linalg import lstsq as lstsq
-    from tfkit.src.ops.linalg import lu_factor as lu_factor
-    from tfkit.src.ops.linalg import matrix_rank as matrix_rank
-    from tfkit.src.ops.linalg import norm as norm
-    from tfkit.src.ops.linalg import pinv as pinv
-    from tfkit.src.ops.linalg import qr as qr
-    from tfkit.src.ops.linalg import slogdet as slogdet
-    from tfkit.src.ops.linalg import solve as solve
-    from tfkit.src.ops.linalg import solve_triangular as solve_triangular
-    from tfkit.src.ops.linalg import svd as svd
-    from tfkit.src.ops.losses import binary_crossentropy as binary_crossentropy
-    from tfkit.src.ops.losses import categorical_crossentropy as categorical_crossentropy
-    from tfkit.src.ops.losses import ctc_decode as ctc_decode
-    from tfkit.src.ops.losses import ctc_loss as ctc_loss
-    from tfkit.src.ops.losses import multi_hot as multi_hot
-    from tfkit.src.ops.losses import one_hot as one_hot
-    from tfkit.src.ops.losses import psnr as psnr
-    from tfkit.src.ops.losses import (
-        sparse_categorical_crossentropy as sparse_categorical_crossentropy,
-    )
-    from tfkit.src.ops.nan_reductions import nanargmax as nanargmax
-    from tfkit.src.ops.nan_reductions import nanargmin as nanargmin
-    from tfkit.src.ops.nan_reductions import nancumprod as nancumprod
-    from tfkit.src.ops.nan_reductions import nancumsum as nancumsum
-    from tfkit.src.ops.nan_reductions import nanmax as nanmax
-    from tfkit.src.ops.nan_reductions import nanmean as nanmean
-    from tfkit.src.ops.nan_reductions import nanmin as nanmin
-    from tfkit.src.ops.nan_reductions import nanprod as nanprod
-    from tfkit.src.ops.nan_reductions import nanstd as nanstd
-    from tfkit.src.ops.nan_reductions import nansum as nansum
-    from tfkit.src.ops.nan_reductions import nanvar as nanvar
-    from tfkit.src.ops.normalization import batch_normalization as batch_normalization
-    from tfkit.src.ops.normalization import layer_normalization as layer_normalization
-    from tfkit.src.ops.normalization import moments as moments
-    from tfkit.src.ops.normalization import normalize as normalize
-    from tfkit.src.ops.normalization import rms_normalization as rms_normalization
-    from tfkit.src.ops.patches import depth_to_space as depth_to_space
-    from tfkit.src.ops.patches import fold as fold
     from tfkit.src.ops.patches import rearrange as rearrange
-    from tfkit.src.ops.patches import space_to_depth as space_to_depth
-    from tfkit.src.ops.patches import unfold as unfold
-    from tfkit.src.ops.pooling import adaptive_average_pool as adaptive_average_pool
-    from tfkit.src.ops.pooling import adaptive_max_pool as adaptive_max_pool
-    from tfkit.src.ops.pooling import average_pool as average_pool
-    from tfkit.src.ops.pooling import max_pool as max_pool
-    from tfkit.src.ops.products import corrcoef as corrcoef
-    from tfkit.src.ops.products import correlate as correlate
-    from tfkit.src.ops.products import cross as cross
-    from tfkit.src.ops.products import dot as dot
-    from tfkit.src.ops.products import einsum as einsum
-    from tfkit.src.ops.products import inner as inner
-    from tfkit.src.ops.products import kron as kron
-    from tfkit.src.ops.products import matmul as matmul
-    from tfkit.src.ops.products import outer as outer
-    from tfkit.src.ops.products import tensordot as tensordot
-    from tfkit.src.ops.products import vdot as vdot
-    from tfkit.src.ops.reductions import all as all
-    from tfkit.src.ops.reductions import amax as amax
-    from tfkit.src.ops.reductions import amin as amin
-    from tfkit.src.ops.reductions import any as any
-    from tfkit.src.ops.reductions import argmax as argmax
-    from tfkit.src.ops.reductions import argmin as argmin
-    from tfkit.src.ops.reductions import average as average
-    from tfkit.src.ops.reductions import count_nonzero as count_nonzero
-    from tfkit.src.ops.reductions import cumprod as cumprod
-    from tfkit.src.ops.reductions import cumsum as cumsum
-    from tfkit.src.ops.reductions import diff as diff
     from tfkit.src.ops.reductions import logsumexp as logsumexp
-    from tfkit.src.ops.reductions import max as max
-    from tfkit.src.ops.reductions import mean as mean
-    from tfkit.src.ops.reductions import min as min
-    from tfkit.src.ops.reductions import prod as prod
-    from tfkit.src.ops.reductions import ptp as ptp
-    from tfkit.src.ops.reductions import std as std
-    from tfkit.src.ops.reductions import sum as sum
-    from tfkit.src.ops.reductions import trapezoid as trapezoid
-    from tfkit.src.ops.reductions import var as var
     from tfkit.src.ops.segments import segment_max as segment_max
     from tfkit.src.ops.segments import segment_min as segment_min
     from tfkit.src.ops.segments import segment_prod as segment_prod
     from tfkit.src.ops.segments import segment_sum as segment_sum
-    from tfkit.src.ops.shaping import append as append
-    from tfkit.src.ops.shaping import array_split as array_split
-    from tfkit.src.ops.shaping import broadcast_to as broadcast_to
-    from tfkit.src.ops.shaping import concatenate as concatenate
-    from tfkit.src.ops.shaping import dsplit as dsplit
-    from tfkit.src.ops.shaping import dstack as dstack
-    from tfkit.src.ops.shaping import expand_dims as expand_dims
-    from tfkit.src.ops.shaping import flip as flip
-    from tfkit.src.ops.shaping import fliplr as fliplr
-    from tfkit.src.ops.shaping import flipud as flipud
-    from tfkit.src.ops.shaping import hsplit as hsplit
-    from tfkit.src.ops.shaping import hstack as hstack
-    from tfkit.src.ops.shaping import moveaxis as moveaxis
-    from tfkit.src.ops.shaping import pad as pad
-    from tfkit.src.ops.shaping import ravel as ravel
-    from tfkit.src.ops.shaping import repeat as repeat
-    from tfkit.src.ops.shaping import reshape as reshape
-    from tfkit.src.ops.shaping import roll as roll
-    from tfkit.src.ops.shaping import rot90 as rot90
-    from tfkit.src.ops.shaping import split as split
-    from tfkit.src.ops.shaping import squeeze as squeeze
-    from tfkit.src.ops.shaping import stack as stack
-    from tfkit.src.ops.shaping import swapaxes as swapaxes
-    from tfkit.src.ops.shaping import tile as tile
-    from tfkit.src.ops.shaping import transpose as transpose
     from tfkit.src.ops.shaping import unstack as unstack
-    from tfkit.src.ops.shaping import view as view
-    from tfkit.src.ops.shaping import vsplit as vsplit
-    from tfkit.src.ops.shaping import vstack as vstack
     from tfkit.src.ops.signal import extract_sequences as extract_sequences
     from tfkit.src.ops.signal import fft as fft
     from tfkit.src.ops.signal import fft2 as fft2
@@ -342,11 +58,5 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.ops.signal import istft as istft
     from tfkit.src.ops.signal import rfft as rfft
     from tfkit.src.ops.signal import stft as stft
-    from tfkit.src.ops.statistics import median as median
-    from tfkit.src.ops.statistics import nanmedian as nanmedian
-    from tfkit.src.ops.statistics import nanpercentile as nanpercentile
-    from tfkit.src.ops.statistics import nanquantile as nanquantile
-    from tfkit.src.ops.statistics import percentile as percentile
-    from tfkit.src.ops.statistics import quantile as quantile
 
 _later.offer(__name__)

@@ -7,6 +7,8 @@ import re
 import shutil
 from pathlib import Path
 
+from drawing.notebooks import printed
+
 from documenting import reference
 from documenting.public import ROOT
 
@@ -41,6 +43,10 @@ def write(folder: Path) -> None:
             target = folder / page.relative_to(ROOT)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(_with_pages(page.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.copytree(ROOT / "docs/pictures", folder / "docs/pictures")
+    for notebook in ROOT.glob("docs/notebooks/*.ipynb"):
+        (folder / "docs/notebooks").mkdir(exist_ok=True)
+        shutil.copyfile(notebook, folder / "docs/notebooks" / notebook.name)
     shutil.copyfile(Path(__file__).with_name("index.md"), folder / "index.md")
     notes = "# Design notes\n\n```{toctree}\n:glob:\n\n0*\n```\n"
     (folder / "docs/design/index.md").write_text(notes, encoding="utf-8")
@@ -80,8 +86,15 @@ def write_examples(folder: Path) -> None:
 
 
 def example(name: str, title: str, text: str, code: str) -> str:
-    """Returns the page of an example."""
+    """Returns the page of an example: its text, its picture, what it prints, and its code."""
     if f"python {name}.py" not in text:
         text += f"\n\n    python {name}.py"
     text = text.replace(f"    python {name}.py", f"    python examples/{name}.py")
-    return f"# {title}\n\n{text}\n\n## The program\n\n```python\n{code}```\n"
+    shown = [
+        f"# {title}\n\n{text}",
+        f"![{title}: what the program draws](../docs/pictures/{name}.png)",
+        f"[The same as a notebook](../docs/notebooks/{name}.ipynb)",
+        f"## What it prints\n\n```text\n{printed(name)}\n```",
+        f"## The program\n\n```python\n{code}```\n",
+    ]
+    return "\n\n".join(shown)

@@ -20,7 +20,7 @@ from fuzzing.mutations import changed_bytes, changed_json
 from tfkit import layers, ops
 from tfkit.interop import keras as keras_files
 from tfkit.saving import LoadError
-from tfkit.src.files.saving import hdf5, seal
+from tfkit.src.files.saving import hdf5, hdf5_writing, seal
 from tfkit.src.outer import cli
 
 X, Y = np.ones((4, 6, 4), "float32"), np.ones((4, 2), "float32")
@@ -151,7 +151,7 @@ def _own(name: str) -> Callable[[Path, random.Random], Path]:
         which = draws.choice(sorted(texts))
         texts[which] = changed_json(texts[which], draws)
         try:
-            hdf5.write(path, texts, groups)
+            hdf5_writing.write(path, texts, groups)
         except (TypeError, ValueError):  # JSON or the writer does not accept it.
             return _sealed(path, changed_bytes(files[name], draws, seal.BLOCK))
         return path

@@ -7,6 +7,7 @@ function in a pipeline of TensorFlow's that is made and not used, is not among t
 
 # ruff: noqa: E501
 
+from mistaking.beginners import BEGINNERS
 from mistaking.everyday import EVERYDAY
 from mistaking.operation import OPERATION
 from mistaking.workflow import WORKFLOW
@@ -385,4 +386,5 @@ MISTAKES: dict[str, str] = {
     **EVERYDAY,
     **WORKFLOW,
     **OPERATION,
+    **BEGINNERS,
 }

@@ -18,7 +18,7 @@ import tensorflow as tf
 
 from sweeping.cases import NO_GRADIENT, Row, is_float, rows
 from tests.tolerances import eps
-from tfkit.src.engine import tensorflow_faults
+from tfkit.src.engine import machine
 
 BATCHES = (0, 1, 5)
 
@@ -313,7 +313,7 @@ def main() -> None:
     """Reads the job from the command line."""
     job = Job(**json.loads(sys.argv[1]))
     todo = rows(None if job.only is None else set(job.only))
-    say(onednn=tensorflow_faults.onednn_is_on())
+    say(onednn=machine.onednn_is_on())
     (compare if job.kinds else write_reference)(job, todo)
     say(end=True)
 

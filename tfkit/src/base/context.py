@@ -8,10 +8,11 @@ thread or a task that is started with a copy of the context gets all of them.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 
 class Context:
@@ -105,3 +106,67 @@ def _replace(values: dict[str, Any]) -> None:
     new = Context()
     vars(new).update(values)
     _current.set(new)
+
+
+# --- Settings that the main thread makes for the process, and any other thread for itself; a lock -----
+
+T = TypeVar("T")
+
+
+def is_main() -> bool:
+    """Whether this is the main thread."""
+    return threading.current_thread() is threading.main_thread()
+
+
+class Lock:
+    """A reentrant lock. A copy of its owner gets a new one."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *exception: object) -> None:
+        self._lock.release()
+
+    def __deepcopy__(self, memo: object) -> Lock:
+        return Lock()
+
+
+class ThreadSetting(Generic[T]):
+    """A value of the process, and separate values of single threads, in a field of the context.
+
+    Args:
+        field: the field of `Context`.
+        value: the value of the process.
+        make: returns the first value of a thread other than the main one. Without it, such a
+            thread has the value of the process until it sets its own.
+    """
+
+    def __init__(self, field: str, value: T, make: Callable[[], T] | None = None) -> None:
+        self._field = field
+        self._of_process = value
+        self._make = make
+
+    def get(self) -> T:
+        """Returns the value in this thread."""
+        own = vars(current())
+        if self._field in own:
+            value: T = own[self._field]
+            return value
+        if self._make is not None and not is_main():
+            self.set(self._make())
+            return self.get()
+        return self._of_process
+
+    def set(self, value: T) -> None:
+        """Sets it for the process in the main thread, in any other for that thread."""
+        if is_main():
+            self._of_process = value
+        else:
+            put(**{self._field: value})
+
+    def being(self, value: T) -> contextlib.AbstractContextManager[None]:
+        """Returns a context manager in which this thread has this value."""
+        return within(**{self._field: value})

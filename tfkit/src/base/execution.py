@@ -8,10 +8,14 @@ models share, follows the model whose step it is.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from tfkit.src.base import context, settings, stateless
+from tfkit.src.base import context, settings
+from tfkit.src.base.calls import in_stateless_scope
+
+# Returns the object that runs a traced call of a layer. `engine/shared_programs.py`, which is above, sets it.
+plain_call: Callable[[Any], Any]
 
 
 class Execution(Protocol):
@@ -48,7 +52,7 @@ def is_eager(owners: Iterable[Execution] = ()) -> bool:
     return (
         settings.functions_run_eagerly()
         # A change that a program makes is not seen, and could not be undone.
-        or stateless.is_open()
+        or in_stateless_scope()
         or (governing is not None and governing.run_eagerly)
         or any(each.run_eagerly for each in owners)
     )

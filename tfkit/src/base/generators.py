@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.base.per_thread import ThreadSetting
+from tfkit.src.base.context import ThreadSetting
 
 
 class Generators:

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from tfkit.src.base.names import CLASSES
+
 
 class Place(NamedTuple):
     """The place where a listed name is defined: a module and the name in it, or only the module."""
@@ -46,8 +48,13 @@ def offer(module_name: str) -> None:
         if name == "__all__":
             return sorted(listed(module_name))
         if name not in listed(module_name):
-            message = f"module {module_name!r} has no attribute {name!r}"
-            raise AttributeError(message, name=name, obj=module)
+            advice = _advice(module_name, name)
+            message = f"module {module_name!r} has no attribute {name!r}{advice}"
+            try:
+                raise AttributeError(message, name=name, obj=module)
+            except AttributeError as error:
+                error.__traceback__ = None  # Only the user's line is shown.
+                raise
         found = load(listed(module_name)[name])
         # From now on Python finds it without `__getattr__`.
         setattr(module, name, found)
@@ -61,6 +68,20 @@ def offer(module_name: str) -> None:
     module.__dir__ = names  # type: ignore[method-assign]
 
 
+def _advice(module_name: str, name: str) -> str:
+    """Returns the end of the message about a name: the name that is meant, or the module that has it."""
+    if advice := CLASSES.get(name):
+        return f". {advice}"
+    package, _, module = module_name.partition(".")
+    if module or name.startswith("__"):
+        return ""
+    public = [place.module for place in listed(package).values() if not place.name]
+    for each in public:
+        if each in sys.modules and each.count(".") == 1 and name in listed(each):
+            return f". It is `{each}.{name}`."
+    return ""
+
+
 @functools.cache
 def listed(module_name: str) -> dict[str, Place]:
     """Returns the names that a module lists under `if TYPE_CHECKING:`, and second names of them."""
@@ -72,7 +93,10 @@ def listed(module_name: str) -> dict[str, Place]:
         for line in block.body:
             if isinstance(line, ast.ImportFrom):
                 for each in line.names:
-                    places[each.asname or each.name] = _place(module_name, line, each.name)
+                    if each.name == "*":  # All that another public module lists.
+                        places.update(listed(importlib.import_module(str(line.module)).__name__))
+                    else:
+                        places[each.asname or each.name] = _place(module_name, line, each.name)
             elif isinstance(line, ast.Assign):
                 places[ast.unparse(line.targets[0])] = places[ast.unparse(line.value)]
     return places

@@ -15,6 +15,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.names import escaped
+from tfkit.src.base.nests import brief
 
 # The attributes in which TensorFlow 2.21 keeps what it knows about the members of a `tf.Module`. Exact names:
 # all others are the user's, such as `_self_attention` and `_name_embedding`, whatever they begin with.
@@ -68,6 +69,18 @@ _WITHOUT_KEYS = (set, frozenset, deque)
 
 class Helper:
     """The base of losses, metrics and optimizers: objects that an attribute may hold, and a copy keeps."""
+
+
+class MetricBase(Helper):
+    """The base of metrics, by which layers find the metrics among their members."""
+
+    take_part: Callable[[], None]
+
+
+class SeedBase:
+    """The base of seed generators: members whose state is one more variable of the layer that holds them."""
+
+    state: tf.Variable
 
 
 class Owner(Helper):
@@ -138,3 +151,19 @@ def walk(
 
 def _is_dataclass(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def check_settable(cls: type, name: str, value: Any) -> None:
+    """Raises an error for an attribute that tfkit computes, instead of Python's about a missing setter.
+
+    Raises:
+        AttributeError: that proposes a name.
+    """
+    defined = getattr(cls, name, None)
+    if not isinstance(defined, property) or defined.fset is not None:
+        return
+    if getattr(defined.fget, "__module__", "").startswith("tfkit."):
+        raise AttributeError(
+            f"Attribute `{name}` of {cls.__name__} cannot be set: tfkit computes it. Choose a different "
+            f"name, such as `my_{name.lstrip('_')}`. Received: {brief(value)}"
+        )

@@ -1,15 +1,17 @@
 """The table of the types that are nests, which all functions on nests share.
 
 Items keep their own order here; `tf.nest` sorts the keys of all mappings, and `tfkit.tree` sorts them except
-in an `OrderedDict`.
+in an `OrderedDict`. Messages describe nests by `brief`: arrays by their shapes, long strings cut.
 """
 
 from __future__ import annotations
 
 import copy
+import functools
+import sys
 from collections import UserDict, defaultdict, deque
 from collections.abc import Callable, Mapping, MappingView, MutableMapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
@@ -193,3 +195,63 @@ def _extra_of_mapping(structure: Any) -> Any:
     if getattr(structure, "__dict__", None):
         return _Prototype(structure)
     return _Factory(structure.default_factory) if isinstance(structure, defaultdict) else None
+
+
+_MOST = 200
+
+
+def brief(value: Any) -> str:
+    """Returns a one-line description of a value.
+
+    Arrays and tensors are shown by type, shape and dtype, also within a nest; everything else by its `repr`,
+    of which 200 characters are shown at most.
+    """
+    shown = _shown(value).replace("\n", " ")
+    return shown if len(shown) <= _MOST else f"{shown[:_MOST]}..."
+
+
+def _shown(value: Any) -> str:
+    shape = getattr(value, "shape", None)
+    if shape is not None and hasattr(value, "dtype"):
+        sizes = "unknown" if getattr(shape, "rank", 0) is None else tuple(shape)
+        dtype = getattr(value.dtype, "name", value.dtype)
+        return f"<{type(value).__name__} of shape {sizes} and dtype {dtype}>"
+    if isinstance(value, dict):
+        items = [f"{key!r}: {_shown(item)}" for key, item in list(value.items())[:_MOST]]
+        return f"{{{', '.join(items)}}}"
+    if isinstance(value, (list, tuple)) and is_nested(value):
+        items = [_shown(item) for item in value[:_MOST]]
+        return f"[{', '.join(items)}]" if isinstance(value, list) else f"({', '.join(items)})"
+    return repr(value)
+
+
+# --- Layers, models or data that are nested too deeply for Python's stack ------------------------------
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_REMEDY = "sys.setrecursionlimit"
+
+
+def explain_depth(error: RecursionError) -> None:
+    """Adds the remedy to Python's message, once."""
+    message = str(error)
+    if _REMEDY not in message:
+        error.args = (
+            f"{message}. Expected layers, models and data at most about 100 deep inside each other, and no "
+            f"layer that calls itself. `{_REMEDY}` allows more: Python's limit is now "
+            f"{sys.getrecursionlimit():,} calls.",
+        )
+
+
+def bounded(function: Function) -> Function:
+    """Makes a recursive function explain an argument that is nested too deeply for Python's stack."""
+
+    @functools.wraps(function)
+    def entry(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except RecursionError as error:
+            explain_depth(error)
+            raise
+
+    return entry  # type: ignore[return-value]

@@ -9,7 +9,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from tfkit.src.base import context, stateless
+from tfkit.src.base import context
+from tfkit.src.base.calls import loss_added
 
 
 class HasLosses(Protocol):
@@ -74,7 +75,7 @@ def is_second() -> bool:
 
 def add_loss(owner: HasLosses, value: Any) -> None:
     """Adds to the losses of `owner`, directly or as a result of the computation in progress."""
-    stateless.loss_added(value)
+    loss_added(value)
     recomputation = context.current().recomputation
     if recomputation is None:
         owner.losses.append(value)

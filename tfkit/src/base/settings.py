@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 from typing import Any
 
 import tensorflow as tf
-
-from tfkit.src.base.integers import positive_integer
 
 _FLOAT_TYPES = ("bfloat16", "float16", "float32", "float64")
 _IMAGE_DATA_FORMATS = ("channels_last", "channels_first")
@@ -462,3 +461,23 @@ def _limits_of_environment() -> None:
 
 
 _limits_of_environment()
+
+
+def positive_integer(name: str, value: Any, otherwise: str = "") -> int:
+    """Returns an argument as an integer of at least 1.
+
+    Args:
+        name: the argument's name.
+        value: a number of any integer type, NumPy's too.
+        otherwise: what else the argument may be, for the message, as in `" or None"`.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise ValueError(f"`{name}` must be a positive integer{otherwise}. Received: {value!r}")
+    return number

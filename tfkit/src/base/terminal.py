@@ -6,8 +6,8 @@ import sys
 
 from tfkit.src.base.quoting import printable
 
-# The bars of a progress bar on terminals that lack such characters.
-_SIMILAR = str.maketrans("━─", "=-")
+# The bars of a progress bar and its shortened names on terminals that lack such characters.
+_SIMILAR = str.maketrans("━─…", "=-.")
 
 
 def write(text: str) -> None:

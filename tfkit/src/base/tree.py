@@ -12,8 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.brief import brief
-from tfkit.src.base.depth import bounded
+from tfkit.src.base.nests import bounded, brief
 
 
 class MAP_TO_NONE:

@@ -1,6 +1,8 @@
-"""The version of tfkit."""
+"""The version of tfkit, and the file of an export that carries it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
+# TensorFlow and TF Serving copy this folder, and never read it.
+PROVENANCE = "assets.extra/tfkit_provenance.json"
 
 
 def version() -> str:

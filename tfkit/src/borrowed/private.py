@@ -282,12 +282,12 @@ class VariableHooks:
     def _shared_name(self) -> str:
         return super().name.partition(":")[0]  # type: ignore[misc]
 
-    def _watch(self) -> None:
-        """Is called before the value is read."""
+    def _value_given(self) -> tf.Tensor | None:
+        """Is called before the value is read; returns what is read in its place, `None` for the value."""
 
     def _read_variable_op(self, *args: Any, **kwargs: Any) -> tf.Tensor:
-        self._watch()
-        return super()._read_variable_op(*args, **kwargs)  # type: ignore[misc]
+        given = self._value_given()
+        return super()._read_variable_op(*args, **kwargs) if given is None else given  # type: ignore[misc]
 
     def _write_object_proto(self, proto: Any, options: Any) -> None:
         # TensorFlow's own rejects a name without `":0"`.

@@ -14,17 +14,53 @@ import linecache
 import os
 import re
 import sys
+import threading
 from collections.abc import Iterator
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import LazyLoader
+from types import ModuleType
 from typing import Any
 
 from tfkit.src.borrowed.library_pages import give_back_library_pages
+from tfkit.src.borrowed.log_lines import without_log_lines
+from tfkit.src.borrowed.xla_flags import keep_nan
 
 _LATER = re.compile(
     r"tensorflow\.(_api\.v2\.(compat\.v2\.)*profiler\.experimental|python\.keras\.models)"
 )
+_lock = threading.RLock()
+
+
+class _LaterModule(ModuleType):
+    """A module that is loaded when an attribute is read that it does not have yet.
+
+    `inspect` and `tf.saved_model.save` read the `__file__` of all modules: `importlib.util.LazyLoader` would
+    load the module then.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        with _lock:
+            loader = self.__dict__.pop("__later__", None)
+            if loader is not None:
+                with without_log_lines():
+                    loader.exec_module(self)
+                self.__class__ = ModuleType  # type: ignore[assignment]
+        return ModuleType.__getattribute__(self, name)
+
+    def __dir__(self) -> list[str]:
+        self.__getattr__("__doc__")
+        return sorted(self.__dict__)
+
+
+class _LaterLoader(Loader):
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _LaterModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__dict__["__later__"] = self._loader
 
 
 class _LaterFinder(MetaPathFinder):
@@ -33,7 +69,7 @@ class _LaterFinder(MetaPathFinder):
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
         spec = PathFinder.find_spec(fullname, path) if _LATER.fullmatch(fullname) else None
         if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+            spec.loader = _LaterLoader(spec.loader)
         return spec
 
 
@@ -93,8 +129,14 @@ def _forget_sources() -> None:
         del linecache.cache[file]
 
 
-with _withheld("keras.src.optimizers"), _loaded_later(), _without_collections():
+with (
+    _withheld("keras.src.optimizers"),
+    _loaded_later(),
+    _without_collections(),
+    without_log_lines(),
+):
     import tensorflow as tensorflow
 
     _forget_sources()
     give_back_library_pages(os.path.dirname(tensorflow.__file__))
+keep_nan(tensorflow.__version__)

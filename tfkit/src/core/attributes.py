@@ -8,23 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.errors import other_keras
-from tfkit.src.base.members import RESERVED, Alias, holds_members
+from tfkit.src.base.members import RESERVED, Alias, check_settable, holds_members
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.base.registry.configuration import is_ours
+from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.core import tracking
-from tfkit.src.ops import activation_lookup as activations
-from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.variables.variables import Variable
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.stateful import Stateful
 
-# Settings that built-in layers resolve in their constructors, by the ends of their names.
-_RESOLVE = {
-    "activation": activations.get,
-    "_regularizer": regularizers.get,
-    "_constraint": constraints.get,
+# Settings that built-in layers resolve in their constructors: by the ends of their names, the public modules.
+_KINDS = {
+    "activation": "activations",
+    "_regularizer": "regularizers",
+    "_constraint": "constraints",
 }
 _OF_WEIGHTS = ("_regularizer", "_constraint")
 
@@ -50,6 +49,7 @@ def check_name(layer: Stateful, name: str, value: Any) -> None:
     Raises:
         AttributeError: if the name is one of TensorFlow's or tfkit's own.
     """
+    check_settable(type(layer), name, value)
     if not holds_members(value) or not _is_taken(type(layer), name):
         return
     for _, member in tracking.walk(name, value):
@@ -108,13 +108,13 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
 def resolved(layer: Stateful, name: str, value: Any) -> Any:
     """Returns a setting as the constructor of a built-in layer stores it: a function for `"relu"`."""
     # In the constructor itself the attribute does not exist yet, and the value has been resolved.
-    for end, get in _RESOLVE.items():
+    for end, kind in _KINDS.items():
         if (
             name.endswith(end)
             and name in vars(layer)
             and _has_built_in_settings(type(layer).__mro__)
         ):
-            return get(value)
+            return resolve("linear" if value is None and end == "activation" else value, kind)
     return value
 
 

@@ -5,24 +5,88 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.base.calls import current_frame, outside_calls
+from tfkit.src.base import context
+from tfkit.src.base.calls import CallFrame, current_frame, outside_calls
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.base.members import TRACKING
+from tfkit.src.base.protocols import Tracked
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.tables import is_builtin
-from tfkit.src.core import claims, tracking
-from tfkit.src.core.context import CallFrame
+from tfkit.src.core import tracking
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.tensors import trace
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
+    from tfkit.src.core.state import LayerState
+
+
+# --- One thread builds, others wait -------------------------------------------------------------------
+
+_lock = threading.Lock()
+
+
+class Builder:
+    """A call that builds a layer, and the thread in which it runs."""
+
+    def __init__(self) -> None:
+        self.thread = threading.get_ident()
+        self.is_over = threading.Event()
+
+
+def _must_claim(layer: Tracked) -> bool:
+    """Whether a call of the layer must run inside `claimed`."""
+    # Without the lock, because every call runs this. A layer that another thread is about to claim is not
+    # built yet: then this is true anyway, and `claimed` waits.
+    builder = layer._tfkit.builder
+    if builder is None:
+        return not layer._tfkit.built
+    return bool(builder.thread != threading.get_ident())
+
+
+@contextlib.contextmanager
+def claimed(layer: Tracked) -> Iterator[None]:
+    """Context manager: no other thread builds or calls `layer` and its unbuilt sublayers.
+
+    Waits while another thread builds one of them. All are claimed at once, so that two threads never wait
+    for each other.
+    """
+    if tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context():
+        # A thread of a strategy's replica. These run one at a time, and wait for each other themselves.
+        yield
+        return
+    builder = Builder()
+    states = _claim(layer, builder)
+    try:
+        yield
+    finally:
+        for state in states:
+            state.builder = None
+        builder.is_over.set()
+
+
+def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
+    while True:
+        states = [below._tfkit for below in tracking.all_layers(layer)]
+        with _lock:
+            builders = [state.builder for state in states]
+            other = next((it for it in builders if it and it.thread != builder.thread), None)
+            if other is None:
+                # Layers that an outer call in this thread has claimed are left to it: it releases them.
+                mine = [state for state in states if state.builder is None]
+                for state in mine:
+                    state.builder = builder
+                return mine
+        # Waits without the lock: the building thread may need it for layers that it finds later. Afterwards
+        # everything is checked again: there may be new layers, and a third thread may have been faster.
+        other.is_over.wait()
 
 
 # --- A call that fails builds nothing -----------------------------------------------------------------
@@ -51,13 +115,13 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
 
 def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:
     """Returns a context for a call: other threads wait during a build, which an error undoes."""
-    return _first_call(layer) if claims.is_needed(layer) else contextlib.nullcontext()
+    return _first_call(layer) if _must_claim(layer) else contextlib.nullcontext()
 
 
 @contextlib.contextmanager
 def _first_call(layer: Layer) -> Iterator[None]:
     # If another thread was first, this is an ordinary call.
-    with claims.claimed(layer):
+    with claimed(layer):
         outermost = current_frame() is None and not layer._tfkit.built
         with undone_on_error(tracking.all_layers(layer) if outermost else []):
             yield
@@ -83,8 +147,8 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(build)
     def wrapper(self: Layer, *args: Any, **kwargs: Any) -> None:
         state = self._tfkit
-        waits = not state.built and claims.is_needed(self)
-        with claims.claimed(self) if waits else contextlib.nullcontext():
+        waits = not state.built and _must_claim(self)
+        with claimed(self) if waits else contextlib.nullcontext():
             if waits and state.built:  # Another thread has built it already.
                 return
             before, builds = state.build_state(), state.builds
@@ -166,7 +230,7 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Builds the layer by tracing a call, and returns the symbolic outputs."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        policy = layer.dtype_policy
+        policy = layer.dtype_policy.of(layer)
         if layer.autocast and policy.is_mixed:
             # The caller would pass float32, which the layer casts to 16 bits.
             specs.mark_as_given((args, kwargs), policy.compute_dtype, policy.variable_dtype)
@@ -179,19 +243,31 @@ def traced(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 _SIZES = "vocabulary_sizes"
+# Parts of a layer may no longer be what its configuration makes of them: quantized, or with LoRA. A layer
+# that consists of other layers describes itself, not its parts. Its build config therefore has an entry for
+# each part that was changed later, by path, and the part looks it up when it is built again.
+ADAPTED = "adapted_parts"
 
 
 def build_config(layer: Layer) -> dict[str, Any] | None:
     """Returns the shapes with which a layer was built, or the specs of the call that built its sublayers.
 
     The sizes of vocabularies inside are added, because shapes depend on them, and vocabularies are read
-    later.
+    later; and the entries of parts that were adapted.
     """
+    # The path, which chooses among several policies, is known only within the model.
+    if isinstance(layer.dtype_policy, Mapping):
+        return None
     config = _build_shapes(layer)
-    below = tracking.named_layers(layer)[1:] if config and not is_builtin(type(layer)) else ()
-    found = {path: each._tfkit_known_size for path, each in below}
-    sizes = {path: size for path, size in found.items() if size is not None}
-    return {**config, _SIZES: sizes} if config and sizes else config
+    if config is None:
+        return None
+    below = tracking.named_layers(layer)[1:]
+    known = {} if is_builtin(type(layer)) else {path: it._tfkit_known_size for path, it in below}
+    sizes = {path: size for path, size in known.items() if size is not None}
+    parts = {path: it._tfkit_adaptation() for path, it in below if hasattr(it, "_tfkit_adaptation")}
+    adapted = {path: entry for path, entry in parts.items() if entry}
+    added = {_SIZES: sizes, ADAPTED: adapted} if config else {ADAPTED: adapted}
+    return {**config, **{name: entries for name, entries in added.items() if entries}}
 
 
 def _build_shapes(layer: Layer) -> dict[str, Any] | None:
@@ -207,6 +283,15 @@ def _build_shapes(layer: Layer) -> dict[str, Any] | None:
 
 def build_from_config(layer: Layer, config: dict[str, Any]) -> None:
     """Builds a layer without data, from the config of the layer that was saved."""
+    parts = config.get(ADAPTED)
+    if not isinstance(parts, dict):
+        _build_from_shapes(layer, config)
+        return
+    with context.within(adapted_parts=(layer, parts)):
+        _build_from_shapes(layer, {name: it for name, it in config.items() if name != ADAPTED})
+
+
+def _build_from_shapes(layer: Layer, config: dict[str, Any]) -> None:
     if layer._tfkit.built or not config:
         return
     if _SIZES in config:

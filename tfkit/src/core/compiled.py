@@ -17,13 +17,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import execution
 from tfkit.src.base.calls import next_call
+from tfkit.src.base.context import Lock
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.base.per_thread import Lock
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
-from tfkit.src.engine.shared_programs import PlainCall
 from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
@@ -77,8 +77,8 @@ class DirectCalls:
         return trace.run(tensors, self._state)
 
 
-def _plain_call(program: Any, path_of: Any) -> PlainCall:
-    return PlainCall(program)
+def _plain_call(program: Any, path_of: Any) -> Any:
+    return execution.plain_call(program)
 
 
 class _Kind:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import drawing_aside
 from tfkit.src.base.members import BOOKKEEPING, Helper, Owner
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.plain_data import is_data, same_data
 from tfkit.src.core import tracking
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _traits(layer: Layer) -> dict[str, Any]:
         "attributes": {
             name: value
             for name, value in vars(layer).items()
-            if name not in _NOT_SET_BY_USERS and (isinstance(value, Helper) or is_data(value))
+            if name not in _NOT_SET_BY_USERS and (isinstance(value, Helper) or _is_data(value))
         },
     }
 
@@ -138,4 +138,31 @@ def _same(made: Any, value: Any) -> bool:
     """Whether the attribute can stay as the constructor has set it."""
     if isinstance(value, Helper):  # An optimizer that is made has no values yet.
         return isinstance(made, Helper) and not isinstance(made, Owner)
-    return same_data(made, value)
+    return _same_data(made, value)
+
+
+# --- Plain data: numbers, strings and arrays ----------------------------------------------------------
+
+_SCALARS = (type(None), bool, int, float, complex, str, bytes, np.ndarray, np.generic, tf.Tensor)
+
+
+def _is_data(value: Any) -> bool:
+    """Whether a value consists only of numbers, strings and arrays."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return all(map(_is_data, value))
+    if isinstance(value, dict):
+        return all(map(_is_data, value.keys())) and all(map(_is_data, value.values()))
+    is_symbolic = isinstance(value, tf.Tensor) and not hasattr(value, "numpy")
+    return isinstance(value, _SCALARS) and not is_symbolic
+
+
+def _same_data(one: Any, other: Any) -> bool:
+    """Whether two values have one type and are equal; values that cannot be compared are not."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(other, (np.ndarray, tf.Tensor)):
+        return np.array_equal(one, other)
+    try:
+        return bool(one == other)
+    except ValueError:  # They are arrays in nests.
+        return False

@@ -19,7 +19,7 @@ from tfkit.src.core import tracking
 from tfkit.src.symbolic.tensors import is_described
 
 if TYPE_CHECKING:
-    from tfkit.src.core.context import CallFrame
+    from tfkit.src.base.calls import CallFrame
     from tfkit.src.core.layer import Layer
     from tfkit.src.core.state import LayerState
 

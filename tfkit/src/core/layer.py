@@ -6,30 +6,27 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src.base import adapted_parts, budget, execution, limits, recomputation
-from tfkit.src.base.calls import current_frame
+from tfkit.src.base import budget, execution, limits, recomputation
+from tfkit.src.base.calls import CallFrame, current_frame
 from tfkit.src.base.errors import forks, never_called, tracebacks
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.layer_options import open_signature
 from tfkit.src.base.names import auto_name, check_name
+from tfkit.src.base.protocols import open_signature
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry import constructors, dtype_policies
 from tfkit.src.base.registry.configuration import layer_config
+from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.core import attributes, building, hidden, output_specs, tracking, weights
 from tfkit.src.core.compiled import DirectCalls
-from tfkit.src.core.context import CallFrame
 from tfkit.src.core.copies import Copied
 from tfkit.src.core.state import LayerState
 from tfkit.src.core.stateful import Stateful
-from tfkit.src.engine import rectifiers
+from tfkit.src.engine import apart
 from tfkit.src.symbolic import masking, specs
-from tfkit.src.symbolic.arguments import CallArguments, CallSignature
-from tfkit.src.symbolic.conversion import as_tensors, check_tensors
+from tfkit.src.symbolic.arguments import CallArguments, CallSignature, as_tensors, check_tensors
 from tfkit.src.symbolic.input_spec import check_inputs
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node, any_symbolic
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.variables.arguments import by_position
 from tfkit.src.weights.variables.together import computed_with
 
 
@@ -82,6 +79,7 @@ class Layer(Copied, Stateful):
 
     # --- Making a layer -----------------------------------------------------------------------------
 
+    @shortened
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates the layer and records the constructor's arguments for `get_config()`."""
         layer = super().__new__(cls)
@@ -118,18 +116,15 @@ class Layer(Copied, Stateful):
         attributes.check_trainable(trainable)
         self._name = check_name(name) or auto_name(type(self).__name__)
         self._tfkit_auto_named = name is None
-        self._trainable = trainable
-        self._dtype_policy = dtype_policies.get(dtype)
-        self._tfkit_input_shape_argument = input_shape
-        self.activity_regularizer = regularizers.get(activity_regularizer)
-        self.autocast = autocast
+        self._trainable, self._dtype_policy = trainable, dtype_policies.get(dtype)
+        self.autocast, self._tfkit_input_shape_argument = autocast, input_shape
+        self.activity_regularizer = resolve(activity_regularizer, "regularizers")
         # A class that computes masks need not say that it supports them.
         if self._tfkit_overrides("compute_mask") and not self._tfkit_overrides("supports_masking"):
             self.supports_masking = True
         state = self._tfkit
         state.made_in = attributes.calling_layer()
-        state.signature = CallSignature(self.call)
-        state.direct = DirectCalls(state)
+        state.signature, state.direct = CallSignature(self.call), DirectCalls(state)
         state.initialized = True
 
     # --- Calling it ---------------------------------------------------------------------------------
@@ -160,7 +155,7 @@ class Layer(Copied, Stateful):
         budget.take_operations(limits.OPERATIONS_OF_CALL)
         arguments = self._tfkit.signature.bind(args, kwargs, self)
         check_inputs(self, arguments.first)
-        with building.around_call(self), rectifiers.apart_in_trace(current_frame() is None):
+        with building.around_call(self), apart.in_trace(current_frame() is None):
             self._tfkit_build_once(arguments)
             with self._tfkit_frame(arguments) as frame:
                 args, kwargs, mask = arguments.filled(frame.training)
@@ -187,7 +182,12 @@ class Layer(Copied, Stateful):
         return self.input_dtype if self.autocast else None
 
     def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
-        """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs."""
+        """Records a call on symbolic tensors, builds the layer, and returns the symbolic outputs.
+
+        Example:
+            >>> tfkit.layers.Dense(2).symbolic_call(tfkit.Input((3,))).shape
+            (None, 2)
+        """
         node = Node(self, args, kwargs, output_specs.of_call(self, args, kwargs))
         self._tfkit.nodes.append(node)
         return node.outputs
@@ -256,13 +256,33 @@ class Layer(Copied, Stateful):
             input_shape: shape of the first argument of `call`, or a nest of shapes; a `build` with
                 several arguments names them after the arguments of `call`: `query_shape`,
                 `value_shape`. Here `None` only marks the layer as built.
+
+        Example:
+            >>> class Scale(tfkit.layers.Layer):
+            ...     def build(self, input_shape):
+            ...         self.scale = self.add_weight(shape=input_shape[-1:], initializer="ones")
+            ...
+            ...     def call(self, x):
+            ...         return x * self.scale
+            >>> layer = Scale()
+            >>> layer.build((None, 3))
+            >>> layer.scale.numpy()
+            array([1., 1., 1.], dtype=float32)
         """
         if not self._tfkit_overrides("build") and not self._tfkit.built:
             output_specs.build_by_trace(self, input_shape)
         self.built = True
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs from tensors. Subclasses override it."""
+        """Computes the outputs from tensors. Subclasses override it.
+
+        Example:
+            >>> class Scale(tfkit.layers.Layer):
+            ...     def call(self, x, training=False):
+            ...         return 10 * x if training else x
+            >>> Scale()(np.ones(2)).numpy(), Scale()(np.ones(2), training=True).numpy()
+            (array([1., 1.], dtype=float32), array([10., 10.], dtype=float32))
+        """
         raise NotImplementedError(
             f"Layer {type(self).__name__} does not have a `call` method implemented. Define "
             "`def call(self, inputs): ...`."
@@ -270,19 +290,35 @@ class Layer(Copied, Stateful):
 
     @open_signature
     def compute_mask(self, inputs: Any, previous_mask: Any) -> Any:
-        """Returns the outputs' mask, given the inputs and their mask: the same mask unless overridden."""
+        """Returns the outputs' mask, given the inputs and their mask: the same mask unless overridden.
+
+        Example:
+            >>> tfkit.layers.Activation("relu").compute_mask(
+            ...     np.ones((1, 2)), np.array([[True, False]])
+            ... )
+            array([[ True, False]])
+        """
         return previous_mask
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
         """Returns the layer's outputs for symbolic tensors, as symbolic tensors.
 
         If a subclass defines `compute_output_shape`, its result is used, and `call` is not run.
+
+        Example:
+            >>> tfkit.layers.Dense(2).compute_output_spec(tfkit.Input((3,))).shape
+            (None, 2)
         """
         return output_specs.without_building(self, args, kwargs)
 
     @shortened
     def compute_output_shape(self, *input_shapes: Any, **named_shapes: Any) -> Any:
-        """Returns the shape of the outputs for inputs of the given shape or nest of shapes."""
+        """Returns the shape of the outputs for inputs of the given shape or nest of shapes.
+
+        Example:
+            >>> tfkit.layers.Conv2D(8, 3).compute_output_shape((None, 28, 28, 1))
+            (None, 26, 26, 8)
+        """
         return output_specs.shape_of(self, input_shapes, named_shapes)
 
     # --- State --------------------------------------------------------------------------------------
@@ -319,9 +355,16 @@ class Layer(Copied, Stateful):
 
         Raises:
             ValueError: if a size in `shape`, or a name, is unknown.
+
+        Example:
+            >>> layer = tfkit.layers.Layer()
+            >>> layer.shift = layer.add_weight(shape=(3,), initializer="zeros")
+            >>> layer.num_calls = layer.add_weight(dtype="int64", trainable=False)
+            >>> len(layer.trainable_weights), len(layer.non_trainable_weights)
+            (1, 1)
         """
         self._tfkit.check_initialized()
-        shape, initializer, dtype = by_position(args, shape, initializer, dtype)
+        shape, initializer, dtype = weights.by_position(args, shape, initializer, dtype)
         weight: Any = weights.add(
             self,
             name or "variable",
@@ -330,9 +373,9 @@ class Layer(Copied, Stateful):
             dtype or self.variable_dtype,
             autocast,
             trainable=trainable,
-            constraint=constraints.get(constraint),
+            constraint=resolve(constraint, "constraints"),
             aggregation=aggregation,
-            regularizer=regularizers.get(regularizer),
+            regularizer=resolve(regularizer, "regularizers"),
             overwrite_with_gradient=overwrite_with_gradient,
         )
         if trainable and not self._trainable:
@@ -340,7 +383,18 @@ class Layer(Copied, Stateful):
         return weight
 
     def add_loss(self, loss: Any) -> None:
-        """Adds losses to the ones that training minimizes, a tensor by its sum; to be used inside `call`."""
+        """Adds losses to the ones that training minimizes, a tensor by its sum; to be used inside `call`.
+
+        Example:
+            >>> class Penalty(tfkit.layers.Layer):
+            ...     def call(self, x):
+            ...         self.add_loss(0.5 * tf.reduce_sum(x**2))
+            ...         return x
+            >>> layer = Penalty()
+            >>> _ = layer(np.array([1.0, 3.0]))
+            >>> float(layer.losses[0])
+            5.0
+        """
         for value in tf.nest.flatten(loss):
             recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
 
@@ -369,6 +423,15 @@ class Layer(Copied, Stateful):
 
         Returns:
             The outputs and the new values of `non_trainable_variables` (and the losses).
+
+        Example:
+            >>> layer = tfkit.layers.Dense(1, use_bias=False)
+            >>> layer.build((None, 2))
+            >>> outputs, state = layer.stateless_call(
+            ...     [np.array([[1.0], [2.0]])], [], np.ones((1, 2))
+            ... )
+            >>> float(outputs[0, 0])
+            3.0
         """
         if not self.built:
             raise ValueError(
@@ -411,14 +474,14 @@ class Layer(Copied, Stateful):
     @property
     def dtype(self) -> str:
         """The dtype of the weights."""
-        return self._dtype_policy.variable_dtype
+        return self._dtype_policy.of(self).variable_dtype
 
     variable_dtype = dtype
 
     @property
     def compute_dtype(self) -> str:
         """The dtype of computations."""
-        return self._dtype_policy.compute_dtype
+        return self._dtype_policy.of(self).compute_dtype
 
     @property
     def input_dtype(self) -> str:
@@ -453,21 +516,45 @@ class Layer(Copied, Stateful):
 
         Raises:
             TypeError: that names the argument that cannot be saved.
+
+        Example:
+            >>> config = tfkit.layers.Dense(2, activation="relu", name="hidden").get_config()
+            >>> config["name"], config["units"], config["activation"]
+            ('hidden', 2, 'relu')
         """
         return layer_config(self, self._tfkit.arguments, Layer)
 
     @classmethod
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a new layer with the arguments that `config` holds."""
+        """Returns a new layer with the arguments that `config` holds.
+
+        Example:
+            >>> config = tfkit.layers.Dense(2, activation="relu").get_config()
+            >>> tfkit.layers.Dense.from_config(config).units
+            2
+        """
         return constructors.made_from(cls, dtype_policies.constructor_arguments(config))
 
     def get_build_config(self) -> dict[str, Any] | None:
-        """Returns the config with which `build_from_config` makes the weights again, without data."""
-        return adapted_parts.described(building.build_config(self), tracking.named_layers(self))
+        """Returns the config with which `build_from_config` makes the weights again, without data.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> layer.get_build_config()
+            {'input_shape': (None, 3)}
+        """
+        return building.build_config(self)
 
     @shortened
     def build_from_config(self, config: dict[str, Any]) -> None:
-        """Makes the weights from the result of `get_build_config`."""
-        with adapted_parts.expected(self, config or {}) as shapes:
-            building.build_from_config(self, shapes)
+        """Makes the weights from the result of `get_build_config`.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build_from_config({"input_shape": (None, 3)})
+            >>> layer.kernel.shape
+            TensorShape([3, 2])
+        """
+        building.build_from_config(self, config or {})

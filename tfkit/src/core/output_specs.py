@@ -8,7 +8,7 @@ from tfkit.src.base import budget
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.core import building, tracking
 from tfkit.src.symbolic import specs
-from tfkit.src.symbolic.conversion import symbolic_in_dtype
+from tfkit.src.symbolic.arguments import symbolic_in_dtype
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from tfkit.src.base import watching
-from tfkit.src.base.calls import Frame, Part, calls
+from tfkit.src.base.calls import CallFrame, Part, calls
+from tfkit.src.base.members import MetricBase
 from tfkit.src.base.quoting import shown
 from tfkit.src.base.registry.constructors import ConstructorArguments
 from tfkit.src.core import tracking
 from tfkit.src.engine.autograph import convert
-from tfkit.src.metrics.base import Metric
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.rematerialization import RematScope, current_scope
 from tfkit.src.symbolic.tensors import Node, is_described
 
 if TYPE_CHECKING:
-    from tfkit.src.core.claims import Builder
+    from tfkit.src.core.building import Builder
     from tfkit.src.core.compiled import DirectCalls
     from tfkit.src.core.layer import Layer
 
@@ -101,7 +101,7 @@ class LayerState(watching.Called):
 
     # --- Who calls the layer --------------------------------------------------------------------------
 
-    def called_by(self, frame: Frame | None) -> None:
+    def called_by(self, frame: CallFrame | None) -> None:
         """Records the first layer that calls this one; `None` for a call outside of any layer."""
         # A built layer keeps its path, which weights and messages contain. The reference is weak, so that a
         # layer taken from a model does not keep the model alive.
@@ -213,7 +213,7 @@ class LayerState(watching.Called):
         """Adds objects that a call has read to the dependencies of the trace in progress."""
         watching.note(getattr(self.layer, "activity_regularizer", None))
         for _, member in self.layer._tfkit_members():
-            if isinstance(member, Metric):
+            if isinstance(member, MetricBase):
                 member.take_part()
 
     # --- Specs of calls and builds --------------------------------------------------------------------

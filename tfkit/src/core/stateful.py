@@ -14,12 +14,12 @@ from tfkit.src.base.members import holds_members
 from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.metrics.base import Metric
 from tfkit.src.weights.variables.together import assign_all
 from tfkit.src.weights.variables.variables import Variable
 
 # TensorFlow is untyped: below a base class of type Any, every attribute would be accepted.
 if TYPE_CHECKING:
+    from tfkit.src.metrics.base import Metric
 
     class _Module:
         submodules: tuple[Any, ...]
@@ -73,16 +73,26 @@ class Stateful(_Module):
     @property
     def quantization_mode(self) -> str | None:
         """The mode of the layer's quantization, such as `"int8"`; `None` where nothing is quantized."""
-        return self._tfkit.layer.dtype_policy.quantization_mode
+        layer = self._tfkit.layer
+        return layer.dtype_policy.of(layer).quantization_mode
 
     def quantize(self, mode: str | None = None, type_check: bool = True, config: Any = None) -> Any:
-        """Replaces weights by integers, in layers that can do that."""
+        """Replaces weights by integers, in layers that can do that.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(4)
+            >>> layer.build((None, 8))
+            >>> layer.quantize("int8")
+            >>> layer.quantization_mode, layer.kernel.dtype
+            ('int8', tf.int8)
+        """
         raise NotImplementedError(f"Layer {type(self).__name__} does not have a `quantize` method.")
 
     def _tfkit_members(self) -> list[tuple[str, Any]]:
         """Returns direct members with their paths; containers of layers choose their own paths."""
         return tracking.members_of(self)
 
+    @shortened
     def __setattr__(self, name: str, value: Any) -> None:
         # A class may set attributes before it calls `super().__init__()`: they are stored unchanged.
         if self._tfkit.initialized:
@@ -125,7 +135,14 @@ class Stateful(_Module):
         constraint: Any = None,
         name: str | None = None,
     ) -> tf.Variable:
-        """Makes a weight like `add_weight()`, but `shape` and `initializer` are required."""
+        """Makes a weight like `add_weight()`, but `shape` and `initializer` are required.
+
+        Example:
+            >>> layer = tfkit.layers.Layer()
+            >>> layer.num_calls = layer.add_variable((), "zeros", dtype="int64", trainable=False)
+            >>> layer.num_calls.trainable
+            False
+        """
         options = {"trainable": trainable, "autocast": autocast, "regularizer": regularizer}
         return self.add_weight(
             shape, initializer, dtype, constraint=constraint, name=name, **options
@@ -191,7 +208,14 @@ class Stateful(_Module):
             layer.trainable = value
 
     def count_params(self) -> int:
-        """Returns the number of scalars in the weights."""
+        """Returns the number of scalars in the weights.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> layer.count_params()
+            8
+        """
         if not self.built:
             raise ValueError(
                 f"You tried to call `count_params` on layer '{self.name}', but the layer isn't built. "
@@ -200,7 +224,14 @@ class Stateful(_Module):
         return sum(math.prod(weight.shape) for weight in self.weights)
 
     def get_weights(self) -> list[np.ndarray]:
-        """Returns the values of `weights`."""
+        """Returns the values of `weights`.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> [array.shape for array in layer.get_weights()]
+            [(3, 2), (2,)]
+        """
         return [weight.numpy() for weight in self.weights]
 
     @shortened
@@ -209,6 +240,13 @@ class Stateful(_Module):
 
         Raises:
             ValueError: if the number of values or a shape differs; no weight has changed then.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(1)
+            >>> layer.build((None, 2))
+            >>> layer.set_weights([[[1.0], [2.0]], [0.5]])
+            >>> float(layer(np.ones((1, 2)))[0, 0])
+            3.5
         """
         assign_all(self.weights, weights, f"layer '{self._tfkit.path}'")
 
@@ -216,6 +254,14 @@ class Stateful(_Module):
         """Stores the layer's own weights in `store`, a dict of arrays; weights of sublayers are not stored.
 
         A layer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(2)
+            >>> layer.build((None, 3))
+            >>> store = {}
+            >>> layer.save_own_variables(store)
+            >>> {key: np.shape(value) for key, value in store.items()}
+            {'0': (3, 2), '1': (2,)}
         """
         for index, weight in enumerate(tracking.own_weights(self)):
             store[str(index)] = weight.numpy()
@@ -242,7 +288,15 @@ class Stateful(_Module):
 
     @shortened
     def load_own_variables(self, store: Any) -> None:
-        """Assigns the weights that `save_own_variables` stored in `store`."""
+        """Assigns the weights that `save_own_variables` stored in `store`.
+
+        Example:
+            >>> layer = tfkit.layers.Dense(1)
+            >>> layer.build((None, 1))
+            >>> layer.load_own_variables({"0": np.array([[2.0]]), "1": np.array([1.0])})
+            >>> float(layer(np.ones((1, 1)))[0, 0])
+            3.0
+        """
         weights = tracking.own_weights(self)
         if sorted(store, key=str) != sorted(map(str, range(len(weights)))):
             raise ValueError(

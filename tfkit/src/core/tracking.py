@@ -16,11 +16,10 @@ from tfkit.src.base import members
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.names import escaped, free
 from tfkit.src.base.protocols import Tracked
-from tfkit.src.metrics.base import Metric
-from tfkit.src.weights.random import SeedGenerator
 
 if TYPE_CHECKING:
     from tfkit.src.core.layer import Layer
+    from tfkit.src.metrics.base import Metric
 
 _clock = itertools.count(1)
 
@@ -59,7 +58,7 @@ def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_member(value: Any) -> bool:
-    kinds = (tf.Variable, Metric, SeedGenerator, members.Owner)
+    kinds = (tf.Variable, members.MetricBase, members.SeedBase, members.Owner)
     return isinstance(value, kinds) or hasattr(value, "_tfkit")
 
 
@@ -173,7 +172,7 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
             trained = trainable and getattr(weight, "trained", weight.trainable)
             found.setdefault(id(weight), (prefix + path, weight, trained))
         for path, member in inside if seeds else ():
-            if isinstance(member, SeedGenerator):
+            if isinstance(member, members.SeedBase):
                 found.setdefault(id(member.state), (f"{prefix}{path}/state", member.state, False))
         below = [(path, member) for path, member in inside if hasattr(member, "_tfkit")]
         pending += [(member, f"{prefix}{path}/", trainable) for path, member in reversed(below)]
@@ -182,9 +181,9 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
 
 def named_metrics(layer: Tracked) -> list[tuple[str, Metric]]:
     """Returns the metrics at and below `layer`, each once, with their attribute paths."""
-    found: dict[int, tuple[str, Metric]] = {}
+    found: dict[int, tuple[str, Any]] = {}
     for path, below in named_layers(layer):
         for name, member in below._tfkit_members():
-            if isinstance(member, Metric):
+            if isinstance(member, members.MetricBase):
                 found.setdefault(id(member), (f"{path}/{name}".lstrip("/"), member))
     return list(found.values())

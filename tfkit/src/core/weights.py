@@ -11,8 +11,8 @@ from tfkit.src.base.calls import current_frame
 from tfkit.src.base.errors import forks
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.base.registry.dtypes import is_float, standardize_dtype
+from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.core import tracking
-from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables.autocast import AutocastVariable, has_copies, read_in_calls_dtype
 from tfkit.src.weights.variables.variables import make_variable
 
@@ -38,7 +38,7 @@ def add(
         layer: the layer.
         name: name of the weight.
         shape: sizes, all known.
-        initializer: as `initializers.get` accepts it; `None` is Glorot uniform for floats, else zeros.
+        initializer: as `tfkit.initializers.get` accepts it; `None` is Glorot uniform for floats, else zeros.
         dtype: dtype of the weight.
         autocast: whether it is read in the caller's compute dtype if the layer has a mixed policy.
         regularizer: function of the weight whose value is added to the loss, or `None`.
@@ -55,13 +55,15 @@ def add(
     if initializer is None:
         initializer = "glorot_uniform" if is_float(dtype) else "zeros"
     is_value = tf.is_tensor(initializer) or hasattr(initializer, "__array__")
-    mixed = autocast and layer.autocast and layer.dtype_policy.is_mixed and is_float(dtype)
+    mixed = (
+        autocast and layer.autocast and layer.dtype_policy.of(layer).is_mixed and is_float(dtype)
+    )
     # Whether a file holds the weight unchanged, so that the file limits its size.
     stored = not layer._tfkit_overrides("save_own_variables")
     weight: Any = make_variable(
         what,
         shape,
-        initializer if is_value else initializers.get(initializer),
+        initializer if is_value else resolve(initializer, "initializers"),
         dtype,
         name,
         counted_as="stored" if stored else None,
@@ -114,3 +116,32 @@ def _is_ours(layer: Layer, initializer: Any) -> bool:
     drawn = isinstance(initializer, (str, dict)) or registry.is_builtin(type(initializer))
     loads = not layer._tfkit_overrides("load_own_variables")
     return drawn and loads and registry.is_builtin(type(layer))
+
+
+_BY_POSITION = ("shape", "initializer", "dtype")
+
+
+def by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
+    """Returns `shape`, `initializer` and `dtype` of `add_weight` from positional and named arguments.
+
+    Raises:
+        TypeError: for more positional arguments.
+        ValueError: for an argument that is passed twice, and for a name instead of a shape, as in Keras 2.
+    """
+    if args and isinstance(args[0], str):
+        raise ValueError(
+            f"`name` must be passed as a keyword argument. Received: add_weight({args[0]!r}, ...). "
+            f"Use: add_weight(shape=..., name={args[0]!r})."
+        )
+    if len(args) > len(named):
+        raise TypeError(
+            f"add_weight() takes at most {len(named)} positional arguments: `shape`, `initializer`, `dtype`. "
+            f"Received: {len(args)}, of which {args[len(named)]!r} is too many. Pass it by name."
+        )
+    for name, value, other in zip(_BY_POSITION, args, named, strict=False):
+        if other is not None:
+            raise ValueError(
+                f"`{name}` was passed both positionally and as a keyword argument of add_weight(). Received: "
+                f"{value!r} and {name}={other!r}"
+            )
+    return (*args, *named[len(args) :])

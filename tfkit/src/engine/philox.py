@@ -14,12 +14,15 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.engine import replicas
+from tfkit.src.engine.row_kinds import ROWS
 from tfkit.src.engine.shared_programs import differing_in_xla
+from tfkit.src.engine.sizes import as_sizes
 
 _PHILOX = 1  # The algorithm's number in TensorFlow's kernels.
 # The number of low bits of an integer that form a float's fraction.
@@ -52,7 +55,7 @@ def _bits_function() -> Any:
 
 def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats in `[0, 1)`."""
-    return replicas.drawn(lambda shape: _uniform(shape, seed, dtype), shape)
+    return _drawn(lambda shape: _uniform(shape, seed, dtype), shape)
 
 
 def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -63,7 +66,7 @@ def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns floats with mean 0 and deviation 1."""
-    return replicas.drawn(lambda shape: _normal(shape, seed, dtype), shape)
+    return _drawn(lambda shape: _normal(shape, seed, dtype), shape)
 
 
 def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -86,12 +89,12 @@ def truncated_normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     They differ inside XLA.
     """
     kernel = tf.raw_ops.StatelessTruncatedNormalV2
-    return replicas.drawn(lambda shape: _of_kernel(kernel, shape, seed, dtype), shape)
+    return _drawn(lambda shape: _of_kernel(kernel, shape, seed, dtype), shape)
 
 
 def integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
     """Returns integers in `[minval, maxval)`, of 32 or 64 bits."""
-    return replicas.drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
+    return _drawn(lambda shape: _integers(shape, seed, minval, maxval, dtype), shape)
 
 
 def _integers(shape: Any, seed: tf.Tensor, minval: Any, maxval: Any, dtype: str) -> tf.Tensor:
@@ -123,7 +126,7 @@ def _kernel_key_and_counter(seed: tf.Tensor) -> Any:
 
 def at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     """Returns `uniform(shape, seed, dtype) >= threshold`, without computing the floats."""
-    return replicas.drawn(lambda shape: _at_least(threshold, shape, seed, dtype), shape)
+    return _drawn(lambda shape: _at_least(threshold, shape, seed, dtype), shape)
 
 
 def _at_least(threshold: float, shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
@@ -265,3 +268,34 @@ def _unit(count: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
     low = tf.bitwise.bitwise_and(bits(count, seed), _word(2**digits - 1))
     # By way of signed integers, which CPUs convert to floats in one instruction.
     return tf.cast(tf.cast(low, tf.int32), dtype) * 2.0**-digits
+
+
+# --- Replicas -----------------------------------------------------------------------------------------
+#
+# Random values for the rows of a batch are drawn for the whole batch, and each replica uses the values for
+# its rows, as one device would.
+
+
+def _drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
+    """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
+
+    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
+    a multiple of the number of rows.
+    """
+    shape = as_sizes(shape)
+    own = replicas.rows()
+    if own is None:
+        return draw(shape)
+    shape = tf.convert_to_tensor(shape, "int32")
+    # TensorFlow infers which sizes of the shape are known where the values are only partly known; the
+    # `Fill` itself is never run.
+    known = tf.fill(shape, False).shape
+    if not known.rank or known[0] is not None:
+        return draw(shape)
+    # A draw may have several rows for each row of the batch, as where steps of time were joined to it.
+    each = shape[0] // tf.maximum(own.count, 1)
+    whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
+    values = whole[each * own.first : each * (own.first + own.count)]
+    values = tf.ensure_shape(values, known)
+    own.kinds.note(values, ROWS)
+    return values

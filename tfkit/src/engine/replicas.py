@@ -2,8 +2,7 @@
 
 Each replica computes means over its own rows. A mean over the batch is the sum of the replicas' means, each
 times its share of the rows; a sum over the batch is the sum of the replicas' sums. Which of them a value is
-follows from the operations that made it, see `row_kinds.py`. Random values for the rows of a batch are drawn
-for the whole batch, and each replica uses the values for its rows, as one device would.
+follows from the operations that made it, see `row_kinds.py`.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfkit.src.base import context
-from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds
-from tfkit.src.engine.sizes import as_sizes
+from tfkit.src.borrowed.private import is_copied
+from tfkit.src.engine.row_kinds import EQUAL, Kind, RowKinds
 
 
 class Rows(NamedTuple):
@@ -253,31 +252,6 @@ def place(strategy: Any) -> tuple[bool, int, int]:
     return is_chief, number, max(chiefs + workers, 1)
 
 
-def drawn(draw: Callable[[Any], tf.Tensor], shape: Any) -> tf.Tensor:
-    """Returns `draw(shape)`; under a strategy, the replica's rows of the draw for the whole batch.
-
-    A shape belongs to the rows of the batch if its first size is known only when the program runs. It may be
-    a multiple of the number of rows.
-    """
-    shape = as_sizes(shape)
-    own = rows()
-    if own is None:
-        return draw(shape)
-    shape = tf.convert_to_tensor(shape, "int32")
-    # TensorFlow infers which sizes of the shape are known where the values are only partly known; the
-    # `Fill` itself is never run.
-    known = tf.fill(shape, False).shape
-    if not known.rank or known[0] is not None:
-        return draw(shape)
-    # A draw may have several rows for each row of the batch, as where steps of time were joined to it.
-    each = shape[0] // tf.maximum(own.count, 1)
-    whole = draw(tf.concat([[each * own.total], shape[1:]], 0))
-    values = whole[each * own.first : each * (own.first + own.count)]
-    values = tf.ensure_shape(values, known)
-    own.kinds.note(values, ROWS)
-    return values
-
-
 def merged(function: Callable[..., Any], *args: Any) -> Any:
     """Calls `function(strategy, *args)` once for all replicas, with their values of the arguments."""
     return tf.distribute.get_replica_context().merge_call(function, args=args)
@@ -288,3 +262,85 @@ def once(function: Callable[[], Any]) -> Any:
     if rows() is None:
         return function()
     return merged(lambda strategy: function())
+
+
+# --- Assignments to variables: all replicas get the one value that a single device would have --------
+#
+# The variable gets the value for the whole batch, if it is known how to compute it: sums are added up, means
+# are weighted by the rows. Otherwise the variable's `aggregation` says what is meant, and without one the
+# assignment is refused.
+
+
+def value_for_all(variable: Any, value: tf.Tensor) -> Any:
+    """Returns the value that a step assigns to a variable, the same on all replicas, from a replica's value.
+
+    Raises:
+        ValueError: if it depends on rows in a way that is not known, and the variable has no `aggregation`.
+    """
+    aggregation = getattr(variable, "aggregation", tf.VariableAggregation.NONE)
+    if aggregation != tf.VariableAggregation.NONE:
+        return _aggregated(value, aggregation)
+    kind = kind_of(value)
+    if kind.form not in ("count", "sum", "max", "min"):
+        raise ValueError(_refusal(variable, kind))
+    return whole(value, kind)
+
+
+def is_combined(variable: Any) -> bool:
+    """Whether replicas that run now combine their values when they assign them to a variable."""
+    if rows() is not None:
+        return True
+    # A user's own loop, in which each replica has a copy, and without an `aggregation` is on its own.
+    is_replica = tf.distribute.has_strategy() and tf.distribute.get_replica_context() is not None
+    return (
+        is_replica
+        and is_copied(variable)
+        and variable.synchronization != tf.VariableSynchronization.ON_READ
+        and variable.aggregation != tf.VariableAggregation.NONE
+    )
+
+
+def _aggregated(value: tf.Tensor, aggregation: tf.VariableAggregation) -> tf.Tensor:
+    """Returns what the replicas' values become by an `aggregation`; means are weighted by the rows."""
+    replica = tf.distribute.get_replica_context()
+    is_number = value.dtype.is_floating or value.dtype.is_complex
+    dtype = value.dtype if is_number else tf.int64
+    if aggregation == tf.VariableAggregation.MEAN and not is_number:
+        dtype = tf.float64
+    part = tf.cast(value, dtype)
+    if aggregation == tf.VariableAggregation.ONLY_FIRST_REPLICA:
+        part = tf.where(is_first(), part, tf.zeros_like(part))
+    elif aggregation == tf.VariableAggregation.MEAN:
+        part = weighted(part) if rows() else part / replica.num_replicas_in_sync
+    found = replica.all_reduce(tf.distribute.ReduceOp.SUM, part)
+    found = found if is_number else tf.round(found)
+    return tf.cast(found, value.dtype)
+
+
+def part_of_sum(variable: Any, value: tf.Tensor) -> tf.Tensor:
+    """Returns what a replica adds to its part of a variable, which is the sum of all parts when it is read.
+
+    Raises:
+        ValueError: if the value for all rows is not a sum over the replicas.
+    """
+    kind = kind_of(value)
+    if kind.form == "unknown":
+        return value
+    if kind.form not in ("count", "sum"):
+        raise ValueError(_refusal(variable, kind))
+    if kind.form == "count" and not value.dtype.is_floating and kind.degree == 0:
+        return tf.where(is_first(), value, tf.zeros_like(value))
+    degree = kind.degree + (kind.form == "count")
+    part, constant = parts(value, kind)
+    found = scaled(part, degree)
+    return found if constant is None else found + scaled(constant, 1)
+
+
+def _refusal(variable: Any, kind: Kind) -> str:
+    return (
+        f"Variable '{variable.path}' would get a different value on each replica: what is assigned depends "
+        f"on the rows of the batch, by {kind.origin()}, and is not known to be their sum, mean, largest or "
+        'smallest value, which replicas can compute together. Make the variable with `aggregation="mean"`, '
+        '`"sum"` or `"only_first_replica"`, to say which of the replicas\' values is meant. Received: '
+        "no `aggregation`"
+    )

@@ -17,17 +17,18 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import execution
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
+from tfkit.src.engine.apart import join, set_apart
 from tfkit.src.engine.function_defs import functions_in, make_known
+from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.engine.passes.equals import equal_of
 from tfkit.src.engine.passes.halves import halves_of
 from tfkit.src.engine.passes.orders import early_gradients, put_after
 from tfkit.src.engine.passes.places import computed_places
 from tfkit.src.engine.passes.transposes import transposed_of
-from tfkit.src.engine.rectifiers import join, set_apart
-from tfkit.src.engine.tensorflow_faults import onednn_is_on
 from tfkit.src.engine.xla_kernels import kernel_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
@@ -130,6 +131,9 @@ class PlainCall:
         return results
 
 
+# Layers, which need nothing else of the engine's programs, run their calls by it.
+execution.plain_call = PlainCall
+
 # By the name of the first function. The second one is kept alive here, as no trace refers to it.
 _replacements: dict[str, Any] = {}
 
@@ -227,8 +231,8 @@ class _Renaming:
             _rename_results(copy, results)
         # After the renaming, so that what is added has names that follow from the content as well. `join` is
         # first, because the passes after it follow the references between nodes.
-        if not in_xla and onednn_is_on():
-            set_apart(copy)
+        if not in_xla:
+            set_apart(copy, onednn_is_on())
         if in_xla:
             join(copy)
             if passes.is_on("orders"):

@@ -8,19 +8,15 @@ right. Then its row is removed, with the code that only this row needs.
 
 from __future__ import annotations
 
-import contextlib
-import functools
 import string
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import tensorflow as tf
 
 from tfkit.src.base import context
-from tfkit.src.borrowed.private import build_flags as _pywrap_util_port
-from tfkit.src.engine import xla
 from tfkit.src.engine.known_rows import has_rows
+from tfkit.src.engine.machine import ONEDNN_DTYPES, cpu_flags, device, onednn_is_assumed
 
 
 class Fault(NamedTuple):
@@ -94,7 +90,31 @@ FAULTS = {
         "with another tensor, `relu` after a normalization: NaN is 0.",
         "2.21.0 (AVX512-VNNI)",
         (),
-        "`rectifiers`",
+        "`apart`",
+    ),
+    "leaky maximum": Fault(
+        ("LeakyRelu",),
+        "oneDNN, float32 and bfloat16, in a graph: `maximum(x, a * x)` is replaced by a leaky rectifier with "
+        "the slope a for negative numbers also where a is larger than 1.",
+        "2.21.0 (AVX512-VNNI)",
+        (),
+        "`apart`",
+    ),
+    "negated comparison": Fault(
+        ("LogicalNot",),
+        "in a graph: `not x < y` is replaced by `x >= y`, and so on, which is false for NaN.",
+        "2.21.0 (any CPU)",
+        (),
+        "`apart`",
+    ),
+    "function of a maximum": Fault(
+        ("Max", "Min", "MaxPool", "MaxPool3D", "ArgMax", "ArgMin"),
+        "in a graph: the maximum of a monotonic function is replaced by the function of the maximum, which "
+        "is not NaN where the function is not defined for other numbers, and whose index is different where "
+        "values are equal.",
+        "2.21.0 (any CPU)",
+        (),
+        "`apart`",
     ),
     "convolution without channels": Fault(
         ("Conv2D",),
@@ -144,50 +164,7 @@ FAULTS = {
 }
 
 
-# --- Detection ----------------------------------------------------------------------------------------
-
-# The assumption for tracing; None for the properties of this machine.
-
-
-@functools.cache
-def onednn_is_on() -> bool:
-    """Whether TensorFlow uses oneDNN's kernels on this machine's CPU, and programs run on the CPU.
-
-    TensorFlow decides when it is imported, by `TF_ENABLE_ONEDNN_OPTS` or else by the CPU.
-    """
-    return xla.device() == "CPU" and _pywrap_util_port.IsMklEnabled()
-
-
-@contextlib.contextmanager
-def assume_onednn(on: bool) -> Iterator[None]:
-    """Context manager that traces for oneDNN's kernels, or for other ones; the outermost one decides.
-
-    A SavedModel may run on any CPU; StableHLO, LiteRT and ONNX have their own kernels.
-    """
-    outermost = context.current().onednn
-    with context.within(onednn=on if outermost is None else outermost):
-        yield
-
-
-def onednn_is_assumed() -> bool:
-    """Whether the trace in progress is for oneDNN's kernels."""
-    assumed = context.current().onednn
-    return onednn_is_on() if assumed is None else assumed
-
-
-@functools.cache
-def cpu_flags() -> frozenset[str]:
-    """Returns the CPU's instruction sets as Linux names them; empty if they are not known."""
-    with contextlib.suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
-            if line.startswith("flags"):
-                return frozenset(line.partition(":")[2].split())
-    return frozenset()
-
-
 # --- Empty outputs ------------------------------------------------------------------------------------
-
-ONEDNN_DTYPES = (tf.float32, tf.bfloat16, tf.float16)
 
 
 def without_empty_outputs(
@@ -214,7 +191,7 @@ def without_empty_outputs(
     sizes = images.shape[:-1].as_list()
     checked = windows is not None and None in sizes[1:]
     wrong = images.dtype in ONEDNN_DTYPES and onednn_is_assumed()
-    wrong = wrong or (always and xla.device() == "CPU" and context.current().onednn is not False)
+    wrong = wrong or (always and device() == "CPU" and context.current().onednn is not False)
     # Asked last, because the answer makes the trace rely on its rows.
     if wrong and not checked and all(sizes[1:]) and sizes[0] is None:
         wrong = not has_rows(images)

@@ -12,6 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import attr_value_pb2, attribute_scope, kernels
+from tfkit.src.engine.machine import device
 
 LOOPS = ("While", "StatelessWhile")
 OWN_LOOP = "_tfkit_own_loop"
@@ -99,15 +100,6 @@ def not_compilable(operation: str) -> bool:
     if operation in _NO_COMPUTATION or operation.startswith("__inference_"):
         return False
     return f"XLA_{device()}_JIT" not in _devices(operation)
-
-
-@functools.cache
-def device() -> str:
-    """Returns the type of device that programs run on: `"TPU"`, `"GPU"` or `"CPU"`."""
-    for kind in ("TPU", "GPU"):
-        if tf.config.list_logical_devices(kind):
-            return kind
-    return "CPU"
 
 
 @functools.cache

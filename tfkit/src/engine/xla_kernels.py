@@ -7,7 +7,8 @@ A program must not give different values because XLA compiles it. In XLA
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
 * the gradient of `selu` at 0 is wrong, and the gradient of `elu` for NaN is NaN.
 
-A flag keeps NaN in maxima and minima: `xla_flags.py`. `tools/other_values.py` compares all operations.
+A flag keeps NaN in maxima and minima: `borrowed/xla_flags.py`. `tools/other_values.py` compares all
+operations.
 """
 
 from __future__ import annotations

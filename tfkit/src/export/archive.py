@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -234,7 +235,14 @@ class ExportArchive:
     def write_into(self, folder: Path, options: Any = None) -> None:
         """Writes the files of the SavedModel into a folder, which others may see incomplete."""
         root = self._root()
-        tf.saved_model.save(root, str(folder), options=options, signatures=self._signatures())
+        # In notebooks TensorFlow logs information: here, the path of a temporary folder.
+        logger = tf.get_logger()
+        level = logger.level
+        logger.setLevel(max(level, logging.WARNING))
+        try:
+            tf.saved_model.save(root, str(folder), options=options, signatures=self._signatures())
+        finally:
+            logger.setLevel(level)
         methods = {
             name: endpoint.method_name
             for name, endpoint in {**self.endpoints, DEFAULT: self.default}.items()

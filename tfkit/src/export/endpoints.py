@@ -9,11 +9,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import CallFrame
 from tfkit.src.borrowed.private import in_save_context, save_context, traces_of
-from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.autograph import convert
-from tfkit.src.engine.tensorflow_faults import assume_onednn
+from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.engine.xla import operations
 from tfkit.src.export.freezing import frozen
 from tfkit.src.export.signatures import (
@@ -24,7 +24,7 @@ from tfkit.src.export.signatures import (
     output_names,
     specs_of,
 )
-from tfkit.src.symbolic.conversion import as_tensors
+from tfkit.src.symbolic.arguments import as_tensors
 
 PREDICT = "tensorflow/serving/predict"
 _MARK = "_tfkit_endpoint"
@@ -371,7 +371,7 @@ def marked_methods(layer: Layer) -> Iterator[tuple[str, Any]]:
         for attribute in vars(cls):
             if attribute not in seen:
                 seen.add(attribute)
-                mark = getattr(getattr(type(layer), attribute), _MARK, None)
+                mark = getattr(getattr(type(layer), attribute, None), _MARK, None)
                 if isinstance(mark, _Mark):
                     yield mark.name or attribute, getattr(layer, attribute)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tfkit.src.borrowed.private import SavedModel, fingerprinting_utils
-from tfkit.src.engine.rectifiers import set_apart
+from tfkit.src.engine.apart import set_apart
 
 
 def finish(folder: Path, method_names: dict[str, str]) -> None:
-    """Sets method names of signatures, and separates rectifiers from what oneDNN would fuse them with.
+    """Sets method names of signatures, and keeps operations apart that would be joined with other results.
 
-    In the endpoints themselves they are separate already, but not in functions, loops and branches inside.
+    In the endpoints themselves they are apart already, but not in functions, loops and branches inside.
 
     Args:
         folder: the SavedModel.

@@ -12,12 +12,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.terminal import say
+from tfkit.src.base.version import __version__
+from tfkit.src.borrowed.log_lines import without_log_lines
 from tfkit.src.borrowed.private import ConverterError, keep_tensor_lists
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import litert
 from tfkit.src.engine.function_defs import make_known
-from tfkit.src.engine.tensorflow_faults import assume_onednn
+from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.export.archive import DEFAULT
 from tfkit.src.export.convert.to_torch import exported_program, loaded_program
 from tfkit.src.export.endpoints import layer_endpoint
@@ -35,29 +37,59 @@ _SECONDS = 600
 def export(
     layer: Layer,
     filepath: Any,
-    format: str = "tf_saved_model",
+    format: str | None = None,
     verbose: bool | None = None,
     input_signature: Any = None,
     **kwargs: Any,
 ) -> None:
-    """Writes a layer or model for inference, in the format of this name.
+    """Writes a layer or model for inference, in the format of this name, or of the extension.
 
     Args:
         layer: a layer or model whose inputs are known: functional, called or fitted.
         filepath: folder of a SavedModel, or a file of a different format.
-        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
+        format: see `format_of`.
         verbose: whether to print a summary of the export; `None` is True.
         input_signature: specs to use instead of those of earlier calls.
         **kwargs: options of the format.
 
     Raises:
-        ValueError: for any other format.
+        ValueError: for any other format, and for one that the extension contradicts.
     """
-    if format not in _WRITERS:
+    writer = _WRITERS[format_of(filepath, format)]
+    writer(layer, filepath, verbose, input_signature, **kwargs)
+
+
+def format_of(filepath: Any, format: str | None = None) -> str:
+    """Returns the name of the format of an export.
+
+    Args:
+        filepath: the file or folder to write.
+        format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` (or `"tflite"`), `"onnx"`, `"openvino"` or
+            `"torch"`; `None` for that of the extension, which is `"tf_saved_model"` without
+            one.
+
+    Raises:
+        ValueError: for any other format, for one that the extension contradicts, and for extensions of files
+            of `model.save()`.
+    """
+    extension = Path(filepath).suffix.lower()
+    said = _EXTENSIONS.get(extension)
+    name = _OTHER_NAMES.get(format, format) if format is not None else said or "tf_saved_model"
+    if name not in _WRITERS:
         raise ValueError(
             f"Unrecognized format={format!r}. Supported formats are: {sorted(_WRITERS)}"
         )
-    _WRITERS[format](layer, filepath, verbose, input_signature, **kwargs)
+    if said not in (None, name):
+        raise ValueError(
+            f"The extension {extension!r} means the format {said!r}. Received: format={format!r}, "
+            f"filepath={str(filepath)!r}. Leave out `format`, or choose a different extension."
+        )
+    if extension in _SAVED:
+        raise ValueError(
+            f"The extension {extension!r} is one of files that `model.save()` writes, which are no exports. "
+            f"Received: filepath={str(filepath)!r}. Expected one of {sorted(_EXTENSIONS)}, or a folder."
+        )
+    return name
 
 
 def export_stablehlo(
@@ -160,7 +192,8 @@ def _converted(converter: Any, name: str, select: bool) -> bytes:
         RuntimeError: with the operations that LiteRT lacks, and the arguments to pass.
     """
     try:
-        return converter.convert()
+        with without_log_lines():
+            return converter.convert()
     except ConverterError as error:
         # The converter's own advice, in its message, is the only sign of this case.
         arrays = "_experimental_lower_tensor_list_ops" in str(error)
@@ -219,7 +252,7 @@ def export_onnx(
             # `-P`: the folder of the worker must not be on the path, where its modules would hide
             # others.
             [sys.executable, "-P", str(_ONNX_WORKER), str(Path(folder, "model")), str(temporary),
-             str(opset_version or 18)],
+             str(opset_version or 18), __version__],
             capture_output=True, text=True, timeout=_SECONDS, check=False,
         )  # fmt: skip
         if done.returncode != 0:
@@ -279,6 +312,15 @@ def _say(filepath: Any, verbose: bool | None) -> None:
         say(f"Saved artifact at '{filepath}'.")
 
 
+_EXTENSIONS = {
+    ".mlir": "stablehlo",
+    ".onnx": "onnx",
+    ".pt2": "torch",
+    ".tflite": "litert",
+    ".xml": "openvino",
+}
+_OTHER_NAMES = {"tflite": "litert"}
+_SAVED = (".h5", ".hdf5", ".keras", ".safetensors")
 _WRITERS = {
     "tf_saved_model": export_saved_model,
     "stablehlo": export_stablehlo,

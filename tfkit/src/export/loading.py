@@ -123,7 +123,7 @@ class TFSMLayer(Layer):
             for name, value in given.items()
         }
         for variable in self.state.values():
-            variable._watch()  # The endpoint reads them where tapes learn of trainable ones alone.
+            variable._value_given()  # The endpoint reads them where tapes learn of trainable ones alone.
         if not training:
             return self._endpoint(**arguments)
         # Endpoints for training may name the same arguments differently: position counts.

@@ -1,6 +1,6 @@
 """Converts a SavedModel to ONNX in a separate process: `tf2onnx` is large and optional.
 
-python -P onnx_worker.py SAVED_MODEL FILE OPSET
+python -P onnx_worker.py SAVED_MODEL FILE OPSET VERSION_OF_TFKIT
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
 
 def main() -> None:
     """Runs the command line."""
-    folder, file, opset = sys.argv[1:]
+    folder, file, opset, version = sys.argv[1:]
     loaded = tf.saved_model.load(folder)
     signature = loaded.signatures["serve"]
     by_name = {spec.name: spec for spec in signature.structured_input_signature[1].values()}
@@ -47,6 +47,7 @@ def main() -> None:
     model, _ = tf2onnx.convert.from_function(
         function, input_signature=specs, opset=int(opset), custom_op_handlers={"Erfc": (erfc, [])}
     )
+    model.producer_name, model.producer_version = "tfkit", version
     onnx.checker.check_model(model)
     onnx.save(model, file)
 

@@ -11,7 +11,7 @@ import numpy as np
 from tfkit.src.base import packages
 from tfkit.src.base.terminal import say
 from tfkit.src.core.layer import Layer
-from tfkit.src.engine.tensorflow_faults import assume_onednn
+from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.export.programs import check
 from tfkit.src.export.saved_model import archive_of
 from tfkit.src.files.saving.atomic import atomic_write

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.version import __version__
+from tfkit.src.base.version import PROVENANCE, __version__
 from tfkit.src.export.json_dtypes import JSON_DTYPES
 
-FILE = Path("assets.extra", "tfkit_provenance.json")
 _LARGEST_EXAMPLE = 64 * 2**10  # letters
 
 
@@ -43,7 +42,7 @@ def write_provenance(
         "sha256": {path.relative_to(folder).as_posix(): _sha256(path) for path in files},
         "examples": _examples(samples or {}),
     }
-    file = folder / FILE
+    file = folder / PROVENANCE
     file.parent.mkdir(exist_ok=True)
     file.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

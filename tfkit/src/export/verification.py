@@ -17,7 +17,7 @@ import tensorflow as tf
 from tfkit.src.base.execution import governed_by
 from tfkit.src.export import run_cases
 from tfkit.src.export.endpoints import Endpoint
-from tfkit.src.weights.variables.temporary_values import temporary_values
+from tfkit.src.weights.variables.together import temporary_values
 
 Arrays = dict[str, np.ndarray]
 Case = tuple[str, Arrays]

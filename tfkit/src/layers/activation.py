@@ -6,9 +6,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.engine import rectifiers
+from tfkit.src.engine import apart
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
@@ -208,7 +208,7 @@ class PReLU(Layer):
         """Returns the activations of `inputs`."""
         # Two rectifiers instead of a `where`: the gradient for `alpha` is 0 where inputs are
         # positive.
-        return rectifiers.relu(inputs) - self.alpha * rectifiers.relu(-inputs)
+        return apart.relu(inputs) - self.alpha * apart.relu(-inputs)
 
 
 class ELU(Layer):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfkit.src.base import adapted_parts
+from tfkit.src.base import context
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
+
+_NAMES = ("dtype", "quantization_config", "lora_rank", "lora_alpha")  # Of an entry.
 
 
 def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
@@ -20,7 +22,7 @@ def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
     Raises:
         ValueError: for a dtype policy that is not a quantized one.
     """
-    in_progress = adapted_parts.in_progress()
+    in_progress = context.current().adapted_parts
     if in_progress is None:
         return {}
     owner, parts = in_progress
@@ -29,7 +31,7 @@ def noted(layer: Layer, attribute: str = "") -> dict[str, Any]:
     entry = parts.get("/".join(filter(None, (paths[0], attribute)))) if paths else None
     if not isinstance(entry, dict):
         return {}
-    entry = {name: value for name, value in entry.items() if name in adapted_parts.NAMES}
+    entry = {name: value for name, value in entry.items() if name in _NAMES}
     if "dtype" in entry:
         entry["dtype"] = dtype_policies.get(entry["dtype"])
         # A file could name any policy; only a quantization's policy may differ from the layer's own.

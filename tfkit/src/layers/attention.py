@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.attention_masks import causal_mask
 from tfkit.src.layers.checks import check, check_rate

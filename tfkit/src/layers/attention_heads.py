@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import tensorflow as tf
@@ -9,18 +10,25 @@ import tensorflow as tf
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_masks import for_heads, hidden, visible_steps
+from tfkit.src.layers.checks import check, check_positive_integer, check_rate
+from tfkit.src.layers.parameters import WithBias, WithKernel, take_options
 from tfkit.src.ops.attention import attend
 from tfkit.src.ops.attention_products import weighted_means
+from tfkit.src.weights import regularizers
 
 
-class AttentionWithHeads(Layer):
+class AttentionWithHeads(Layer, WithBias, WithKernel):
     """The base of `MultiHeadAttention` and `GroupQueryAttention`.
 
     They make the projections in `build`, and compute the scores in `_compute_attention`.
     """
 
     dropout: float
+    use_bias: bool
     sliding_window: int | None
+    use_gate: bool
+    seed: int | None
+    _projections_regularizer: Any
     _query_dense: Any
     _key_dense: Any
     _value_dense: Any
@@ -28,6 +36,27 @@ class AttentionWithHeads(Layer):
     _output_dense: Any
     _softmax: Softmax
     _dropout_layer: Any
+
+    def _take_shared_options(self, arguments: Mapping[str, Any]) -> None:
+        """Sets the options that both layers have, from the constructor's `locals()`."""
+        window, flash = arguments["sliding_window"], arguments["flash_attention"]
+        check_rate(self, dropout=arguments["dropout"])
+        check_positive_integer(self, sliding_window=1 if window is None else window)
+        expected = "None or False: TensorFlow has no flash attention"
+        check(self, not flash, "flash_attention", expected, flash)
+        for name in (
+            "dropout",
+            "use_bias",
+            "sliding_window",
+            "flash_attention",
+            "use_gate",
+            "seed",
+        ):
+            setattr(self, name, arguments[name])
+        take_options(self, arguments, "kernel", "bias")
+        # For the projections, as in Keras; the attribute without underscore would be the layer's own.
+        self._projections_regularizer = regularizers.get(arguments["activity_regularizer"])
+        self.supports_masking = True
 
     def call(
         self,

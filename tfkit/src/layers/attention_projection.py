@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 from tfkit.src.base.members import Alias
-from tfkit.src.base.protocols import Tracked
 from tfkit.src.layers.adaptations import noted
+from tfkit.src.layers.attention_heads import AttentionWithHeads
 from tfkit.src.layers.einsum_dense import EinsumDense
-
-
-class Projecting(Tracked, Protocol):
-    """An attention layer with the arguments of its dense layers."""
-
-    use_bias: bool
-    kernel_initializer: Any
-    bias_initializer: Any
-    kernel_regularizer: Any
-    bias_regularizer: Any
-    kernel_constraint: Any
-    bias_constraint: Any
-    _projections_regularizer: Any
-
-    @property
-    def dtype_policy(self) -> Any:
-        """The dtype policy of the attention layer and its dense layers."""
 
 
 def alias(attribute: str) -> Any:
@@ -40,7 +23,7 @@ def alias(attribute: str) -> Any:
 
 
 def projection(
-    attention: Projecting,
+    attention: AttentionWithHeads,
     attribute: str,
     name: str,
     input_shape: Any,

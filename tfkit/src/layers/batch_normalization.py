@@ -7,21 +7,19 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import recomputation, settings
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import WithScale, add_parameter, take_options
 from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
-class BatchNormalization(Layer):
+class BatchNormalization(Layer, WithScale):
     """Scales each channel to mean 0 and variance 1 over the batch, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with one `gamma` and
@@ -81,6 +79,8 @@ class BatchNormalization(Layer):
         (array([0.02], dtype=float32), array([1.], dtype=float32))
     """
 
+    moving_mean_initializer: Any
+    moving_variance_initializer: Any
     moving_mean: Any
     moving_variance: Any
     # Only with `renorm=True`:
@@ -115,17 +115,11 @@ class BatchNormalization(Layer):
         self.axis = axis
         check(self, 0 <= momentum <= 1, "momentum", "a number from 0 to 1", momentum)
         self.momentum = float(momentum)
+        check(self, not epsilon < 0, "epsilon", "a number of 0 or more", epsilon)
         self.epsilon = float(epsilon)
         self.center = center
         self.scale = scale
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.moving_mean_initializer = initializers.get(moving_mean_initializer)
-        self.moving_variance_initializer = initializers.get(moving_variance_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
+        take_options(self, locals(), "beta", "gamma", "moving_mean", "moving_variance")
         self.renorm = renorm
         self.renorm_clipping = clipping
         self.renorm_momentum = renorm_momentum

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import tensorflow as tf
 
-from tfkit.src.core import building, claims
-from tfkit.src.core.context import CallFrame
+from tfkit.src.base.calls import CallFrame
+from tfkit.src.core import building
 from tfkit.src.core.layer import Layer
 
 
@@ -21,7 +21,7 @@ def changing_weights(layer: Layer) -> Iterator[None]:
     """
     state = layer._tfkit
     with (
-        claims.claimed(layer),
+        building.claimed(layer),
         building.undone_on_error([layer]),
         # Variables are made outside of a trace in progress, and outlive it.
         tf.init_scope(),

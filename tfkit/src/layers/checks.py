@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.nests import brief
 from tfkit.src.core.layer import Layer
 
 
@@ -20,7 +21,7 @@ def check(layer: Layer, holds: bool, argument: str, expected: str, received: Any
     if not holds:
         raise ValueError(
             f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. "
-            f"Expected {expected}. Received: {argument}={received!r}"
+            f"Expected {expected}. Received: {argument}={brief(received)}"
         )
 
 

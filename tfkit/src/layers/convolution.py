@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
-from tfkit.src.base.protocols import HasPath
+from tfkit.src.base.protocols import HasPath, RegularizedOptions
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
 from tfkit.src.layers.lora import Adaptable, MainWeight
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import channels_last, convolve
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]:
@@ -32,6 +30,12 @@ def sizes(layer: Layer, argument: str, value: Any, rank: int) -> tuple[int, ...]
     )
     check(layer, holds, argument, f"a positive integer or {rank} of them", value)
     return tuple(int(size) for size in many)
+
+
+def check_strides(layer: Layer, strides: tuple[int, ...], dilation_rate: tuple[int, ...]) -> None:
+    """Raises an error for windows that are both apart and dilated: TensorFlow's kernels lack that."""
+    both = max(strides) > 1 and max(dilation_rate) > 1
+    check(layer, not both, "strides", "1 where `dilation_rate` is above 1", strides)
 
 
 def check_padding(layer: Layer, padding: Any) -> str:
@@ -63,12 +67,31 @@ def known_channels(layer: HasChannels, input_shape: Any) -> tuple[int, int]:
     return axis, channels
 
 
-class BiasedConvolution(Layer):
-    """The base of convolutions whose operation does not add the bias itself; they define `_convolved`."""
+class ConvolutionOptions(Layer, WithBias):
+    """The options that all convolutions have."""
 
+    rank = 2
+    kernel_size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation_rate: tuple[int, ...]
     data_format: str
     activation: Any
-    bias: tf.Variable | None
+    use_bias: bool
+
+    def _take_convolution(self, arguments: Mapping[str, Any], *kinds: str) -> None:
+        """Sets the options from a constructor's `locals()`; `kinds` are the kernels, as in `take_options`."""
+        for name in ("kernel_size", "strides", "dilation_rate"):
+            setattr(self, name, sizes(self, name, arguments[name], self.rank))
+        self.data_format = standardize_data_format(arguments["data_format"])
+        self.activation = activations.get(arguments["activation"])
+        self.use_bias = arguments["use_bias"]
+        take_options(self, arguments, *kinds, "bias")
+
+
+class BiasedConvolution(ConvolutionOptions):
+    """The base of convolutions whose operation does not add the bias itself; they define `_convolved`."""
+
+    bias: tf.Variable | None = None  # Until `build`, which a subclass may define without it.
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the activation of the convolution plus `bias`."""
@@ -84,11 +107,11 @@ class BiasedConvolution(Layer):
         raise NotImplementedError
 
 
-class _Convolution(Adaptable):
+class BaseConv(Adaptable, ConvolutionOptions, WithKernel):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments; they set `rank`."""
 
-    rank = 2
     kernel = MainWeight()
+    bias: tf.Variable | None = None  # Until `build`, which a subclass may define without it.
     _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 
     @constructors.named_after_class
@@ -120,16 +143,11 @@ class _Convolution(Adaptable):
         check(self, filters % groups == 0, "filters", f"a multiple of groups={groups}", filters)
         self.filters = filters
         self.groups = groups
-        self.kernel_size = sizes(self, "kernel_size", kernel_size, self.rank)
-        self.strides = sizes(self, "strides", strides, self.rank)
-        self.dilation_rate = sizes(self, "dilation_rate", dilation_rate, self.rank)
+        self._take_convolution(locals(), "kernel")
         paddings = ("valid", "same", "causal") if self.rank == 1 else ("valid", "same")
         check(self, str(padding).lower() in paddings, "padding", f"one of {paddings}", padding)
         self.padding = padding.lower()
-        # TensorFlow's kernels do not support both at once.
-        both = max(self.strides) > 1 and max(self.dilation_rate) > 1
-        check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
-        self.data_format = standardize_data_format(data_format)
+        check_strides(self, self.strides, self.dilation_rate)
         check(
             self,
             self.padding != "causal" or self.data_format == "channels_last",
@@ -137,14 +155,6 @@ class _Convolution(Adaptable):
             "a value other than 'causal' for channels_first",
             padding,
         )
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self._tfkit_take_lora(lora_rank, lora_alpha)
         self.input_spec = InputSpec(min_ndim=self.rank + 2)
 
@@ -169,7 +179,7 @@ class _Convolution(Adaptable):
         """Returns `activation(conv(inputs, kernel) + bias)`."""
         inputs = as_floats(self, inputs)
         # The kernel of the convolution adds the bias itself, in one pass over the outputs.
-        if type(self).convolution_op is _Convolution.convolution_op:
+        if type(self).convolution_op is BaseConv.convolution_op:
             outputs = self._convolved(inputs, self.kernel, self.bias)
         else:  # A method of a user's subclass, which does not add the bias.
             outputs = self.convolution_op(inputs, self.kernel)
@@ -200,7 +210,7 @@ class _Convolution(Adaptable):
         )
 
 
-class Conv1D(_Convolution):
+class Conv1D(BaseConv):
     """A convolution of sequences along time: `activation(conv(inputs, kernel) + bias)`.
 
     With stride `s` and dilation rate `d`, the output at step `i` is the sum over `u` and the
@@ -266,7 +276,7 @@ class Conv1D(_Convolution):
     rank = 1
 
 
-class Conv2D(_Convolution):
+class Conv2D(BaseConv):
     """A convolution of images along height and width: `activation(conv(inputs, kernel) + bias)`.
 
     With strides `s` and dilation rates `d`, the output at `(i, j)` is the sum over `u`, `v` and the
@@ -335,7 +345,7 @@ class Conv2D(_Convolution):
     rank = 2
 
 
-class Conv3D(_Convolution):
+class Conv3D(BaseConv):
     """A convolution of volumes along depth, height and width: `activation(conv(inputs, kernel) + bias)`.
 
     It is `Conv2D` with one more direction: each output is the sum of the products of `kernel` and a

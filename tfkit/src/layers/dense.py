@@ -8,18 +8,17 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.parameters import WithBias, WithKernel, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
@@ -31,7 +30,7 @@ def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
     return tf.matmul if inputs.shape.rank == 2 else functools.partial(tf.tensordot, axes=1)
 
 
-class Dense(Quantizable):
+class Dense(Quantizable, WithBias, WithKernel):
     """A densely connected layer: `activation(inputs @ kernel + bias)`.
 
     `kernel` has shape `(input_dim, units)` and `bias` shape `(units,)`. Inputs of more than two
@@ -108,12 +107,7 @@ class Dense(Quantizable):
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
+        take_options(self, locals(), "kernel", "bias")
         self._tfkit_take_lora(lora_rank, lora_alpha)
         self._tfkit_take_quantization(quantization_config)
         self.input_spec = InputSpec(min_ndim=2)

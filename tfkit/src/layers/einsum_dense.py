@@ -8,24 +8,23 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.engine import tensorflow_faults
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.layers.lora import MainWeight
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
+from tfkit.src.weights import regularizers
 from tfkit.src.weights.initializers.random import VarianceScaling
 
 _EQUATION = re.compile(r"(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?")
 
 
-class EinsumDense(Quantizable):
+class EinsumDense(Quantizable, WithBias, WithKernel):
     """A dense layer for any axes: `activation(einsum(equation, inputs, kernel) + bias)`.
 
     Args:
@@ -107,12 +106,7 @@ class EinsumDense(Quantizable):
         self.partial_output_shape = tuple(None if size is None else int(size) for size in sizes)
         self.activation = activations.get(activation)
         self.bias_axes = bias_axes
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
+        take_options(self, locals(), "kernel", "bias")
         self._tfkit_take_lora(lora_rank, lora_alpha)
         self._tfkit_take_quantization(quantization_config)
 

@@ -7,17 +7,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_heads import AttentionWithHeads
 from tfkit.src.layers.attention_masks import with_causal
 from tfkit.src.layers.attention_projection import projection
-from tfkit.src.layers.checks import check, check_positive_integer, check_rate
+from tfkit.src.layers.checks import check, check_positive_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
 from tfkit.src.ops import attention_products
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 class GroupQueryAttention(AttentionWithHeads):
@@ -115,33 +113,15 @@ class GroupQueryAttention(AttentionWithHeads):
             head_dim=head_dim,
             num_query_heads=num_query_heads,
             num_key_value_heads=num_key_value_heads,
-            sliding_window=1 if sliding_window is None else sliding_window,
         )
         holds = num_query_heads % num_key_value_heads == 0
         expected = f"a multiple of num_key_value_heads={num_key_value_heads}"
         check(self, holds, "num_query_heads", expected, num_query_heads)
-        check_rate(self, dropout=dropout)
-        expected = "None or False: TensorFlow has no flash attention"
-        check(self, not flash_attention, "flash_attention", expected, flash_attention)
         super().__init__(**kwargs)
         self.head_dim = head_dim
         self.num_query_heads = num_query_heads
         self.num_key_value_heads = num_key_value_heads
-        self.dropout = dropout
-        self.use_bias = use_bias
-        self.sliding_window = sliding_window
-        self.flash_attention = flash_attention
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        # For the projections, as in Keras; the attribute without underscore would be the layer's own.
-        self._projections_regularizer = regularizers.get(activity_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
-        self.use_gate = use_gate
-        self.seed = seed
-        self.supports_masking = True
+        self._take_shared_options(locals())
 
     @property
     def num_repeats(self) -> int:

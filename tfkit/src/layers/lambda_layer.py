@@ -9,7 +9,7 @@ from typing import Any, Self, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.errors import frames
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.constructors import NoConfigurationError
 from tfkit.src.core.layer import Layer

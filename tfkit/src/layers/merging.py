@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.sparse import combined, dense, is_sparse, with_shape

@@ -8,17 +8,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_heads import AttentionWithHeads
 from tfkit.src.layers.attention_masks import for_heads, with_causal
 from tfkit.src.layers.attention_projection import alias, projection
-from tfkit.src.layers.checks import check, check_positive_integer, check_rate, is_integer
+from tfkit.src.layers.checks import check_positive_integer, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
 from tfkit.src.ops import attention_products
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 class MultiHeadAttention(AttentionWithHeads):
@@ -130,10 +128,6 @@ class MultiHeadAttention(AttentionWithHeads):
     ) -> None:
         check_positive_integer(self, num_heads=num_heads, key_dim=key_dim)
         check_positive_integer(self, value_dim=key_dim if value_dim is None else value_dim)
-        check_positive_integer(self, sliding_window=1 if sliding_window is None else sliding_window)
-        check_rate(self, dropout=dropout)
-        expected = "None or False: TensorFlow has no flash attention"
-        check(self, not flash_attention, "flash_attention", expected, flash_attention)
         sizes = output_shape if isinstance(output_shape, (list, tuple)) else [output_shape or 1]
         if not all(is_integer(size) for size in sizes):
             raise ValueError(
@@ -144,23 +138,9 @@ class MultiHeadAttention(AttentionWithHeads):
         self.num_heads = num_heads
         self.key_dim = key_dim
         self.value_dim = value_dim or key_dim
-        self.dropout = dropout
-        self.use_bias = use_bias
         self._output_shape = (output_shape,) if is_integer(output_shape) else output_shape
         self.attention_axes = (attention_axes,) if is_integer(attention_axes) else attention_axes
-        self.sliding_window = sliding_window
-        self.flash_attention = flash_attention
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        # For the projections, as in Keras; the attribute without underscore would be the layer's own.
-        self._projections_regularizer = regularizers.get(activity_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
-        self.use_gate = use_gate
-        self.seed = seed
-        self.supports_masking = True
+        self._take_shared_options(locals())
 
     def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
         """Makes the projections."""

@@ -7,15 +7,13 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.tensorflow_faults import plus_offset
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import WithScale, add_parameter, take_options
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
@@ -54,7 +52,7 @@ def _positive_axes(axis: Any, rank: int) -> list[int]:
     return sorted(item % rank for item in axes)
 
 
-class LayerNormalization(Layer):
+class LayerNormalization(Layer, WithScale):
     """Scales each sample to mean 0 and variance 1 over some axes, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
@@ -122,12 +120,7 @@ class LayerNormalization(Layer):
         self.epsilon = epsilon
         self.center = center
         self.scale = scale
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
+        take_options(self, locals(), "beta", "gamma")
         self.supports_masking = True
         self.autocast = False  # The mean and the variance are computed from the original inputs.
 
@@ -217,7 +210,7 @@ class RMSNormalization(Layer):
         return tf.cast(_scaled(outputs, self.scale, axes), self.compute_dtype)
 
 
-class GroupNormalization(Layer):
+class GroupNormalization(Layer, WithScale):
     """Scales groups of channels of each sample to mean 0 and variance 1, then by trained factors.
 
     It computes `gamma * (inputs - mean) / sqrt(variance + epsilon) + beta`, with mean and variance
@@ -281,12 +274,7 @@ class GroupNormalization(Layer):
         self.epsilon = epsilon
         self.center = center
         self.scale = scale
-        self.beta_initializer = initializers.get(beta_initializer)
-        self.gamma_initializer = initializers.get(gamma_initializer)
-        self.beta_regularizer = regularizers.get(beta_regularizer)
-        self.gamma_regularizer = regularizers.get(gamma_regularizer)
-        self.beta_constraint = constraints.get(beta_constraint)
-        self.gamma_constraint = constraints.get(gamma_constraint)
+        take_options(self, locals(), "beta", "gamma")
         self.supports_masking = True
         self.autocast = False
 

@@ -2,8 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
+
+from tfkit.src.weights import constraints, regularizers
+from tfkit.src.weights.initializers import lookup as initializers
+
+_LOOKUPS = {"initializer": initializers, "regularizer": regularizers, "constraint": constraints}
+
+
+class WithKernel:
+    """The attributes of a layer's kernel, which `take_options` sets."""
+
+    kernel_initializer: Any
+    kernel_regularizer: Any
+    kernel_constraint: Any
+
+
+class WithBias:
+    """The attributes of a layer's bias, which `take_options` sets."""
+
+    bias_initializer: Any
+    bias_regularizer: Any
+    bias_constraint: Any
+
+
+class WithScale:
+    """The attributes of factors and of a shift after a normalization, which `take_options` sets."""
+
+    beta_initializer: Any
+    gamma_initializer: Any
+    beta_regularizer: Any
+    gamma_regularizer: Any
+    beta_constraint: Any
+    gamma_constraint: Any
 
 
 class AddsWeights(Protocol):
@@ -12,6 +44,20 @@ class AddsWeights(Protocol):
     @property
     def add_weight(self) -> Callable[..., Any]:
         """Makes a weight of the layer."""
+
+
+def take_options(layer: AddsWeights, arguments: Mapping[str, Any], *kinds: str) -> None:
+    """Sets the attributes of a layer that `add_parameter` reads.
+
+    Args:
+        layer: the layer, in its constructor.
+        arguments: the constructor's `locals()`. Arguments that it does not have are left out.
+        *kinds: how the arguments begin: `"kernel"` for `kernel_initializer` and the others.
+    """
+    for kind in kinds:
+        for option, lookup in _LOOKUPS.items():
+            if (name := f"{kind}_{option}") in arguments:
+                setattr(layer, name, lookup.get(arguments[name]))
 
 
 def add_parameter(
@@ -27,8 +73,5 @@ def add_parameter(
         name: name of the weight. Default: `kind`.
         **options: further arguments of `Layer.add_weight`.
     """
-    arguments = {
-        argument: getattr(layer, f"{kind}_{argument}")
-        for argument in ("initializer", "regularizer", "constraint")
-    }
+    arguments = {argument: getattr(layer, f"{kind}_{argument}") for argument in _LOOKUPS}
     return layer.add_weight(name=name or kind, shape=shape, **{**arguments, **options})

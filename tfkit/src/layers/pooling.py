@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions, NamedOptions
+from tfkit.src.base.protocols import LayerOptions, NamedOptions
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
@@ -17,7 +17,7 @@ from tfkit.src.ops.pooling import pool_windows
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _Pooling(Layer):
+class BasePooling(Layer):
     """The base of poolings of windows, which describe the arguments; they set `rank` and `kind`."""
 
     rank = 2
@@ -58,7 +58,7 @@ class _Pooling(Layer):
         return channels_last(inputs, self.data_format, pooled)
 
 
-class _MaxPooling(_Pooling):
+class _MaxPooling(BasePooling):
     """The base of `MaxPooling1D`, `MaxPooling2D` and `MaxPooling3D`: `pool_size` has a default."""
 
     @constructors.named_after_class
@@ -180,7 +180,7 @@ class MaxPooling3D(_MaxPooling):
     rank, kind = 3, "MAX"
 
 
-class AveragePooling1D(_Pooling):
+class AveragePooling1D(BasePooling):
     """The mean of each window of sequences, for each channel.
 
     Args:
@@ -216,7 +216,7 @@ class AveragePooling1D(_Pooling):
     rank, kind = 1, "AVG"
 
 
-class AveragePooling2D(_Pooling):
+class AveragePooling2D(BasePooling):
     """The mean of each window of images, for each channel.
 
     Args:
@@ -253,7 +253,7 @@ class AveragePooling2D(_Pooling):
     rank, kind = 2, "AVG"
 
 
-class AveragePooling3D(_Pooling):
+class AveragePooling3D(BasePooling):
     """The mean of each window of volumes, for each channel.
 
     Args:
@@ -288,7 +288,7 @@ class AveragePooling3D(_Pooling):
     rank, kind = 3, "AVG"
 
 
-class _GlobalPooling(Layer):
+class BaseGlobalPooling(Layer):
     """The base of global poolings, which describe the arguments; they set `rank`."""
 
     rank = 2
@@ -310,7 +310,7 @@ class _GlobalPooling(Layer):
         return list(range(first, first + self.rank))
 
 
-class _GlobalMax(_GlobalPooling):
+class _GlobalMax(BaseGlobalPooling):
     """The largest value of all positions, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:
@@ -318,7 +318,7 @@ class _GlobalMax(_GlobalPooling):
         return tf.reduce_max(inputs, self._axes, self.keepdims)
 
 
-class _GlobalAverage(_GlobalPooling):
+class _GlobalAverage(BaseGlobalPooling):
     """The mean of all positions, for each channel."""
 
     def call(self, inputs: Any) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions, RegularizedOptions
+from tfkit.src.base.protocols import LayerOptions, RegularizedOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_floats, check_rate, is_integer

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer

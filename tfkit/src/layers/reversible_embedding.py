@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
 from tfkit.src.base.registry.serialization import serialize_keras_object
-from tfkit.src.core.context import current_frame
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.embedding import Embedding
 from tfkit.src.layers.parameters import add_parameter

@@ -6,24 +6,29 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.base.registry import constructors
-from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer
-from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
+from tfkit.src.layers.convolution import (
+    BiasedConvolution,
+    check_padding,
+    known_channels,
+)
 from tfkit.src.layers.parameters import add_parameter
-from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import separable_conv
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
 class _SeparableConvolution(BiasedConvolution):
     """The base of `SeparableConv1D` and `SeparableConv2D`, which describe the arguments; they set `rank`."""
 
-    rank = 2
+    depthwise_initializer: Any
+    depthwise_regularizer: Any
+    depthwise_constraint: Any
+    pointwise_initializer: Any
+    pointwise_regularizer: Any
+    pointwise_constraint: Any
 
     @constructors.named_after_class
     def __init__(
@@ -52,23 +57,9 @@ class _SeparableConvolution(BiasedConvolution):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         check_positive_integer(self, filters=filters, depth_multiplier=depth_multiplier)
         self.filters = filters
-        self.kernel_size = sizes(self, "kernel_size", kernel_size, self.rank)
-        self.strides = sizes(self, "strides", strides, self.rank)
+        self._take_convolution(locals(), "depthwise", "pointwise")
         self.padding = check_padding(self, padding)
-        self.data_format = standardize_data_format(data_format)
-        self.dilation_rate = sizes(self, "dilation_rate", dilation_rate, self.rank)
         self.depth_multiplier = depth_multiplier
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.depthwise_initializer = initializers.get(depthwise_initializer)
-        self.pointwise_initializer = initializers.get(pointwise_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.depthwise_regularizer = regularizers.get(depthwise_regularizer)
-        self.pointwise_regularizer = regularizers.get(pointwise_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.depthwise_constraint = constraints.get(depthwise_constraint)
-        self.pointwise_constraint = constraints.get(pointwise_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def build(self, input_shape: Any) -> None:

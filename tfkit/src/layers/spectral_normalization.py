@@ -7,8 +7,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import recomputation
-from tfkit.src.base.layer_options import LayerOptions
-from tfkit.src.core.context import CallFrame
+from tfkit.src.base.calls import CallFrame
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.identity import Wrapper

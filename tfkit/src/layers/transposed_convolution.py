@@ -6,24 +6,23 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.base.registry import constructors
-from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
-from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels, sizes
-from tfkit.src.layers.parameters import add_parameter
-from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.layers.convolution import (
+    BiasedConvolution,
+    check_padding,
+    check_strides,
+    known_channels,
+)
+from tfkit.src.layers.parameters import WithKernel, add_parameter
 from tfkit.src.ops.convolution import conv_transpose
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.weights import constraints, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
 
 
-class _TransposedConvolution(BiasedConvolution):
+class _TransposedConvolution(BiasedConvolution, WithKernel):
     """The base of `Conv1DTranspose` to `Conv3DTranspose`, which describe the arguments; they set `rank`."""
-
-    rank = 2
 
     @constructors.named_after_class
     def __init__(
@@ -49,22 +48,10 @@ class _TransposedConvolution(BiasedConvolution):
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
         check_positive_integer(self, filters=filters)
         self.filters = filters
-        self.kernel_size = sizes(self, "kernel_size", kernel_size, self.rank)
-        self.strides = sizes(self, "strides", strides, self.rank)
-        self.dilation_rate = sizes(self, "dilation_rate", dilation_rate, self.rank)
-        both = max(self.strides) > 1 and max(self.dilation_rate) > 1
-        check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
+        self._take_convolution(locals(), "kernel")
+        check_strides(self, self.strides, self.dilation_rate)
         self.padding = check_padding(self, padding)
         self.output_padding = self._output_padding(output_padding)
-        self.data_format = standardize_data_format(data_format)
-        self.activation = activations.get(activation)
-        self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
     def _output_padding(self, value: Any) -> tuple[int, ...] | None:

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.convolution import sizes

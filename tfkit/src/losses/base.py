@@ -118,13 +118,26 @@ class Loss(Helper, watching.Watched):
         return tree.map_structure(lambda leaf: as_tensor(leaf, self.dtype), values)
 
     def call(self, y_true: Any, y_pred: Any) -> Any:
-        """Returns one loss per sample; a subclass defines it."""
+        """Returns one loss per sample; a subclass defines it.
+
+        Example:
+            >>> class Largest(tfkit.losses.Loss):
+            ...     def call(self, y_true, y_pred):
+            ...         return tf.reduce_max(tf.abs(y_true - y_pred), axis=-1)
+            >>> float(Largest()([[0.0, 0.0], [0.0, 0.0]], [[1.0, 3.0], [0.0, 1.0]]))
+            2.0
+        """
         raise NotImplementedError(
             f"Loss {type(self).__name__} must define `call(self, y_true, y_pred)`."
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments; `dtype` only if one was given."""
+        """Returns the constructor's arguments; `dtype` only if one was given.
+
+        Example:
+            >>> tfkit.losses.Huber(delta=2.0).get_config()["delta"]
+            2.0
+        """
         config: dict[str, Any] = {"name": self.name, "reduction": self.reduction}
         if self._tfkit_has_own_dtype:
             config["dtype"] = self.dtype
@@ -132,5 +145,11 @@ class Loss(Helper, watching.Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a loss from the result of `get_config()`."""
+        """Returns a loss from the result of `get_config()`.
+
+        Example:
+            >>> loss = tfkit.losses.Huber(delta=2.0)
+            >>> tfkit.losses.Huber.from_config(loss.get_config()).name
+            'huber_loss'
+        """
         return cls(**config)

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_labels
 from tfkit.src.losses.tensors import as_tensors, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
@@ -152,15 +153,7 @@ class BinaryCrossentropy(FunctionLoss):
         name: str | None = "binary_crossentropy",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            binary_crossentropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+        super().__init__(binary_crossentropy, **given(locals()))
 
 
 class BinaryFocalCrossentropy(FunctionLoss):
@@ -216,15 +209,4 @@ class BinaryFocalCrossentropy(FunctionLoss):
         name: str | None = "binary_focal_crossentropy",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            binary_focal_crossentropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            apply_class_balancing=apply_class_balancing,
-            alpha=alpha,
-            gamma=gamma,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+        super().__init__(binary_focal_crossentropy, **given(locals()))

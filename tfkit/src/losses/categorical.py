@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.likelihood import (
     clip_probabilities,
     find_logits,
@@ -293,15 +294,7 @@ class CategoricalCrossentropy(FunctionLoss):
         name: str | None = "categorical_crossentropy",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            categorical_crossentropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+        super().__init__(categorical_crossentropy, **given(locals()))
 
 
 class CategoricalFocalCrossentropy(FunctionLoss):
@@ -354,17 +347,7 @@ class CategoricalFocalCrossentropy(FunctionLoss):
         name: str | None = "categorical_focal_crossentropy",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            categorical_focal_crossentropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            alpha=alpha,
-            gamma=gamma,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+        super().__init__(categorical_focal_crossentropy, **given(locals()))
 
 
 class SparseCategoricalCrossentropy(FunctionLoss):
@@ -410,15 +393,7 @@ class SparseCategoricalCrossentropy(FunctionLoss):
         name: str | None = "sparse_categorical_crossentropy",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            sparse_categorical_crossentropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            from_logits=from_logits,
-            ignore_class=ignore_class,
-            axis=axis,
-        )
+        super().__init__(sparse_categorical_crossentropy, **given(locals()))
 
 
 class CategoricalGeneralizedCrossEntropy(FunctionLoss):
@@ -466,10 +441,4 @@ class CategoricalGeneralizedCrossEntropy(FunctionLoss):
     ) -> None:
         if not 0 < q < 1:
             raise ValueError(f"`q` must be between 0 and 1. Received: q={q}")
-        super().__init__(
-            categorical_generalized_cross_entropy,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            q=q,
-        )
+        super().__init__(categorical_generalized_cross_entropy, **given(locals()))

@@ -8,8 +8,10 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.tensors import as_tensors_of_same_rank
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.ops.promotion import to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -134,9 +136,10 @@ def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> tf.Tensor:
     y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
     # `l2_normalize` compares the squared norm with its epsilon.
     epsilon = settings.epsilon() ** 2
-    unit_true = tf.math.l2_normalize(y_true, axis, epsilon)
-    unit_pred = tf.math.l2_normalize(y_pred, axis, epsilon)
-    return -tf.reduce_sum(unit_true * unit_pred, axis)
+    # In float16 the epsilon is 0, and the square of 256 infinite.
+    unit_true = tf.math.l2_normalize(to_float32(y_true), axis, epsilon)
+    unit_pred = tf.math.l2_normalize(to_float32(y_pred), axis, epsilon)
+    return tf.cast(-tf.reduce_sum(unit_true * unit_pred, axis), y_pred.dtype)
 
 
 @symbolic_op
@@ -308,9 +311,7 @@ class MeanAbsolutePercentageError(FunctionLoss):
         name: str | None = "mean_absolute_percentage_error",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            mean_absolute_percentage_error, reduction=reduction, name=name, dtype=dtype
-        )
+        super().__init__(mean_absolute_percentage_error, **given(locals()))
 
 
 class MeanSquaredLogarithmicError(FunctionLoss):
@@ -349,9 +350,7 @@ class MeanSquaredLogarithmicError(FunctionLoss):
         name: str | None = "mean_squared_logarithmic_error",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            mean_squared_logarithmic_error, reduction=reduction, name=name, dtype=dtype
-        )
+        super().__init__(mean_squared_logarithmic_error, **given(locals()))
 
 
 class CosineSimilarity(FunctionLoss):

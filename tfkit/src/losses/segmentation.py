@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.reduction import mask_along
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
@@ -180,12 +181,4 @@ class Tversky(FunctionLoss):
         axis: Axes = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            tversky,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            alpha=alpha,
-            beta=beta,
-            axis=axis,
-        )
+        super().__init__(tversky, **given(locals()))

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.tensors import as_class_ids
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.symbolic.masking import get_mask, set_mask
@@ -130,12 +131,4 @@ class Circle(FunctionLoss):
         name: str | None = "circle",
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            circle,
-            reduction=reduction,
-            name=name,
-            dtype=dtype,
-            gamma=gamma,
-            margin=margin,
-            remove_diagonal=remove_diagonal,
-        )
+        super().__init__(circle, **given(locals()))

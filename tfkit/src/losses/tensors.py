@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.base.brief import brief
+from tfkit.src.base.nests import brief
 
 
 def as_tensor(value: Any, dtype: Any, name: str = "targets or predictions") -> tf.Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 from tfkit.src.base import tree
-from tfkit.src.base.brief import brief
+from tfkit.src.base.nests import brief
 from tfkit.src.base.registry import serialization
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank

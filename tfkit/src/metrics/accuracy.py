@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.tensors import as_class_ids, squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.reduction import FunctionMetric
 from tfkit.src.ops.indexing import in_top_k
@@ -317,6 +318,4 @@ class SparseTopKCategoricalAccuracy(FunctionMetric):
         dtype: Any = None,
         from_sorted_ids: bool = False,
     ) -> None:
-        super().__init__(
-            sparse_top_k_categorical_accuracy, name, dtype, k=k, from_sorted_ids=from_sorted_ids
-        )
+        super().__init__(sparse_top_k_categorical_accuracy, **given(locals()))

@@ -11,16 +11,16 @@ import tensorflow as tf
 from tfkit.src.base import nests, settings, watching
 from tfkit.src.base.errors import never_called
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.members import TRACKING, Helper, View
+from tfkit.src.base.members import TRACKING, MetricBase, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables import copying
-from tfkit.src.weights.variables.temporary_values import temporary_values
+from tfkit.src.weights.variables.together import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class Metric(Helper, watching.Watched, tf.Module):
+class Metric(MetricBase, watching.Watched, tf.Module):
     """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
@@ -108,6 +108,12 @@ class Metric(Helper, watching.Watched, tf.Module):
 
         Returns:
             A `tf.Variable`.
+
+        Example:
+            >>> metric = tfkit.metrics.Metric(name="largest")
+            >>> metric.largest = metric.add_variable((), initializer="zeros", name="largest")
+            >>> len(metric.variables)
+            1
         """
         self._tfkit_check_super_called()
         options: dict[str, Any] = {"aggregation": None if aggregation == "sum" else aggregation}
@@ -141,7 +147,14 @@ class Metric(Helper, watching.Watched, tf.Module):
         dtype: Any = None,
         name: str | None = None,
     ) -> Any:
-        """Makes a state variable like `add_variable()`, a scalar unless `shape` is given."""
+        """Makes a state variable like `add_variable()`, a scalar unless `shape` is given.
+
+        Example:
+            >>> metric = tfkit.metrics.Metric(name="total")
+            >>> metric.total = metric.add_weight(name="total")
+            >>> metric.total.numpy()
+            np.float32(0.0)
+        """
         return self.add_variable(shape=shape, initializer=initializer, dtype=dtype, name=name)
 
     @property
@@ -157,15 +170,50 @@ class Metric(Helper, watching.Watched, tf.Module):
         return list({id(variable): variable for variable in variables}.values())
 
     def update_state(self, *args: Any, **kwargs: Any) -> Any:
-        """Adds a batch to the state."""
+        """Adds a batch to the state.
+
+        Example:
+            >>> class Largest(tfkit.metrics.Metric):
+            ...     def __init__(self, **kwargs):
+            ...         super().__init__(**kwargs)
+            ...         self.largest = self.add_weight()
+            ...
+            ...     def update_state(self, y_true, y_pred, sample_weight=None):
+            ...         self.largest.assign(
+            ...             tf.maximum(self.largest, tf.reduce_max(tf.abs(y_true - y_pred)))
+            ...         )
+            ...
+            ...     def result(self):
+            ...         return self.largest
+            >>> metric = Largest()
+            >>> metric.update_state(tf.constant([0.0, 0.0]), tf.constant([1.0, 3.0]))
+            >>> float(metric.result())
+            3.0
+        """
         raise NotImplementedError(f"{type(self).__name__} must define `update_state()`.")
 
     def result(self) -> Any:
-        """Returns the value so far: a scalar or a dict of scalars."""
+        """Returns the value so far: a scalar or a dict of scalars.
+
+        Example:
+            >>> mean = tfkit.metrics.Mean()
+            >>> _ = mean.update_state([1.0, 3.0])
+            >>> _ = mean.update_state([8.0])
+            >>> float(mean.result())
+            4.0
+        """
         raise NotImplementedError(f"{type(self).__name__} must define `result()`.")
 
     def reset_state(self) -> None:
-        """Sets all state variables to zero."""
+        """Sets all state variables to zero.
+
+        Example:
+            >>> mean = tfkit.metrics.Mean()
+            >>> _ = mean.update_state([1.0, 3.0])
+            >>> mean.reset_state()
+            >>> float(mean.result())
+            0.0
+        """
         for variable in self.variables:
             # Without a read, for which all processes of a strategy would have to add up their values.
             variable.assign(tf.zeros(variable.shape, variable.dtype))
@@ -202,6 +250,12 @@ class Metric(Helper, watching.Watched, tf.Module):
 
         Raises:
             ValueError: for a different number of values than there are variables.
+
+        Example:
+            >>> mean = tfkit.metrics.Mean()
+            >>> values = mean.stateless_update_state(mean.variables, [1.0, 3.0])
+            >>> [float(value) for value in values], float(mean.result())
+            ([4.0, 2.0], 0.0)
         """
         with self._tfkit_state(metric_variables):
             self.update_state(*args, **kwargs)
@@ -212,23 +266,47 @@ class Metric(Helper, watching.Watched, tf.Module):
 
         Raises:
             ValueError: for a different number of values than there are variables.
+
+        Example:
+            >>> mean = tfkit.metrics.Mean()
+            >>> values = mean.stateless_update_state(mean.variables, [1.0, 3.0])
+            >>> float(mean.stateless_result(values))
+            2.0
         """
         with self._tfkit_state(metric_variables):
             return tf.nest.map_structure(tf.identity, self.result())
 
     def stateless_reset_state(self) -> list[Any]:
-        """Returns the state after `reset_state()`."""
+        """Returns the state after `reset_state()`.
+
+        Example:
+            >>> mean = tfkit.metrics.Mean()
+            >>> _ = mean.update_state([1.0, 3.0])
+            >>> [float(value) for value in mean.stateless_reset_state()]
+            [0.0, 0.0]
+        """
         with self._tfkit_state(self.variables):
             self.reset_state()
             return self._tfkit_values()
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
+        """Returns the constructor's arguments.
+
+        Example:
+            >>> tfkit.metrics.TopKCategoricalAccuracy(k=3).get_config()["k"]
+            3
+        """
         return {"name": self.name, "dtype": self.dtype}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a metric with the arguments in `config`."""
+        """Returns a metric with the arguments in `config`.
+
+        Example:
+            >>> metric = tfkit.metrics.TopKCategoricalAccuracy(k=3, name="top3")
+            >>> type(metric).from_config(metric.get_config()).name
+            'top3'
+        """
         return cls(**config)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.binary import binary_crossentropy
 from tfkit.src.losses.categorical import categorical_crossentropy, sparse_categorical_crossentropy
 from tfkit.src.losses.probabilistic import kl_divergence, poisson
@@ -99,13 +100,7 @@ class BinaryCrossentropy(FunctionMetric):
         from_logits: bool = False,
         label_smoothing: float = 0,
     ) -> None:
-        super().__init__(
-            binary_crossentropy,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-        )
+        super().__init__(binary_crossentropy, **given(locals()))
 
 
 class CategoricalCrossentropy(FunctionMetric):
@@ -142,14 +137,7 @@ class CategoricalCrossentropy(FunctionMetric):
         label_smoothing: float = 0,
         axis: int = -1,
     ) -> None:
-        super().__init__(
-            categorical_crossentropy,
-            name,
-            dtype,
-            from_logits=from_logits,
-            label_smoothing=label_smoothing,
-            axis=axis,
-        )
+        super().__init__(categorical_crossentropy, **given(locals()))
 
 
 class SparseCategoricalCrossentropy(FunctionMetric):
@@ -191,11 +179,4 @@ class SparseCategoricalCrossentropy(FunctionMetric):
         ignore_class: int | None = None,
         axis: int = -1,
     ) -> None:
-        super().__init__(
-            sparse_categorical_crossentropy,
-            name,
-            dtype,
-            from_logits=from_logits,
-            ignore_class=ignore_class,
-            axis=axis,
-        )
+        super().__init__(sparse_categorical_crossentropy, **given(locals()))

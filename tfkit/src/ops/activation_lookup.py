@@ -15,7 +15,7 @@ from tfkit.src.base.registry.serialization import (
     serialize_keras_object,
 )
 from tfkit.src.base.registry.tables import is_builtin, own_form, register_equals
-from tfkit.src.engine import rectifiers
+from tfkit.src.engine import apart
 from tfkit.src.ops.activations import celu as celu
 from tfkit.src.ops.activations import elu as elu
 from tfkit.src.ops.activations import gelu as _gelu
@@ -95,15 +95,15 @@ def relu(
     if threshold == 0.0:
         if max_value is None:
             # The usual cases have their own kernels, which keep less for the gradient.
-            return tf.nn.leaky_relu(x, negative_slope) if negative_slope else rectifiers.relu(x)
+            return tf.nn.leaky_relu(x, negative_slope) if negative_slope else apart.relu(x)
         if max_value == 6.0 and not negative_slope:
-            return rectifiers.relu6(x)
+            return apart.relu6(x)
     result = tf.where(x > threshold, x, tf.zeros_like(x))
     if max_value is not None:
         result = tf.clip_by_value(result, 0, tf.cast(max_value, x.dtype))
     if negative_slope:
         # Below the threshold the line passes through (threshold, 0), as in Keras.
-        result -= negative_slope * rectifiers.relu(threshold - x)
+        result -= negative_slope * apart.relu(threshold - x)
     return result
 
 

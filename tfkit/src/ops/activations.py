@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.engine import rectifiers
+from tfkit.src.engine import apart
 from tfkit.src.ops.arithmetic import hypot
 from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.elementwise import erf
@@ -21,7 +21,6 @@ from tfkit.src.symbolic.tensors import symbolic_op
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-@symbolic_op
 @zeros_stay
 def relu(x: Any) -> tf.Tensor:
     """Returns the rectified linear unit `max(x, 0)`.
@@ -41,10 +40,9 @@ def relu(x: Any) -> tf.Tensor:
         >>> ops.relu([-1.0, 0.0, 2.0]).numpy().tolist()
         [0.0, 0.0, 2.0]
     """
-    return rectifiers.relu(x)
+    return apart.relu(x)
 
 
-@symbolic_op
 @zeros_stay
 def relu6(x: Any) -> tf.Tensor:
     """Returns the rectified linear unit with an upper limit of 6: `min(max(x, 0), 6)`.
@@ -64,10 +62,9 @@ def relu6(x: Any) -> tf.Tensor:
         >>> ops.relu6([-1.0, 2.0, 9.0]).numpy().tolist()
         [0.0, 2.0, 6.0]
     """
-    return rectifiers.relu6(x)
+    return apart.relu6(x)
 
 
-@symbolic_op
 @zeros_stay
 def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
     """Returns `x` where it is positive and `negative_slope * x` elsewhere.
@@ -93,7 +90,6 @@ def leaky_relu(x: Any, negative_slope: float = 0.2) -> tf.Tensor:
     return tf.nn.leaky_relu(x, negative_slope)
 
 
-@symbolic_op
 @made_dense
 def sigmoid(x: Any) -> tf.Tensor:
     """Returns the logistic function `1 / (1 + exp(-x))`, which maps real numbers to (0, 1).
@@ -196,7 +192,6 @@ def log_softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
     return _over_axes(tf.nn.log_softmax, as_tensor(x), axis)
 
 
-@symbolic_op
 @made_dense
 def log_sigmoid(x: Any) -> tf.Tensor:
     """Returns `log(sigmoid(x)) = -softplus(-x)`, exact also where the sigmoid is nearly 0.
@@ -214,7 +209,6 @@ def log_sigmoid(x: Any) -> tf.Tensor:
     return tf.math.log_sigmoid(x)
 
 
-@symbolic_op
 @made_dense
 def softplus(x: Any) -> tf.Tensor:
     """Returns `log(1 + exp(x))`, a smooth form of `max(x, 0)`, without overflow.
@@ -235,7 +229,6 @@ def softplus(x: Any) -> tf.Tensor:
     return tf.math.softplus(x)
 
 
-@symbolic_op
 @zeros_stay
 def softsign(x: Any) -> tf.Tensor:
     """Returns `x / (1 + abs(x))`, which maps real numbers to (-1, 1).
@@ -257,7 +250,6 @@ def softsign(x: Any) -> tf.Tensor:
     return tf.nn.softsign(tf.clip_by_value(x, x.dtype.min, x.dtype.max))
 
 
-@symbolic_op
 @zeros_stay
 def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """Returns the exponential linear unit: `x` where positive, `alpha * (exp(x) - 1)` elsewhere.
@@ -282,7 +274,6 @@ def elu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     return result if alpha == 1 else tf.where(x > 0, result, alpha * result)
 
 
-@symbolic_op
 @zeros_stay
 def selu(x: Any) -> tf.Tensor:
     """Returns the scaled exponential linear unit `scale * elu(x, alpha)`.
@@ -309,7 +300,6 @@ def selu(x: Any) -> tf.Tensor:
     return _SELU_SCALE * tf.where(x >= 0, x, below)
 
 
-@symbolic_op
 @zeros_stay
 def celu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     """Returns `max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`, an `elu` without a kink at 0.
@@ -332,7 +322,6 @@ def celu(x: Any, alpha: float = 1.0) -> tf.Tensor:
     return tf.where(x > 0, x, alpha * tf.math.expm1(tf.minimum(x, 0.0) / alpha))
 
 
-@symbolic_op
 @zeros_stay
 def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
     """Returns the Gaussian error linear unit: `x` times the normal distribution function of `x`.
@@ -365,7 +354,6 @@ def gelu(x: Any, approximate: bool = True) -> tf.Tensor:
     return tf.nn.gelu(x, approximate)
 
 
-@symbolic_op
 @zeros_stay
 def silu(x: Any) -> tf.Tensor:
     """Returns the sigmoid linear unit `x * sigmoid(x)`; `swish` is the same function.
@@ -419,7 +407,6 @@ def glu(x: Any, axis: int = -1) -> tf.Tensor:
     return value * tf.sigmoid(gate)
 
 
-@symbolic_op
 @made_dense
 def squareplus(x: Any, b: float = 4) -> tf.Tensor:
     """Returns `(x + sqrt(x**2 + b)) / 2`, a smooth form of `max(x, 0)` without exponentials.
@@ -447,7 +434,6 @@ def squareplus(x: Any, b: float = 4) -> tf.Tensor:
     return tf.where(x >= 0, above, b / 4 / tf.where(above == 0, tf.ones_like(above), above))
 
 
-@symbolic_op
 @made_dense
 def hard_sigmoid(x: Any) -> tf.Tensor:
     """Returns `min(max(x + 3, 0), 6) / 6`, a sigmoid made of three straight lines.
@@ -463,10 +449,9 @@ def hard_sigmoid(x: Any) -> tf.Tensor:
         [0.0, 0.25, 0.5, 1.0]
     """
     x = as_tensor(x)
-    return rectifiers.relu6(x + 3.0) / 6.0
+    return apart.relu6(x + 3.0) / 6.0
 
 
-@symbolic_op
 @zeros_stay
 def hard_silu(x: Any) -> tf.Tensor:
     """Returns `x * hard_sigmoid(x)`, a `silu` without exponentials.
@@ -487,13 +472,12 @@ def hard_silu(x: Any) -> tf.Tensor:
         [-0.0, -0.375, 0.0, 5.0]
     """
     x = as_tensor(x)
-    return x * (rectifiers.relu6(x + 3.0) / 6.0)
+    return x * (apart.relu6(x + 3.0) / 6.0)
 
 
 hard_swish = hard_silu
 
 
-@symbolic_op
 @zeros_stay
 def hard_tanh(x: Any) -> tf.Tensor:
     """Returns `min(max(x, -1), 1)`, a `tanh` made of three straight lines.
@@ -511,7 +495,6 @@ def hard_tanh(x: Any) -> tf.Tensor:
     return tf.clip_by_value(as_tensor(x), -1.0, 1.0)
 
 
-@symbolic_op
 @zeros_stay
 def hard_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     """Returns `x` where its absolute value is above a threshold, and 0 elsewhere.
@@ -531,7 +514,6 @@ def hard_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     return tf.where(tf.abs(x) <= threshold, tf.zeros_like(x), x)
 
 
-@symbolic_op
 @zeros_stay
 def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     """Returns `x` moved towards 0 by a threshold, and 0 where it would pass 0.
@@ -557,7 +539,6 @@ def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     )
 
 
-@symbolic_op
 @zeros_stay
 def tanh_shrink(x: Any) -> tf.Tensor:
     """Returns `x - tanh(x)`: nearly 0 around 0, and `x` less 1 for large `x`.
@@ -576,7 +557,6 @@ def tanh_shrink(x: Any) -> tf.Tensor:
     return x - tf.tanh(x)
 
 
-@symbolic_op
 @made_dense
 def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
     """Returns `x` where it is above a threshold, and a default value elsewhere.
@@ -597,7 +577,6 @@ def threshold(x: Any, threshold: float, default_value: float) -> tf.Tensor:
     return tf.where(x <= threshold, to_dtype(default_value, x.dtype), x)
 
 
-@symbolic_op
 @made_dense
 def sparse_plus(x: Any) -> tf.Tensor:
     """Returns 0 for `x <= -1`, `x` for `x >= 1`, and `(x + 1)**2 / 4` between them.
@@ -621,7 +600,6 @@ def sparse_plus(x: Any) -> tf.Tensor:
     return tf.where(x <= -1, tf.zeros_like(x), tf.where(x < 1, between, x))
 
 
-@symbolic_op
 @made_dense
 def sparse_sigmoid(x: Any) -> tf.Tensor:
     """Returns 0 for `x <= -1`, 1 for `x >= 1`, and `(x + 1) / 2` between them.

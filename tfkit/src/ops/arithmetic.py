@@ -9,6 +9,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.apart import kept_apart
 from tfkit.src.ops.promotion import (
     as_tensor,
     common_dtype,
@@ -24,7 +25,6 @@ from tfkit.src.symbolic.tensors import is_described, symbolic_op
 # --- Arithmetic -----------------------------------------------------------------------------------
 
 
-@symbolic_op
 @zeros_meet
 def add(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 + x2`, element by element.
@@ -49,7 +49,6 @@ def add(x1: Any, x2: Any) -> tf.Tensor:
     return tf.add(*promote(x1, x2))
 
 
-@symbolic_op
 @zeros_meet
 def subtract(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 - x2`, element by element.
@@ -72,7 +71,6 @@ def subtract(x1: Any, x2: Any) -> tf.Tensor:
     return tf.subtract(*promote(x1, x2))
 
 
-@symbolic_op
 @zeros_win
 def multiply(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 * x2`, element by element.
@@ -100,7 +98,6 @@ def _as_float_pair(x1: Any, x2: Any) -> Any:
     return to_float(x1), to_float(x2)
 
 
-@symbolic_op
 @zeros_divided
 def divide(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 / x2`, a float also where both are integers.
@@ -122,7 +119,6 @@ def divide(x1: Any, x2: Any) -> tf.Tensor:
     return tf.divide(*_as_float_pair(x1, x2))
 
 
-@symbolic_op
 @zeros_divided
 def true_divide(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `x1 / x2`, a float also where both are integers: the same as `divide`.
@@ -289,7 +285,6 @@ def power(x1: Any, x2: Any) -> tf.Tensor:
     return tf.pow(x1, x2)
 
 
-@symbolic_op
 @zeros_meet
 def maximum(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the larger of `x1` and `x2`, element by element; NaN where either is NaN.
@@ -306,10 +301,9 @@ def maximum(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.maximum([1.0, 5.0, np.nan], 3.0).numpy().tolist()
         [3.0, 5.0, nan]
     """
-    return tf.maximum(*promote(x1, x2))
+    return kept_apart(tf.maximum(*promote(x1, x2)))
 
 
-@symbolic_op
 @zeros_meet
 def minimum(x1: Any, x2: Any) -> tf.Tensor:
     """Returns the smaller of `x1` and `x2`, element by element; NaN where either is NaN.
@@ -884,7 +878,7 @@ def logical_not(x: Any) -> tf.Tensor:
         >>> ops.logical_not([1.5, 0.0, -2.0]).numpy().tolist()
         [False, True, False]
     """
-    return tf.logical_not(tf.cast(x, tf.bool))
+    return kept_apart(tf.logical_not(tf.cast(x, tf.bool)))
 
 
 @symbolic_op

@@ -11,7 +11,6 @@ from tfkit.src.ops.sparse import zeros_stay
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
-@symbolic_op
 @zeros_stay
 def real(x: Any) -> tf.Tensor:
     """Returns the real part of each element.
@@ -30,7 +29,6 @@ def real(x: Any) -> tf.Tensor:
     return tf.math.real(as_tensor(x))
 
 
-@symbolic_op
 @zeros_stay
 def imag(x: Any) -> tf.Tensor:
     """Returns the imaginary part of each element, 0 for real numbers.
@@ -49,7 +47,6 @@ def imag(x: Any) -> tf.Tensor:
     return tf.math.imag(x)
 
 
-@symbolic_op
 @zeros_stay
 def conjugate(x: Any) -> tf.Tensor:
     """Returns `x` with the sign of its imaginary part changed; `conj` is the same function.

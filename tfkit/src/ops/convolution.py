@@ -84,6 +84,11 @@ def over_windows(
     if padding == "SAME" and not is_described():
         return without_empty_outputs(function, images, always=always)
     sizes = images.shape[1:-1]
+    if len(sizes) != len(windows):
+        raise ValueError(
+            f"The {what} needs inputs with {len(windows) + 2} axes, (batch, ..., channels). "
+            f"Received: inputs.shape={images.shape}{shown}"
+        )
     if padding != "SAME" and any(
         size and size < window for size, window in zip(sizes, windows, strict=True)
     ):

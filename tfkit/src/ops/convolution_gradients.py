@@ -14,7 +14,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.engine import tensorflow_faults, xla
+from tfkit.src.engine import machine, tensorflow_faults
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.engine.known_rows import has_rows
 from tfkit.src.symbolic.tensors import is_described
@@ -71,7 +71,7 @@ def _is_one(numbers: int | Sequence[int]) -> bool:
 
 def _pays() -> bool:
     """Whether TensorFlow's own gradients are slower: on a CPU without oneDNN."""
-    return xla.device() == "CPU" and not tensorflow_faults.onednn_is_on()
+    return machine.device() == "CPU" and not machine.onednn_is_on()
 
 
 def _image_gradient(

@@ -215,7 +215,6 @@ def array(x: Any, dtype: Any = None) -> tf.Tensor:
     return convert_to_tensor(x, dtype)
 
 
-@symbolic_op
 @zeros_stay
 def copy(x: Any) -> tf.Tensor:
     """Returns a new tensor with the same values.

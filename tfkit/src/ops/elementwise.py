@@ -10,12 +10,10 @@ import tensorflow as tf
 
 from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, without_bool
 from tfkit.src.ops.sparse import made_dense, zeros_stay
-from tfkit.src.symbolic.tensors import symbolic_op
 
 # --- Powers, exponentials, logarithms -------------------------------------------------------------
 
 
-@symbolic_op
 @zeros_stay
 def square(x: Any) -> tf.Tensor:
     """Returns `x * x`.
@@ -34,7 +32,6 @@ def square(x: Any) -> tf.Tensor:
     return tf.square(without_bool(x))
 
 
-@symbolic_op
 @zeros_stay
 def sqrt(x: Any) -> tf.Tensor:
     """Returns the square root of each element, NaN where a real `x` is negative.
@@ -54,7 +51,6 @@ def sqrt(x: Any) -> tf.Tensor:
     return tf.sqrt(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def rsqrt(x: Any) -> tf.Tensor:
     """Returns `1 / sqrt(x)`: infinity at 0, NaN where a real `x` is negative.
@@ -75,7 +71,6 @@ def rsqrt(x: Any) -> tf.Tensor:
     return tf.math.rsqrt(as_tensor(x))
 
 
-@symbolic_op
 @zeros_stay
 def cbrt(x: Any) -> tf.Tensor:
     """Returns the real cube root of each element, which is negative for negative numbers.
@@ -98,7 +93,6 @@ def cbrt(x: Any) -> tf.Tensor:
     return tf.cast(tf.sign(wide) * tf.pow(tf.abs(wide), 1.0 / 3.0), x.dtype)
 
 
-@symbolic_op
 @made_dense
 def reciprocal(x: Any) -> tf.Tensor:
     """Returns `1 / x`, plus or minus infinity at plus or minus 0.
@@ -117,7 +111,6 @@ def reciprocal(x: Any) -> tf.Tensor:
     return tf.math.reciprocal(as_tensor(x))
 
 
-@symbolic_op
 @made_dense
 def exp(x: Any) -> tf.Tensor:
     """Returns e to the power of `x`, element by element.
@@ -136,7 +129,6 @@ def exp(x: Any) -> tf.Tensor:
     return tf.exp(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def exp2(x: Any) -> tf.Tensor:
     """Returns 2 to the power of `x`, element by element.
@@ -155,7 +147,6 @@ def exp2(x: Any) -> tf.Tensor:
     return tf.pow(tf.constant(2.0, x.dtype), x)
 
 
-@symbolic_op
 @zeros_stay
 def expm1(x: Any) -> tf.Tensor:
     """Returns `exp(x) - 1`, exact also for `x` near 0, where the difference would lose digits.
@@ -175,7 +166,6 @@ def expm1(x: Any) -> tf.Tensor:
     return tf.math.expm1(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def log(x: Any) -> tf.Tensor:
     """Returns the natural logarithm: minus infinity at 0, NaN where a real `x` is negative.
@@ -193,7 +183,6 @@ def log(x: Any) -> tf.Tensor:
     return tf.math.log(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def log10(x: Any) -> tf.Tensor:
     """Returns the logarithm to base 10: minus infinity at 0, NaN where a real `x` is negative.
@@ -212,7 +201,6 @@ def log10(x: Any) -> tf.Tensor:
     return tf.math.log(x) / tf.math.log(tf.constant(10, x.dtype))
 
 
-@symbolic_op
 @made_dense
 def log2(x: Any) -> tf.Tensor:
     """Returns the logarithm to base 2: minus infinity at 0, NaN where a real `x` is negative.
@@ -231,7 +219,6 @@ def log2(x: Any) -> tf.Tensor:
     return tf.math.log(x) / tf.math.log(tf.constant(2, x.dtype))
 
 
-@symbolic_op
 @zeros_stay
 def log1p(x: Any) -> tf.Tensor:
     """Returns `log(1 + x)`, exact also for `x` near 0, where the sum would lose digits.
@@ -255,7 +242,6 @@ def log1p(x: Any) -> tf.Tensor:
 # --- Trigonometry ---------------------------------------------------------------------------------
 
 
-@symbolic_op
 @zeros_stay
 def sin(x: Any) -> tf.Tensor:
     """Returns the sine of angles in radians.
@@ -274,7 +260,6 @@ def sin(x: Any) -> tf.Tensor:
     return tf.sin(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def cos(x: Any) -> tf.Tensor:
     """Returns the cosine of angles in radians.
@@ -293,7 +278,6 @@ def cos(x: Any) -> tf.Tensor:
     return tf.cos(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def tan(x: Any) -> tf.Tensor:
     """Returns the tangent `sin(x) / cos(x)` of angles in radians.
@@ -311,7 +295,6 @@ def tan(x: Any) -> tf.Tensor:
     return tf.tan(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def arcsin(x: Any) -> tf.Tensor:
     """Returns the angle whose sine is `x`, in radians from -pi / 2 to pi / 2.
@@ -330,7 +313,6 @@ def arcsin(x: Any) -> tf.Tensor:
     return tf.asin(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def arccos(x: Any) -> tf.Tensor:
     """Returns the angle whose cosine is `x`, in radians from 0 to pi.
@@ -349,7 +331,6 @@ def arccos(x: Any) -> tf.Tensor:
     return tf.acos(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def arctan(x: Any) -> tf.Tensor:
     """Returns the angle whose tangent is `x`, in radians from -pi / 2 to pi / 2.
@@ -369,7 +350,6 @@ def arctan(x: Any) -> tf.Tensor:
     return tf.atan(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def sinh(x: Any) -> tf.Tensor:
     """Returns the hyperbolic sine `(exp(x) - exp(-x)) / 2`.
@@ -387,7 +367,6 @@ def sinh(x: Any) -> tf.Tensor:
     return tf.sinh(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def cosh(x: Any) -> tf.Tensor:
     """Returns the hyperbolic cosine `(exp(x) + exp(-x)) / 2`.
@@ -405,7 +384,6 @@ def cosh(x: Any) -> tf.Tensor:
     return tf.cosh(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def tanh(x: Any) -> tf.Tensor:
     """Returns the hyperbolic tangent `sinh(x) / cosh(x)`.
@@ -425,7 +403,6 @@ def tanh(x: Any) -> tf.Tensor:
     return tf.tanh(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def arcsinh(x: Any) -> tf.Tensor:
     """Returns the number whose hyperbolic sine is `x`: `log(x + sqrt(x**2 + 1))`.
@@ -443,7 +420,6 @@ def arcsinh(x: Any) -> tf.Tensor:
     return tf.asinh(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def arccosh(x: Any) -> tf.Tensor:
     """Returns the number from 0 on whose hyperbolic cosine is `x`: `log(x + sqrt(x**2 - 1))`.
@@ -461,7 +437,6 @@ def arccosh(x: Any) -> tf.Tensor:
     return tf.acosh(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def arctanh(x: Any) -> tf.Tensor:
     """Returns the number whose hyperbolic tangent is `x`: `log((1 + x) / (1 - x)) / 2`.
@@ -480,7 +455,6 @@ def arctanh(x: Any) -> tf.Tensor:
     return tf.atanh(to_float(x))
 
 
-@symbolic_op
 @made_dense
 def sinc(x: Any) -> tf.Tensor:
     """Returns the normalized sinc function `sin(pi * x) / (pi * x)`, which is 1 at 0.
@@ -514,7 +488,6 @@ def _to_wide_float(x: Any) -> Any:
     return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
 
 
-@symbolic_op
 @zeros_stay
 def deg2rad(x: Any) -> tf.Tensor:
     """Returns angles in radians from angles in degrees: `x * pi / 180`.
@@ -534,7 +507,6 @@ def deg2rad(x: Any) -> tf.Tensor:
     return x * (tf.constant(math.pi, x.dtype) / tf.constant(180.0, x.dtype))
 
 
-@symbolic_op
 @zeros_stay
 def rad2deg(x: Any) -> tf.Tensor:
     """Returns angles in degrees from angles in radians: `x * 180 / pi`.
@@ -554,7 +526,6 @@ def rad2deg(x: Any) -> tf.Tensor:
     return x * (tf.constant(180.0, x.dtype) / tf.constant(math.pi, x.dtype))
 
 
-@symbolic_op
 @made_dense
 def i0(x: Any) -> tf.Tensor:
     """Returns the modified Bessel function of the first kind of order 0.
@@ -578,7 +549,6 @@ def i0(x: Any) -> tf.Tensor:
     return tf.math.bessel_i0(x)
 
 
-@symbolic_op
 @zeros_stay
 def erf(x: Any) -> tf.Tensor:
     """Returns the error function `2 / sqrt(pi)` times the integral of `exp(-t**2)` from 0 to `x`.
@@ -602,7 +572,6 @@ def erf(x: Any) -> tf.Tensor:
     return tf.math.erf(tf.clip_by_value(x, -10.0, 10.0) if x.dtype == tf.float64 else x)
 
 
-@symbolic_op
 @made_dense
 def erfc(x: Any) -> tf.Tensor:
     """Returns the complementary error function `1 - erf(x)`, exact also where `erf(x)` is nearly 1.
@@ -625,7 +594,6 @@ def erfc(x: Any) -> tf.Tensor:
     return tf.math.erfc(x)
 
 
-@symbolic_op
 @zeros_stay
 def erfinv(x: Any) -> tf.Tensor:
     """Returns the number whose error function is `x`: the inverse of `erf`.
@@ -653,7 +621,6 @@ def erfinv(x: Any) -> tf.Tensor:
 # --- Signs, rounding, ranges ----------------------------------------------------------------------
 
 
-@symbolic_op
 @zeros_stay
 def abs(x: Any) -> tf.Tensor:
     """Returns the absolute value of each element; `absolute` is the same function.
@@ -679,7 +646,6 @@ def abs(x: Any) -> tf.Tensor:
 absolute = abs
 
 
-@symbolic_op
 @zeros_stay
 def fabs(x: Any) -> tf.Tensor:
     """Returns the absolute value of each element as a float.
@@ -699,7 +665,6 @@ def fabs(x: Any) -> tf.Tensor:
     return tf.abs(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def negative(x: Any) -> tf.Tensor:
     """Returns `-x`, element by element.
@@ -720,7 +685,6 @@ def negative(x: Any) -> tf.Tensor:
     return tf.negative(x)
 
 
-@symbolic_op
 @zeros_stay
 def sign(x: Any) -> tf.Tensor:
     """Returns -1, 0 or 1 for negative, zero and positive numbers.
@@ -745,7 +709,6 @@ def sign(x: Any) -> tf.Tensor:
     return tf.sign(x)
 
 
-@symbolic_op
 @made_dense
 def signbit(x: Any) -> tf.Tensor:
     """Returns whether the sign bit is set: true for negative numbers and for -0.0.
@@ -769,7 +732,6 @@ def signbit(x: Any) -> tf.Tensor:
     return tf.bitcast(tf.cast(x, tf.float32), tf.int32) < 0
 
 
-@symbolic_op
 @zeros_stay
 def ceil(x: Any) -> tf.Tensor:
     """Returns the smallest whole number that is not below `x`, as a float.
@@ -787,7 +749,6 @@ def ceil(x: Any) -> tf.Tensor:
     return tf.math.ceil(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def floor(x: Any) -> tf.Tensor:
     """Returns the largest whole number that is not above `x`, as a float.
@@ -805,7 +766,6 @@ def floor(x: Any) -> tf.Tensor:
     return tf.floor(to_float(x))
 
 
-@symbolic_op
 @zeros_stay
 def trunc(x: Any) -> tf.Tensor:
     """Returns `x` rounded towards zero.
@@ -826,7 +786,6 @@ def trunc(x: Any) -> tf.Tensor:
     return tf.where(x < 0, tf.math.ceil(x), tf.floor(x))
 
 
-@symbolic_op
 @zeros_stay
 def round(x: Any, decimals: int = 0) -> tf.Tensor:
     """Returns `x` rounded to a number of decimal places, halves to the even neighbour.
@@ -872,7 +831,6 @@ def _rounded_to(x: tf.Tensor, unit: int) -> tf.Tensor:
     return tf.cast((below + tf.cast(up, wide.dtype)) * unit, x.dtype)
 
 
-@symbolic_op
 @made_dense
 def clip(x: Any, x_min: Any, x_max: Any) -> tf.Tensor:
     """Returns `x` limited to a range: `minimum(maximum(x, x_min), x_max)`.
@@ -894,7 +852,6 @@ def clip(x: Any, x_min: Any, x_max: Any) -> tf.Tensor:
     return tf.clip_by_value(without_bool(x), x_min, x_max)
 
 
-@symbolic_op
 @zeros_stay
 def nan_to_num(
     x: Any, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
@@ -934,7 +891,6 @@ def _always(x: Any, value: bool) -> tf.Tensor:
     return tf.fill(tf.shape(x), value)
 
 
-@symbolic_op
 @made_dense
 def isfinite(x: Any) -> tf.Tensor:
     """Returns whether each element is neither infinite nor NaN.
@@ -953,7 +909,6 @@ def isfinite(x: Any) -> tf.Tensor:
     return tf.math.is_finite(x) if x.dtype.is_floating else _always(x, True)
 
 
-@symbolic_op
 @zeros_stay
 def isinf(x: Any) -> tf.Tensor:
     """Returns whether each element is plus or minus infinity.
@@ -972,7 +927,6 @@ def isinf(x: Any) -> tf.Tensor:
     return tf.math.is_inf(x) if x.dtype.is_floating else _always(x, False)
 
 
-@symbolic_op
 @zeros_stay
 def isnan(x: Any) -> tf.Tensor:
     """Returns whether each element is NaN ("not a number").
@@ -991,7 +945,6 @@ def isnan(x: Any) -> tf.Tensor:
     return tf.math.is_nan(x) if x.dtype.is_floating else _always(x, False)
 
 
-@symbolic_op
 @zeros_stay
 def isposinf(x: Any) -> tf.Tensor:
     """Returns whether each element is plus infinity.
@@ -1010,7 +963,6 @@ def isposinf(x: Any) -> tf.Tensor:
     return tf.equal(x, np.inf) if x.dtype.is_floating else _always(x, False)
 
 
-@symbolic_op
 @zeros_stay
 def isneginf(x: Any) -> tf.Tensor:
     """Returns whether each element is minus infinity.
@@ -1029,7 +981,6 @@ def isneginf(x: Any) -> tf.Tensor:
     return tf.equal(x, -np.inf) if x.dtype.is_floating else _always(x, False)
 
 
-@symbolic_op
 @made_dense
 def isreal(x: Any) -> tf.Tensor:
     """Returns whether the imaginary part of each element is 0.

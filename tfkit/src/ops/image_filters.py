@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.ops.convolution import conv, over_windows
 from tfkit.src.ops.image_geometry import as_batch, check_images
-from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float
+from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float, to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -99,10 +99,13 @@ def rgb_to_hsv(images: Any, data_format: str | None = None) -> tf.Tensor:
 def hues_of(colours: tf.Tensor) -> tf.Tensor:
     """Returns hue, saturation and value of colours, with channels last: NaN where one of the three is NaN.
 
-    TensorFlow's kernel passes over NaN where another channel is larger.
+    TensorFlow's kernel passes over NaN where another channel is larger. Its slopes have an epsilon that is 0
+    in float16.
     """
-    is_lost = tf.reduce_any(tf.math.is_nan(colours), axis=-1, keepdims=True)
-    return tf.where(is_lost, tf.constant(math.nan, colours.dtype), tf.image.rgb_to_hsv(colours))
+    wide = to_float32(colours)
+    is_lost = tf.reduce_any(tf.math.is_nan(wide), axis=-1, keepdims=True)
+    hues = tf.where(is_lost, tf.constant(math.nan, wide.dtype), tf.image.rgb_to_hsv(wide))
+    return tf.cast(hues, colours.dtype)
 
 
 @symbolic_op

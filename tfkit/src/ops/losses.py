@@ -430,6 +430,7 @@ def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
     x1, x2 = promote_tensors(x1, x2)
     if not x1.shape.is_compatible_with(x2.shape):
         raise ValueError(f"Input shapes must match. Received: {x1.shape} and {x2.shape}")
-    error = tf.reduce_mean(tf.square(x1 - x2))
-    ratio = tf.square(to_dtype(max_val, x1.dtype)) / error
-    return 10 * tf.math.log(ratio) / tf.math.log(tf.constant(10, x1.dtype))
+    # 255 * 255 / 0.9 is more than float16 has.
+    error = tf.reduce_mean(tf.square(to_float32(x1) - to_float32(x2)))
+    ratio = tf.square(to_dtype(max_val, error.dtype)) / error
+    return tf.cast(10 * tf.math.log(ratio) / tf.math.log(tf.constant(10, error.dtype)), x1.dtype)

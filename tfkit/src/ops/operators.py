@@ -1,4 +1,4 @@
-"""Defines Python's operators on symbolic tensors by ops."""
+"""Defines Python's operators by ops: on symbolic tensors, and on variables with operands of other dtypes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ define_operators(
         "__le__": arithmetic.less_equal,
         "__gt__": arithmetic.greater,
         "__ge__": arithmetic.greater_equal,
-        # `==` compares identity, as in Keras: symbolic tensors are keys and members of lists.
+        "__eq__": arithmetic.equal,
         "__ne__": arithmetic.not_equal,
         "__and__": arithmetic.logical_and,
         "__rand__": _reflected(arithmetic.logical_and),

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import budget
+from tfkit.src.engine.apart import kept_apart
 from tfkit.src.ops import sparse
 from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
 from tfkit.src.ops.ordering import ordered_keys
@@ -222,7 +223,7 @@ def max(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
     if x.dtype == tf.bool:
         result = tf.reduce_any(x, axis, keepdims)
         return result if initial is None else tf.logical_or(result, tf.cast(initial, tf.bool))
-    result = tf.reduce_max(x, axis, keepdims)
+    result = kept_apart(tf.reduce_max(x, axis, keepdims))
     return result if initial is None else tf.maximum(result, to_dtype(initial, x.dtype))
 
 
@@ -254,7 +255,7 @@ def min(x: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) 
     if x.dtype == tf.bool:
         result = tf.reduce_all(x, axis, keepdims)
         return result if initial is None else tf.logical_and(result, tf.cast(initial, tf.bool))
-    result = tf.reduce_min(x, axis, keepdims)
+    result = kept_apart(tf.reduce_min(x, axis, keepdims))
     return result if initial is None else tf.minimum(result, to_dtype(initial, x.dtype))
 
 

@@ -2,6 +2,9 @@
 
 A result stays sparse where its missing elements are zeros again. Everything else is computed on dense
 tensors. Rows whose index occurs twice in `tf.IndexedSlices` are summed.
+
+The decorators `zeros_stay`, `made_dense`, `zeros_meet`, `zeros_win` and `zeros_divided` make ops: like
+`symbolic_op`, they let a function accept symbolic tensors as well.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import tensorflow as tf
 
 from tfkit.src.ops.checks import as_axes
 from tfkit.src.ops.promotion import as_tensor, promote
+from tfkit.src.symbolic.tensors import symbolic_op
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 SPARSE = (tf.SparseTensor, tf.IndexedSlices)
@@ -71,7 +75,7 @@ def zeros_stay(function: Function) -> Function:
             return tf.IndexedSlices(function(x.values, *args, **kwargs), x.indices, x.dense_shape)
         return function(x, *args, **kwargs)
 
-    return op  # type: ignore[return-value]
+    return symbolic_op(op)  # type: ignore[return-value]
 
 
 def made_dense(function: Function) -> Function:
@@ -81,7 +85,7 @@ def made_dense(function: Function) -> Function:
     def op(x: Any, *args: Any, **kwargs: Any) -> Any:
         return function(to_dense(x) if is_sparse(x) else x, *args, **kwargs)
 
-    return op  # type: ignore[return-value]
+    return symbolic_op(op)  # type: ignore[return-value]
 
 
 def _rows_once(x: tf.IndexedSlices) -> tf.IndexedSlices:
@@ -146,7 +150,7 @@ def _with_sparse_operands(function: Function, combined: Callable[[Any, Any], Any
         result = combined(x1, x2)
         return function(to_dense(x1), to_dense(x2)) if result is None else result
 
-    return op  # type: ignore[return-value]
+    return symbolic_op(op)  # type: ignore[return-value]
 
 
 def _are_alike(x1: Any, x2: Any) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
@@ -103,7 +102,3 @@ class Adadelta(Optimizer):
         self.assign(g_mean, new_g_mean)
         self.assign(delta_mean, new_delta_mean)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), **attributes(self, "rho", "epsilon")}

@@ -11,7 +11,7 @@ from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, multiply, square
 from tfkit.src.optimizers.options import Options, shares_options
 from tfkit.src.optimizers.slots import Slot
-from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.name_scope import variable_path
 
 
 def rms(x: Any) -> tf.Tensor:
@@ -143,14 +143,3 @@ class Adafactor(Optimizer):
         self.assign(v, new_v)
         w = tf.convert_to_tensor(variable)
         variable.assign(adafactor(w, g, new_v, rho, self.epsilon_2, self.clip_threshold))
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "beta_2_decay": self.beta_2_decay,
-            "epsilon_1": self.epsilon_1,
-            "epsilon_2": self.epsilon_2,
-            "clip_threshold": self.clip_threshold,
-            "relative_step": self.relative_step,
-        }

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import add, dense, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -91,7 +90,3 @@ class Adagrad(Optimizer):
         new_w, new_v = adagrad(variable, g, v, alpha, self.epsilon)
         self.assign(v, new_v)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), **attributes(self, "initial_accumulator_value", "epsilon")}

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -132,10 +131,3 @@ class Adam(Optimizer):
 
     def _bias_corrections(self, dtype: Any) -> tuple[tf.Tensor, tf.Tensor]:
         return bias_corrections(self._tfkit_step_number(dtype), self.beta_1, self.beta_2)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            **attributes(self, "beta_1", "beta_2", "epsilon", "amsgrad"),
-        }

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, map_values, moving_average
 from tfkit.src.optimizers.options import Options, shares_options
@@ -104,7 +103,3 @@ class Adamax(Optimizer):
         self.assign(m, new_m)
         self.assign(u, new_u)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), **attributes(self, "beta_1", "beta_2", "epsilon")}

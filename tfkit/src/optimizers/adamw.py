@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.optimizers.adam import Adam
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.options import OptionsButDecay, shares_options
@@ -57,12 +58,4 @@ class AdamW(Adam):
                 "`weight_decay` of AdamW must be a float. Received: weight_decay=None. Use Adam to "
                 "have none."
             )
-        super().__init__(
-            learning_rate=learning_rate,
-            beta_1=beta_1,
-            beta_2=beta_2,
-            epsilon=epsilon,
-            amsgrad=amsgrad,
-            weight_decay=weight_decay,
-            **options,
-        )
+        super().__init__(**given(locals()))

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
 from tfkit.src.base import execution, watching
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors.tracebacks import shorten, shortened
-from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.base.names import explain_missing
+from tfkit.src.base.nests import brief
+from tfkit.src.base.registry.constructors import attributes, known_arguments
+from tfkit.src.base.registry.serialization import (
+    check_kind,
+    deserialize_keras_object,
+    serialize_keras_object,
+)
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.engine import replicas
 from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
@@ -28,8 +34,8 @@ from tfkit.src.optimizers.overwriting import is_overwritten, overwrite, unless_o
 from tfkit.src.optimizers.schedules.adopted import as_schedule
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule
 from tfkit.src.optimizers.slots import SlotOwner, constant
+from tfkit.src.weights.variables.name_scope import variable_path
 from tfkit.src.weights.variables.operators import Value
-from tfkit.src.weights.variables.paths import variable_path
 
 LearningRate: TypeAlias = float | LearningRateSchedule | Callable[[], Any]
 
@@ -45,6 +51,7 @@ class _Untracked:
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
+@explain_missing
 class Optimizer(SlotOwner):
     """The base of optimizers: updates variables by their gradients.
 
@@ -88,6 +95,9 @@ class Optimizer(SlotOwner):
         array([0.5, 1. ], dtype=float32)
     """
 
+    # The arguments that an optimizer of tfkit has besides the shared ones.
+    _tfkit_own_arguments: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
         learning_rate: LearningRate,
@@ -103,7 +113,7 @@ class Optimizer(SlotOwner):
         name: str | None = None,
         **kwargs: Any,
     ) -> None:
-        checks.check_unknown(type(self).__name__, kwargs)
+        checks.check_unknown(type(self).__name__, kwargs, known_arguments(type(self)))
         checks.check_clipping(clipnorm, clipvalue, global_clipnorm)
         checks.check_accumulation(gradient_accumulation_steps)
         if use_ema:
@@ -123,13 +133,16 @@ class Optimizer(SlotOwner):
         self._iterations = self.add_variable(
             (), dtype="int64", aggregation="only_first_replica", name="iteration"
         )
+        check_kind(learning_rate, "optimizers.schedules")
+        checks.check_value("learning_rate", learning_rate)
         learning_rate = as_schedule(learning_rate)
         self._learning_rate: Any = learning_rate
         if not _is_function(learning_rate):
             if not isinstance(learning_rate, float):
                 raise ValueError(
                     "`learning_rate` must be a float, a LearningRateSchedule, or a function "
-                    f"without arguments or of the step. Received: learning_rate={learning_rate!r}"
+                    f"without arguments or of the step. Received: learning_rate={brief(learning_rate)} "
+                    f"(of type {type(learning_rate).__module__}.{type(learning_rate).__name__})"
                 )
             self._learning_rate = self.add_variable(
                 (),
@@ -187,6 +200,13 @@ class Optimizer(SlotOwner):
 
         Args:
             variables: trainable variables of a model.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.Adam()
+            >>> optimizer.build([weight])
+            >>> len(optimizer.variables)
+            4
         """
         if self.use_ema:
             self._model_variables_moving_average = self.add_optimizer_variables(
@@ -215,6 +235,18 @@ class Optimizer(SlotOwner):
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; compiled steps that contain the old one are traced again."""
+        # A class of the user may give these names another meaning.
+        if type(self).__module__.startswith("tfkit."):
+            try:
+                checks.check_value(name, value)
+                if name == "lr":
+                    raise AttributeError(
+                        f"Attribute `lr` of {type(self).__name__} is called `learning_rate`. "
+                        f"Received: lr={brief(value)}"
+                    )
+            except (AttributeError, ValueError) as error:
+                shorten(error)
+                raise
         super().__setattr__(name, value)
         is_property = isinstance(getattr(type(self), name, None), property)
         # A property's setter assigns to a variable, or sets an attribute that comes here again.
@@ -225,7 +257,15 @@ class Optimizer(SlotOwner):
     # --- One update -------------------------------------------------------------------------------
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[Any, tf.Variable]]) -> tf.Variable:
-        """Calls `apply` with pairs of gradient and variable; returns `iterations`."""
+        """Calls `apply` with pairs of gradient and variable; returns `iterations`.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD(learning_rate=0.5)
+            >>> _ = optimizer.apply_gradients([(tf.constant([1.0, 1.0]), weight)])
+            >>> weight.numpy()
+            array([0.5, 1.5], dtype=float32)
+        """
         try:
             grads, variables = zip(*grads_and_vars, strict=True)
             self.apply(grads, variables)
@@ -246,6 +286,12 @@ class Optimizer(SlotOwner):
         Raises:
             ValueError: when the numbers of gradients and variables differ, when a variable was not
                 passed to `build`, and when all gradients are `None`.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> tfkit.optimizers.SGD(learning_rate=0.5).apply([tf.constant([1.0, 1.0])], [weight])
+            >>> weight.numpy()
+            array([0.5, 1.5], dtype=float32)
         """
         # A model without trainable weights still trains: it updates metrics and state.
         if len(grads) == 0:
@@ -274,6 +320,15 @@ class Optimizer(SlotOwner):
             gradient: a tensor or a `tf.IndexedSlices`.
             variable: the variable to update.
             learning_rate: a scalar.
+
+        Example:
+            >>> class SignDescent(tfkit.optimizers.Optimizer):
+            ...     def update_step(self, gradient, variable, learning_rate):
+            ...         self.assign_sub(variable, learning_rate * tf.sign(gradient))
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> SignDescent(0.5).apply([tf.constant([3.0, -7.0])], [weight])
+            >>> weight.numpy()
+            array([0.5, 2.5], dtype=float32)
         """
         raise NotImplementedError(
             f"{type(self).__name__} must define "
@@ -281,7 +336,14 @@ class Optimizer(SlotOwner):
         )
 
     def assign(self, variable: tf.Variable, value: Any) -> None:
-        """Sets a variable from inside `update_step`; for `IndexedSlices`, only their rows."""
+        """Sets a variable from inside `update_step`; for `IndexedSlices`, only their rows.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> tfkit.optimizers.SGD().assign(weight, [3.0, 4.0])
+            >>> weight.numpy()
+            array([3., 4.], dtype=float32)
+        """
         value = tf.cast(value, variable.dtype)
         if isinstance(value, tf.IndexedSlices):
             variable.scatter_update(value)
@@ -289,7 +351,14 @@ class Optimizer(SlotOwner):
             variable.assign(value)
 
     def assign_add(self, variable: tf.Variable, value: Any) -> None:
-        """Adds to a variable from inside `update_step`."""
+        """Adds to a variable from inside `update_step`.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> tfkit.optimizers.SGD().assign_add(weight, [1.0, 1.0])
+            >>> weight.numpy()
+            array([2., 3.], dtype=float32)
+        """
         value = tf.cast(value, variable.dtype)
         if isinstance(value, tf.IndexedSlices):
             variable.scatter_add(value)
@@ -297,7 +366,14 @@ class Optimizer(SlotOwner):
             variable.assign_add(value)
 
     def assign_sub(self, variable: tf.Variable, value: Any) -> None:
-        """Subtracts from a variable from inside `update_step`."""
+        """Subtracts from a variable from inside `update_step`.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> tfkit.optimizers.SGD().assign_sub(weight, [1.0, 1.0])
+            >>> weight.numpy()
+            array([0., 1.], dtype=float32)
+        """
         value = tf.cast(value, variable.dtype)
         if isinstance(value, tf.IndexedSlices):
             variable.scatter_sub(value)
@@ -513,6 +589,14 @@ class Optimizer(SlotOwner):
 
         Raises:
             ValueError: after `build`, when compiled programs may have the decay in them.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD(learning_rate=1.0, weight_decay=0.5)
+            >>> optimizer.exclude_from_weight_decay(var_list=[weight])
+            >>> optimizer.apply([tf.zeros(2)], [weight])
+            >>> weight.numpy()
+            array([1., 2.], dtype=float32)
         """
         exclusions = self._tfkit_untracked.exclusions
         if self.built and not exclusions.are(var_list or (), var_names or ()):
@@ -556,6 +640,15 @@ class Optimizer(SlotOwner):
 
         Args:
             var_list: the model's trainable variables.
+
+        Example:
+            >>> weight = tfkit.Variable([0.0])
+            >>> optimizer = tfkit.optimizers.SGD(1.0, use_ema=True, ema_momentum=0.5)
+            >>> for _ in range(2):
+            ...     optimizer.apply([tf.constant([-1.0])], [weight])
+            >>> optimizer.finalize_variable_values([weight])
+            >>> weight.numpy()
+            array([1.5], dtype=float32)
         """
         if self.use_ema:
             slots = self._model_variables_moving_average
@@ -564,7 +657,13 @@ class Optimizer(SlotOwner):
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 
     def scale_loss(self, loss: Any) -> Any:
-        """Returns the loss times `loss_scale_factor`; gradients must be taken of this value."""
+        """Returns the loss times `loss_scale_factor`; gradients must be taken of this value.
+
+        Example:
+            >>> optimizer = tfkit.optimizers.SGD(loss_scale_factor=8.0)
+            >>> float(optimizer.scale_loss(tf.constant(0.5)))
+            4.0
+        """
         return loss if self.loss_scale_factor is None else loss * self.loss_scale_factor
 
     def stateless_apply(
@@ -585,11 +684,25 @@ class Optimizer(SlotOwner):
 
         Raises:
             ValueError: before `build`, and when a list has a different length.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD(learning_rate=0.5)
+            >>> optimizer.build([weight])
+            >>> new, _ = optimizer.stateless_apply(optimizer.variables, [tf.ones(2)], [weight])
+            >>> new[0].numpy(), weight.numpy()
+            (array([0.5, 1.5], dtype=float32), array([1., 2.], dtype=float32))
         """
         return stateless.apply(self, optimizer_variables, grads, trainable_variables)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data; the learning rate is the present one."""
+        """Returns the constructor's arguments, as data; the learning rate is the present one.
+
+        Example:
+            >>> config = tfkit.optimizers.SGD(learning_rate=0.5, momentum=0.75).get_config()
+            >>> config["learning_rate"], config["momentum"]
+            (0.5, 0.75)
+        """
         rate = self._learning_rate
         is_number = isinstance(rate, tf.Variable)
         return {
@@ -604,6 +717,7 @@ class Optimizer(SlotOwner):
             "ema_overwrite_frequency": self.ema_overwrite_frequency,
             "loss_scale_factor": self.loss_scale_factor,
             "gradient_accumulation_steps": self.gradient_accumulation_steps,
+            **attributes(self, *self._tfkit_own_arguments),
         }
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -618,7 +732,13 @@ class Optimizer(SlotOwner):
     def from_config(
         cls, config: dict[str, Any], custom_objects: dict[str, Any] | None = None
     ) -> Optimizer:
-        """Returns the optimizer that `get_config` describes, with fresh state."""
+        """Returns the optimizer that `get_config` describes, with fresh state.
+
+        Example:
+            >>> config = tfkit.optimizers.SGD(learning_rate=0.5, momentum=0.75).get_config()
+            >>> tfkit.optimizers.SGD.from_config(config).momentum
+            0.75
+        """
         rate = config.get("learning_rate")
         if isinstance(rate, dict):
             config = {**config, "learning_rate": deserialize_keras_object(rate, custom_objects)}

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.names import advice_on
+from tfkit.src.base.nests import brief
 
 
-def check_unknown(owner: str, arguments: dict[str, Any]) -> None:
+def check_unknown(owner: str, arguments: dict[str, Any], known: Iterable[str]) -> None:
     """Raises an error for unknown arguments; warns of `decay`, which Keras ignores."""
     if "decay" in arguments:
         warn(
@@ -16,8 +21,8 @@ def check_unknown(owner: str, arguments: dict[str, Any]) -> None:
         )
     unknown = {name: value for name, value in arguments.items() if name != "decay"}
     if unknown:
-        hint = " `lr` is called `learning_rate`." if "lr" in unknown else ""
-        raise ValueError(f"Argument(s) not recognized by {owner}: {unknown}.{hint}")
+        advice = advice_on(next(iter(unknown)), known)
+        raise ValueError(f"Argument(s) not recognized by {owner}: {brief(unknown)}.{advice}")
 
 
 def check_clipping(
@@ -60,3 +65,31 @@ def check_ema(momentum: float, overwrite_frequency: int | None) -> None:
             "`ema_overwrite_frequency` must be an integer >= 1, or None. "
             f"Received: ema_overwrite_frequency={overwrite_frequency}"
         )
+
+
+_FROM_ZERO = (
+    "learning_rate",
+    "epsilon",
+    "weight_decay",
+    "clipnorm",
+    "clipvalue",
+    "global_clipnorm",
+)
+_BELOW_ONE = ("beta_1", "beta_2")
+
+
+def check_value(name: str, value: Any) -> None:
+    """Raises an error for a number that an optimizer cannot work with, by the name of its attribute.
+
+    Anything that is not a number of Python's or NumPy's, such as a tensor, is not checked.
+
+    Raises:
+        ValueError: that states the range.
+    """
+    if not isinstance(value, (int, float, np.number)) or name not in _FROM_ZERO + _BELOW_ONE:
+        return
+    if name in _BELOW_ONE and not 0 <= value < 1:
+        raise ValueError(f"`{name}` must be from 0 to below 1. Received: {name}={value!r}")
+    if not value >= 0:  # NaN as well.
+        ascent = " To increase a value, minimize its negative." if name == "learning_rate" else ""
+        raise ValueError(f"`{name}` must be 0 or above. Received: {name}={value!r}.{ascent}")

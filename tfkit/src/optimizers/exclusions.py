@@ -9,7 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.optimizers import distribution
-from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.name_scope import variable_path
 
 
 def _keys_and_names(

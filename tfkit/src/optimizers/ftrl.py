@@ -148,15 +148,3 @@ class Ftrl(Optimizer):
         self.assign(n, new_n)
         self.assign(z, new_z)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "learning_rate_power": self.learning_rate_power,
-            "initial_accumulator_value": self.initial_accumulator_value,
-            "l1_regularization_strength": self.l1_regularization_strength,
-            "l2_regularization_strength": self.l2_regularization_strength,
-            "l2_shrinkage_regularization_strength": self.l2_shrinkage_regularization_strength,
-            "beta": self.beta,
-        }

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -112,7 +111,3 @@ class Lamb(Optimizer):
         self.assign(m, new_m)
         self.assign(v, new_v)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), **attributes(self, "beta_1", "beta_2", "epsilon")}

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import add, map_values
 from tfkit.src.optimizers.options import Options, shares_options
@@ -92,7 +91,3 @@ class Lion(Optimizer):
         new_w, new_m = lion(variable, g, m, alpha, self.beta_1, self.beta_2)
         self.assign(m, new_m)
         self.assign(variable, new_w)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), **attributes(self, "beta_1", "beta_2")}

@@ -13,7 +13,7 @@ from tfkit.src.base.registry.serialization import deserialize_keras_object, seri
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
-from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.name_scope import variable_path
 
 
 class OptimizerMap(MutableMapping[str, Optimizer]):

@@ -13,7 +13,7 @@ from tfkit.src.optimizers.adam import adam, bias_corrections
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense
 from tfkit.src.optimizers.options import OptionsButDecay, shares_options
-from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.name_scope import variable_path
 
 
 def orthogonalized(g: tf.Tensor, a: float, b: float, c: float, num_steps: int) -> tf.Tensor:
@@ -219,23 +219,3 @@ class Muon(Optimizer):
         if not self._use_weight_decay(variable):
             return None
         return self.adam_weight_decay if self._should_use_adamw(variable) else self.weight_decay
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            "adam_beta_1": self.adam_beta_1,
-            "adam_beta_2": self.adam_beta_2,
-            "epsilon": self.epsilon,
-            "exclude_layers": self.exclude_layers,
-            "muon_a": self.muon_a,
-            "muon_b": self.muon_b,
-            "muon_c": self.muon_c,
-            "adam_lr_ratio": self.adam_lr_ratio,
-            "momentum": self.momentum,
-            "ns_steps": self.ns_steps,
-            "nesterov": self.nesterov,
-            "exclude_embeddings": self.exclude_embeddings,
-            "adam_weight_decay": self.adam_weight_decay,
-            "rms_rate": self.rms_rate,
-        }

@@ -44,7 +44,12 @@ DEFAULTS = {name: argument.parameter.default for name, argument in SHARED.items(
 
 
 def shares_options(cls: Class) -> Class:
-    """Adds the shared options to the signature and the help text of an optimizer."""
+    """Adds the shared options to the signature and the help text of an optimizer.
+
+    Its configuration contains the arguments that it has besides.
+    """
+    own = arguments_of(cls).keys() - SHARED.keys() - {"learning_rate"}
+    cls._tfkit_own_arguments = tuple(name for name in arguments_of(cls) if name in own)
     shows(SHARED)(cls)
     cls.__init__ = shortened(cls.__init__)  # type: ignore[method-assign]
     return cls

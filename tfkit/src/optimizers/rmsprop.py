@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, square
@@ -117,10 +116,3 @@ class RMSprop(Optimizer):
             step = self.momentum * momentum + step
             self.assign(momentum, step)
         self.assign_sub(variable, step)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            **attributes(self, "rho", "momentum", "epsilon", "centered"),
-        }

@@ -7,7 +7,6 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.optimizers.base import LearningRate, Optimizer
 from tfkit.src.optimizers.gradients import dense, moving_average, square
 from tfkit.src.optimizers.options import Options, shares_options
@@ -122,10 +121,3 @@ class ScheduleFreeAdamW(Optimizer):
         self.assign(z, new_z)
         self.assign(v, new_v)
         self.assign(variable, new_y)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {
-            **super().get_config(),
-            **attributes(self, "beta_1", "beta_2", "epsilon", "warmup_steps"),
-        }

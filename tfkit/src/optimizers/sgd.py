@@ -94,7 +94,3 @@ class SGD(Optimizer):
         new_variable, new_v = momentum_descent(variable, g, v, alpha, self.momentum, self.nesterov)
         self.assign(v, new_v)
         self.assign(variable, new_variable)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {**super().get_config(), "momentum": self.momentum, "nesterov": self.nesterov}

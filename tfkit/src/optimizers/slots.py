@@ -16,7 +16,7 @@ from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.engine import replicas
-from tfkit.src.weights.variables.paths import variable_path
+from tfkit.src.weights.variables.name_scope import variable_path
 from tfkit.src.weights.variables.variables import make_variable
 
 
@@ -133,6 +133,12 @@ class SlotOwner(Owner, tf.Module):
 
         Returns:
             The variable, which is not trainable.
+
+        Example:
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> scale = optimizer.add_variable((), initializer="ones", name="scale")
+            >>> scale.numpy()
+            np.float32(1.0)
         """
         if layout is not None:
             raise ValueError(
@@ -145,6 +151,15 @@ class SlotOwner(Owner, tf.Module):
         """Puts the values of `variables` into `store`, a dict of arrays, by their indices.
 
         An optimizer that overrides it (and `load_own_variables`) defines itself what a file stores of it.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> optimizer.build([weight])
+            >>> store = {}
+            >>> optimizer.save_own_variables(store)
+            >>> len(store) == len(optimizer.variables)
+            True
         """
         for index, variable in enumerate(self.variables):
             store[str(index)] = variable.numpy()
@@ -154,6 +169,14 @@ class SlotOwner(Owner, tf.Module):
 
         Raises:
             ValueError: before `build`, for a different number of values, and for one of a different shape.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> optimizer.build([weight])
+            >>> optimizer.load_own_variables({"0": 7, "1": 0.25})
+            >>> int(optimizer.iterations), float(optimizer.learning_rate)
+            (7, 0.25)
         """
         expected = [str(index) for index in range(len(self.variables))]
         if sorted(store, key=str) != sorted(expected):
@@ -187,6 +210,14 @@ class SlotOwner(Owner, tf.Module):
 
         Raises:
             ValueError: before `build`, and where the number of values or a shape differs.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> optimizer.build([weight])
+            >>> optimizer.set_weights([7, 0.25])
+            >>> int(optimizer.iterations), float(optimizer.learning_rate)
+            (7, 0.25)
         """
         if not getattr(self, "built", True):
             raise ValueError(
@@ -253,6 +284,12 @@ class SlotOwner(Owner, tf.Module):
             reference_variable: the variable that the slot belongs to.
             name: the slot is called by the path of the reference and this.
             initializer: a function of shape and dtype, or the name of an initializer.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> optimizer.add_variable_from_reference(weight, name="velocity").numpy()
+            array([0., 0.], dtype=float32)
         """
         name = name or "var"
         label = f"{variable_path(reference_variable).replace('/', '_')}_{name}"
@@ -280,6 +317,13 @@ class SlotOwner(Owner, tf.Module):
 
         Returns:
             A list of slots; for a list of names a tuple of lists.
+
+        Example:
+            >>> weight = tfkit.Variable([1.0, 2.0])
+            >>> optimizer = tfkit.optimizers.SGD()
+            >>> means = optimizer.add_optimizer_variables([weight], "mean", initializer="ones")
+            >>> means[0].numpy()
+            array([1., 1.], dtype=float32)
         """
         names = [name] if isinstance(name, str) else list(name)
         makers = (

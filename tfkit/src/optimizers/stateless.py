@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
-from tfkit.src.weights.variables.temporary_values import temporary_values
+from tfkit.src.weights.variables.together import temporary_values
 
 if TYPE_CHECKING:
     from tfkit.src.optimizers.base import Optimizer

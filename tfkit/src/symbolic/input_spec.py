@@ -185,5 +185,12 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
             raise ValueError(
                 f"Input {index}{named} of layer '{layer.path}' is incompatible with the layer: {wrong}. "
                 f"Full shape received: {tuple(value.shape)}"
-                f"{f'. {ADD_BATCH}' if spec.lacks_axis(value) else ''}"
+                f"{f'. {_advice(layer, value)}' if spec.lacks_axis(value) else ''}"
             )
+
+
+def _advice(layer: Specified, value: Any) -> str:
+    """Returns what to do about a missing axis: of time after a recurrent layer, otherwise of the batch."""
+    if hasattr(layer, "return_sequences") and value.shape[0] is None:
+        return f"If the layer before is recurrent, it needs `return_sequences=True`. {ADD_BATCH}"
+    return ADD_BATCH

@@ -83,27 +83,58 @@ class Operation(metaclass=abc.ABCMeta):
             raise
 
     def symbolic_call(self, *args: Any, **kwargs: Any) -> Any:
-        """Records a call on symbolic tensors, and returns its symbolic outputs."""
+        """Records a call on symbolic tensors, and returns its symbolic outputs.
+
+        Example:
+            >>> class Double(tfkit.Operation):
+            ...     def call(self, x):
+            ...         return 2 * x
+            >>> Double().symbolic_call(tfkit.Input((3,))).shape
+            (None, 3)
+        """
         # An error in the trace leaves no node behind.
         node = Node(self, args, kwargs, self.compute_output_spec(*args, **kwargs))
         self._inbound_nodes.append(node)
         return node.outputs
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
-        """Computes the outputs. Subclasses override it."""
+        """Computes the outputs. Subclasses override it.
+
+        Example:
+            >>> class Double(tfkit.Operation):
+            ...     def call(self, x):
+            ...         return 2 * x
+            >>> Double()(tf.constant([1.0, 2.0])).numpy()
+            array([2., 4.], dtype=float32)
+        """
         raise NotImplementedError(
             f"Operation {type(self).__name__} does not have a `call` method implemented. Define "
             "`def call(self, x): ...`."
         )
 
     def compute_output_spec(self, *args: Any, **kwargs: Any) -> Any:
-        """Returns symbolic outputs for symbolic tensors: a trace of `call` gives them, unless overridden."""
+        """Returns symbolic outputs for symbolic tensors: a trace of `call` gives them, unless overridden.
+
+        Example:
+            >>> class Double(tfkit.Operation):
+            ...     def call(self, x):
+            ...         return 2 * x
+            >>> Double().compute_output_spec(tfkit.Input((3,))).shape
+            (None, 3)
+        """
         return tensors.trace(self.call, args, kwargs)
 
     def rematerialized_call(
         self, fn: Callable[..., Any], *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that includes it."""
+        """Returns `fn`, with `remat` if the operation was made in a `RematScope` that includes it.
+
+        Example:
+            >>> operation = tfkit.Operation()
+            >>> square = operation.rematerialized_call(tf.square, tf.constant(3.0))
+            >>> float(square(tf.constant(3.0)))
+            9.0
+        """
         if self._remat is None:
             return fn
         return self._remat.applied(fn, self, lambda: self.compute_output_spec(*args, **kwargs))
@@ -135,6 +166,14 @@ class Operation(metaclass=abc.ABCMeta):
 
         Raises:
             NoConfigurationError: that names the argument that cannot be saved.
+
+        Example:
+            >>> class Scale(tfkit.Operation):
+            ...     def __init__(self, factor):
+            ...         super().__init__(name="scale")
+            ...         self.factor = factor
+            >>> Scale(3).get_config()
+            {'factor': 3}
         """
         # For an override, which adds the arguments of its constructor itself.
         recorded = self._arguments
@@ -155,7 +194,16 @@ class Operation(metaclass=abc.ABCMeta):
     @classmethod
     @shortened
     def from_config(cls, config: dict[str, Any]) -> Any:
-        """Returns a new operation with the arguments that `config` holds."""
+        """Returns a new operation with the arguments that `config` holds.
+
+        Example:
+            >>> class Scale(tfkit.Operation):
+            ...     def __init__(self, factor, name=None):
+            ...         super().__init__(name=name)
+            ...         self.factor = factor
+            >>> Scale.from_config({"factor": 3}).factor
+            3
+        """
         return constructors.made_from(cls, dtype_policies.constructor_arguments(config))
 
     def __repr__(self) -> str:

@@ -11,13 +11,16 @@ a scratch graph, and TensorFlow's own shape inference gives the result.
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
 from tfkit.src.base import budget, nests
-from tfkit.src.base.errors import argument_notes, tracebacks
+from tfkit.src.base.errors import tracebacks
+from tfkit.src.base.errors.kernel_errors import add_arguments
+from tfkit.src.base.names import explain_missing
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.borrowed.private import (
@@ -30,6 +33,8 @@ from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SCRATCH = "symbolic"  # The name of graphs that are made only for shapes.
+_COMPLETE = "complete_scratch"  # The name of one with all operations.
+_GRADIENTS = re.compile(r"(.*/)?gradients(_\d+)?/")
 
 
 def _immutable(name: str, text: str) -> Any:
@@ -58,6 +63,7 @@ class History(NamedTuple):
     tensor_index: int
 
 
+@explain_missing
 class KerasTensor:
     """A placeholder for a tensor in the description of a functional model.
 
@@ -273,11 +279,30 @@ def _holds_symbolic(value: Any) -> bool:
 def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
     """Returns what `function(*args, **kwargs)` would return, as symbolic tensors.
 
-    Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor.
+    Runs `function` once in a scratch graph, with a placeholder for each symbolic tensor. If it calls
+    `tf.gradients`, which needs operations, runs it once more with all of them.
     """
+    graph = _scratch_graph(_SCRATCH)
+    try:
+        results = _traced(function, args, kwargs, graph)
+    except (AttributeError, TypeError, ValueError):
+        if not _has_gradients(graph):
+            raise
+    else:
+        if not _has_gradients(graph):
+            return results
+    return _traced(function, args, kwargs, _scratch_graph(_COMPLETE))
+
+
+def _scratch_graph(name: str) -> FuncGraph:
     # While a file is loaded, the graph counts operations: a small file could describe a huge model.
-    kind = _CountedGraph if budget.is_limited() else FuncGraph
-    with kind(_SCRATCH).as_default():
+    return _CountedGraph(name) if budget.is_limited() else FuncGraph(name)
+
+
+def _traced(
+    function: Callable[..., Any], args: Any, kwargs: dict[str, Any], graph: FuncGraph
+) -> Any:
+    with graph.as_default():
         # TensorFlow infers sizes that no formula of tfkit's states; nothing of the graph is ever run.
         # Placeholders have no values, so that a branch on a value fails here, as it would in any
         # trace.
@@ -286,14 +311,23 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
         return tf.nest.map_structure(specification, results)
 
 
+def _has_gradients(graph: FuncGraph) -> bool:
+    """Whether `tf.gradients` has been called in a graph: it has a scope of that name."""
+    return any(_GRADIENTS.match(operation.name) for operation in graph.get_operations())
+
+
 def is_described() -> bool:
     """Whether this runs in the scratch graph of `trace`, where only shapes are computed."""
+    return _is_within((_SCRATCH, _COMPLETE))
+
+
+def _is_within(names: tuple[str, ...]) -> bool:
     if tf.executing_eagerly():
         return False
     graph = tf.compat.v1.get_default_graph()
     # A `tf.function`, or a branch inside, is traced in a graph within the scratch graph.
     while graph is not None:
-        if getattr(graph, "name", None) == _SCRATCH:
+        if getattr(graph, "name", None) in names:
             return True
         graph = getattr(graph, "outer_graph", None)
     return False
@@ -305,7 +339,7 @@ def only_shapes_count() -> bool:
     So it is in the scratch graph of `trace`, unless a tape of the user's `call` records: its gradients
     follow from the operations.
     """
-    return is_described() and not could_possibly_record()
+    return _is_within((_SCRATCH,)) and not could_possibly_record()
 
 
 def described(shape: Any, dtype: Any) -> tf.Tensor:
@@ -406,7 +440,7 @@ def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Func
                     return record(op, function, args, kwargs)
                 return function(*args, **kwargs)
             except BaseException as error:
-                argument_notes.add_arguments(error, function, args, kwargs)
+                add_arguments(error, function, args, kwargs)
                 tracebacks.shorten(error)
                 raise
 
@@ -432,10 +466,18 @@ class _TensorFlowFunctions(GlobalOpDispatcher):
 _TensorFlowFunctions().register()
 
 
+# Python's operators by public ops of the same meaning: `"__add__": add`. Variables use them for operands that
+# TensorFlow's operators refuse.
+OPERATORS: dict[str, Callable[..., Any]] = {}
+
+
 def define_operators(operators: dict[str, Callable[..., Any]]) -> None:
-    """Defines the operators of `KerasTensor` by public ops of the same meaning: `{"__add__": add}`.
+    """Fills `OPERATORS`, and defines the operators of `KerasTensor`.
 
     The ops are on a higher floor than this file, and register themselves when they are imported.
     """
+    OPERATORS.update(operators)
     for name, operator in operators.items():
-        setattr(KerasTensor, name, operator)
+        # `==` compares identity, as in Keras: symbolic tensors are keys and members of lists.
+        if name != "__eq__":
+            setattr(KerasTensor, name, operator)

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.context import Lock
 from tfkit.src.base.settings import functions_run_eagerly
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings

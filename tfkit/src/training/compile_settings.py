@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.integers import positive_integer
+from tfkit.src.base.settings import positive_integer
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer

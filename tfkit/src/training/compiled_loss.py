@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfkit.src.base import nests
+from tfkit.src.base.nests import brief
 from tfkit.src.losses import lookup as losses_module
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.wrapper import LossFunctionWrapper
@@ -64,6 +65,14 @@ class CompiledLoss:
 
     def __init__(self, loss: Any, loss_weights: Any, output_names: list[str] | None) -> None:
         _check_identifiers(loss)
+        for weight in tf.nest.flatten(loss_weights):
+            if hasattr(weight, "get_config") or isinstance(weight, str):
+                metrics = (
+                    "Metrics are a separate argument: `compile(optimizer, loss, metrics=[...])`."
+                )
+                raise ValueError(
+                    f"`loss_weights` must hold numbers. Received: {brief(weight)}. {metrics}"
+                )
         self._loss = loss
         self._weights = loss_weights
         self._output_names = output_names

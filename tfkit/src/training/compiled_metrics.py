@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ class CompiledMetrics(Metric):
                     f"Received: {given!r} (of type {type(given).__name__})"
                 )
             for identifier in tf.nest.flatten(given):
-                if identifier not in _RESOLVED_BY_SHAPES and not callable(identifier):
+                if identifier not in _RESOLVED_BY_SHAPES and not inspect.isclass(identifier):
                     get_metric(identifier)
 
     @property

@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors import forks
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.nests import brief
 
 
 def check_outside(method: str) -> None:
@@ -49,8 +50,11 @@ def check_counts(**counts: Any) -> None:
             # Also NumPy's integers have an index, and floats have none.
             operator.index(value)
         except TypeError:
+            what = brief(value)
+            if name == "batch_size" and hasattr(value, "shape"):
+                what += ", an array. Targets are for `fit` and `evaluate`: `predict` needs none"
             raise TypeError(
-                f"`{name}` must be an integer. Received: {name}={value!r} (of type {type(value).__name__})"
+                f"`{name}` must be an integer. Received: {name}={what} (of type {type(value).__name__})"
             ) from None
 
 
@@ -66,6 +70,20 @@ def check_positive(**counts: int | None) -> None:
     for name, value in counts.items():
         if value is not None and value < 1:
             raise ValueError(f"`{name}` must be a positive integer. Received: {value}")
+
+
+def check_epochs(epochs: int, initial_epoch: int) -> None:
+    """Raises an error for epochs below 0, and for a first epoch behind the last.
+
+    Raises:
+        ValueError: that states both arguments.
+    """
+    if epochs < 0 or initial_epoch < 0 or initial_epoch > epochs:
+        raise ValueError(
+            "`epochs` is the number of the last epoch, counted from the first `fit` on, and `initial_epoch` "
+            "is how many of them are done already: expected 0 <= initial_epoch <= epochs. "
+            f"Received: epochs={epochs}, initial_epoch={initial_epoch}"
+        )
 
 
 def check_validation(split: Any, freq: Any) -> None:

@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.nests import brief
 from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.losses.tensors import weights_along
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none
+
+_SHOWN = 10  # arrays in messages
 
 
 @shortened
@@ -96,6 +98,7 @@ class ArrayData:
     """
 
     known_size: int | None = None
+    is_endless = False
 
     def __init__(
         self,
@@ -215,6 +218,12 @@ class DatasetData:
     def structure(self) -> Any:
         """The form of a batch, with a spec in place of each tensor."""
         return self.dataset.element_spec
+
+    @property
+    def is_endless(self) -> bool:
+        """Whether the dataset is known to repeat without end."""
+        cardinality = getattr(self.dataset, "cardinality", None)
+        return cardinality is not None and int(cardinality()) == tf.data.INFINITE_CARDINALITY
 
     @functools.cached_property
     def known_size(self) -> int | None:
@@ -342,10 +351,17 @@ def check_lengths(data: Any) -> None:
         for leaf in tf.nest.flatten(part)
     ]
     if len({length for _, length in lengths}) > 1 or any(length is None for _, length in lengths):
-        listed = ", ".join(f"{name}: {length}" for name, length in lengths)
+        listed = ", ".join(f"{name}: {length}" for name, length in lengths[:_SHOWN])
+        more = f" and {len(lengths) - _SHOWN} more" if len(lengths) > _SHOWN else ""
+        for name, part in zip(names, data, strict=False):
+            if isinstance(part, (list, tuple)) and len(part) > _SHOWN:
+                more += (
+                    f". `{name}` is a list of {len(part)} arrays, which are the inputs of a model with so "
+                    f"many inputs. If they are rows, make one array of them: `np.array({name})`"
+                )
         raise ValueError(
             "Data cardinality is ambiguous. Make sure all arrays contain the same number of samples. "
-            f"Received numbers of samples: {listed}"
+            f"Received numbers of samples: {listed}{more}"
         )
     if not lengths or lengths[0][1] == 0:
         raise ValueError("The data has no samples. Expected arrays with at least one row.")

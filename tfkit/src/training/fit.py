@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.training import interrupts
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.callbacks.history import History
@@ -59,7 +60,8 @@ class Fit:
     def run(self) -> History:
         """Trains."""
         termination = self._steps.termination
-        with contextlib.nullcontext() if termination is None else termination.awaited():
+        awaited = contextlib.nullcontext() if termination is None else termination.awaited()
+        with awaited, interrupts.acknowledged():
             return self._run()
 
     def _run(self) -> History:

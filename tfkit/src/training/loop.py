@@ -25,6 +25,7 @@ Logs = dict[str, Any]
 
 # If the length of a run is not known, the plan may change each time the model has run so many steps.
 _STRIDE = 512
+LONG_EPOCH = 60.0  # seconds after which a warning says that a dataset is endless
 
 
 class Steps:
@@ -54,6 +55,7 @@ class Steps:
             self.devices.check_data(data)
         num_steps = limited_steps(num_steps, data.num_batches)
         self.num_steps = num_steps if num_steps is not None else data.num_batches
+        self._is_endless = self.num_steps is None and data.is_endless
         self.feed = make_feed(data, goes_on=mode == "train" and num_steps is not None)
         self.epoch: int | None = None
         self.done = 0
@@ -72,9 +74,17 @@ class Steps:
             self.feed.begin(programs.trained_steps(self.model.optimizer))
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
+        began = time.monotonic()
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
             if not self._run_program(callbacks, dense):
                 break
+            if self._is_endless and time.monotonic() - began > LONG_EPOCH:
+                self._is_endless = False
+                steps = "steps_per_epoch" if training else "steps"
+                warn(
+                    f"The dataset is endless, and so is this epoch, which has made {self.done} steps: only a "
+                    f"callback can end it. Pass `{steps}`, or `validation_steps` for validation data."
+                )
             # Several processes stop together, before their next program.
             alone = self.devices is None or self.devices.num_processes == 1
             if alone and getattr(self.model, self._stopped_by):

@@ -11,8 +11,8 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import context, execution
-from tfkit.src.base.brief import brief
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.nests import brief
 from tfkit.src.borrowed.private import VariableWatcher
 from tfkit.src.core import tracking
 from tfkit.src.engine import replicas
@@ -21,8 +21,7 @@ from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.read_variables import check_variables
-from tfkit.src.weights.variables.temporary_values import temporary_values
-from tfkit.src.weights.variables.together import computed_with
+from tfkit.src.weights.variables.together import computed_with, temporary_values
 
 
 class _LossTrackerOfModel:
@@ -61,6 +60,17 @@ class ModelSteps(Compiled):
 
         Returns:
             Logs: a dict from name to scalar tensor.
+
+        Example:
+            >>> class Timid(tfkit.Sequential):
+            ...     def train_step(self, data):
+            ...         x, y = data
+            ...         return super().train_step((0.1 * x, y)) | {"scale": 0.1}
+            >>> x = np.random.rand(8, 2)
+            >>> model = Timid([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("sgd", loss="mse")
+            >>> sorted(model.fit(x, x.sum(axis=1), verbose=0).history)
+            ['loss', 'scale']
         """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         with tf.GradientTape() as tape:
@@ -75,7 +85,18 @@ class ModelSteps(Compiled):
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def test_step(self, data: Any) -> dict[str, Any]:
-        """Returns the loss and metrics of one batch, without an update, like `train_step`."""
+        """Returns the loss and metrics of one batch, without an update, like `train_step`.
+
+        Example:
+            >>> class Counted(tfkit.Sequential):
+            ...     def test_step(self, data):
+            ...         return super().test_step(data) | {"rows": tf.shape(data[0])[0]}
+            >>> x = np.random.rand(8, 2)
+            >>> model = Counted([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("sgd", loss="mse")
+            >>> int(model.evaluate(x, x.sum(axis=1), verbose=0, return_dict=True)["rows"])
+            8
+        """
         x, y, sample_weight = unpack_x_y_sample_weight(data)
         y_pred = self(x, training=False)
         loss = self._compute_loss(x, y, y_pred, sample_weight, training=False)
@@ -83,7 +104,18 @@ class ModelSteps(Compiled):
         return self.compute_metrics(x, y, y_pred, sample_weight)
 
     def predict_step(self, data: Any) -> Any:
-        """Returns the outputs for one batch."""
+        """Returns the outputs for one batch.
+
+        Example:
+            >>> class Rounded(tfkit.Sequential):
+            ...     def predict_step(self, data):
+            ...         return tf.round(super().predict_step(data))
+            >>> model = Rounded(
+            ...     [tfkit.Input((2,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.predict(np.array([[0.5, 0.7]]), verbose=0)
+            array([[1.]], dtype=float32)
+        """
         x, _, _ = unpack_x_y_sample_weight(data)
         return self(x, training=False)
 
@@ -113,6 +145,17 @@ class ModelSteps(Compiled):
 
         Raises:
             ValueError: if there is nothing to minimize.
+
+        Example:
+            >>> class Weighted(tfkit.Sequential):
+            ...     def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+            ...         return 2 * tf.reduce_mean((y_pred - y) ** 2)
+            >>> model = Weighted(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd")
+            >>> model.evaluate(np.ones((4, 1)), np.zeros((4, 1)), verbose=0)
+            2.0
         """
         del training  # The parameters are for overrides.
         if y_pred is None and self._tfkit_compiled_loss is not None:
@@ -174,6 +217,21 @@ class ModelSteps(Compiled):
 
         Returns:
             The loss, and the new values of the three lists of variables.
+
+        Example:
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> x, y = np.ones((4, 1), "float32"), np.zeros((4, 1), "float32")
+            >>> values = [
+            ...     model.trainable_variables,
+            ...     model.non_trainable_variables,
+            ...     model.metrics_variables,
+            ... ]
+            >>> loss, _ = model.stateless_compute_loss(*values, x=x, y=y, y_pred=model(x))
+            >>> float(loss)
+            1.0
         """
         metrics = self.metrics_variables
 
@@ -204,7 +262,22 @@ class ModelSteps(Compiled):
     def compute_metrics(
         self, x: Any, y: Any, y_pred: Any, sample_weight: Any = None
     ) -> dict[str, Any]:
-        """Updates the metrics of `compile` with a batch, and returns the results so far."""
+        """Updates the metrics of `compile` with a batch, and returns the results so far.
+
+        Example:
+            >>> class Extended(tfkit.Sequential):
+            ...     def compute_metrics(self, x, y, y_pred, sample_weight=None):
+            ...         return super().compute_metrics(x, y, y_pred, sample_weight) | {
+            ...             "largest": tf.reduce_max(y)
+            ...         }
+            >>> x = np.random.rand(8, 2)
+            >>> model = Extended([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("sgd", loss="mse")
+            >>> float(
+            ...     model.evaluate(x, np.full((8, 1), 3.0), verbose=0, return_dict=True)["largest"]
+            ... )
+            3.0
+        """
         del x  # The parameter is for overrides.
         if self._tfkit_metrics is not None and y is not None:
             with tf.name_scope("metrics"):
@@ -212,7 +285,16 @@ class ModelSteps(Compiled):
         return self.get_metrics_result()
 
     def get_metrics_result(self) -> dict[str, Any]:
-        """Returns the results of all metrics by name."""
+        """Returns the results of all metrics by name.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> x = np.random.rand(8, 2)
+            >>> _ = model.test_on_batch(x, x.sum(axis=1))
+            >>> sorted(model.get_metrics_result())
+            ['loss', 'mae']
+        """
         results: dict[str, Any] = {}
         if context.current().without_results is self:
             return results
@@ -255,7 +337,16 @@ class ModelSteps(Compiled):
         return [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
 
     def reset_metrics(self) -> None:
-        """Resets all metrics to their initial state."""
+        """Resets all metrics to their initial state.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> _ = model.test_on_batch(np.ones((8, 2)), np.full((8, 1), 5.0))
+            >>> model.reset_metrics()
+            >>> float(model.get_metrics_result()["mae"])
+            0.0
+        """
         for metric in self.metrics:
             metric.reset_state()
 

@@ -97,7 +97,25 @@ class Outputs:
                 f"{self._listed()}, but `{what}` is one tensor. Pass a list or a dict with one for each "
                 "output."
             )
+        if what == "y" and isinstance(value, Mapping) and wanted is not None and not self.single:
+            self._check_complete(value, wanted)
         return self.split(value, what)
+
+    def _check_complete(self, y: Mapping[Any, Any], wanted: list[bool]) -> None:
+        """Raises an error for targets in a dict that lacks those of an output with a loss."""
+        keys = _keys(self._structure)
+        if len(keys) != len(self.names):  # A nest of outputs.
+            return
+        entries = zip(keys, self.names, wanted, strict=True)
+        missing = [
+            key for key, name, is_wanted in entries if is_wanted and not {key, name} & y.keys()
+        ]
+        if missing:
+            raise ValueError(
+                f"y_true and y_pred have different structures. `y` lacks the targets of {missing}, for which "
+                f"there is a loss. Received: a dict with the keys {list(y)}. An output without targets gets "
+                "None, here or as its loss in `compile()`."
+            )
 
     def _only(self, value: Any, what: str) -> Any:
         keys = [self.names[0], *self._paths[0]]

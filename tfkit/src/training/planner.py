@@ -24,6 +24,7 @@ import tensorflow as tf
 
 from tfkit.src.engine import xla
 from tfkit.src.engine.guards.table import is_listed
+from tfkit.src.engine.machine import device
 from tfkit.src.training.step import StepTrace
 
 EAGER = "eager"
@@ -98,7 +99,7 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     if jit_compile is False:
         return Plan(GRAPH_LOOP, "`jit_compile=False`")
     operations = trace.operations
-    convolution = _first(operations, _CONVOLUTIONS) if xla.device() == "CPU" else None
+    convolution = _first(operations, _CONVOLUTIONS) if device() == "CPU" else None
     # Asked before XLA is loaded, which takes 30 MB.
     if jit_compile == "auto" and convolution is not None:
         return Plan(GRAPH_LOOP, f"XLA is slow with {convolution} on CPUs")
@@ -142,7 +143,7 @@ def _obstacle(specs: Sequence[Any], operations: Sequence[tuple[str, str]]) -> st
             return f"batches with a tensor of dtype {spec.dtype.name}"
     for kind, name in operations:
         # The guards' table lists what XLA compiles for a CPU: asking TensorFlow takes 2 ms for each type.
-        if not (xla.device() == "CPU" and is_listed(kind)) and xla.not_compilable(kind):
+        if not (device() == "CPU" and is_listed(kind)) and xla.not_compilable(kind):
             return _describe(kind, name)
     return None
 

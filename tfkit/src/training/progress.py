@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
+import html
 import os
 import shutil
 import sys
 import time
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from absl import logging
 
-from tfkit.src.base import settings, terminal
+from tfkit.src.base import notebook, settings, terminal
 from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
 _LOG_INTERVAL = 30.0  # Seconds: so that a log shows that a long epoch is still running.
 _BOLD, _GREEN, _GREY, _RESET = "\x1b[1m", "\x1b[32m", "\x1b[37m", "\x1b[0m"
+_NARROWEST = 6  # Characters of a bar that still shows something.
+_SHORTEST = 8  # Characters of a name in a narrow terminal.
+_SHORTER = (
+    ("sparse_categorical_", ""),
+    ("categorical_", ""),
+    ("binary_", ""),
+    ("accuracy", "acc"),
+    ("mean_absolute_error", "mae"),
+    ("mean_squared_error", "mse"),
+)
 
 
 # --- The destination of messages -----------------------------------------------------------------
@@ -42,8 +54,9 @@ def print_message(message: str, line_break: bool = True) -> None:
 class Progbar:
     """A line that shows the progress of a loop, its duration, and the values that it reports.
 
-    In a terminal or a notebook the line is redrawn in place. In a log file or a pipe a line is
-    written every 30 seconds, and the final one, without control characters.
+    In a terminal the line is redrawn in place, and fits: where it is narrow, the bar and the names of
+    values get shorter, and the final line may become several. In a notebook the bar is HTML. In a log
+    file or a pipe a line is written every 30 seconds, and the final one, without control characters.
 
     Args:
         target: total number of steps; `None` if it is not known.
@@ -101,6 +114,8 @@ class Progbar:
         self._first_update: tuple[int, float] | None = None  # (steps, time)
         self._last_drawn = float("-inf") if self._live or not interval else self._start
         self._last_width = 0
+        self._display: Any = notebook.display() if in_notebook and self._live else None
+        self._handle: Any = None  # of what is displayed
 
     def due(self) -> bool:
         """Whether an `update` now would redraw the line, so that values must be fetched."""
@@ -134,8 +149,8 @@ class Progbar:
             self._draw(current, now, seconds_per_step, finalize)
         elif self.verbose == 2 and finalize and self.target:
             print_message(
-                f"{self._count(current)} - {now - self._start:.0f}s - "
-                f"{self._step_time(seconds_per_step)}{self._shown_values()}"
+                f"{self._count(current)}- {now - self._start:.0f}s - "
+                f"{self._step_time(seconds_per_step)}{''.join(self._shown_values())}"
             )
 
     def add(self, n: int, values: Iterable[tuple[str, Any]] | None = None) -> None:
@@ -166,47 +181,89 @@ class Progbar:
         return (now - self._start) / current
 
     def _draw(self, current: int, now: float, seconds_per_step: float, finalize: bool) -> None:
-        pieces = self._bar(current)
         if self.target and not finalize:
-            pieces.append((_clock(seconds_per_step * (self.target - current)), _BOLD))
+            clock = _clock(seconds_per_step * (self.target - current))
         else:
-            pieces.append((f"{now - self._start:.0f}s", _BOLD))
-        pieces.append((f" {self._step_time(seconds_per_step)}{self._shown_values()}", ""))
-
-        # A redrawn line that wraps could not be erased; the last one is written in full.
-        room = (
-            shutil.get_terminal_size().columns - 1 if self._in_terminal and not finalize else None
-        )
-        line, width = self._compose(pieces, room)
-        if self._live:
-            line = "\r" + line + " " * (self._last_width - width)
-        print_message(line, line_break=finalize or not self._live)
-        self._last_width = width
+            clock = f"{now - self._start:.0f}s"
+        step_time = f" {self._step_time(seconds_per_step)}"
         self._last_drawn = now
+        if self._display is not None:
+            self._show(current, clock + step_time + "".join(self._shown_values()))
+            return
+        lines = self._lines(current, clock, step_time, finalize)
+        if self._live:
+            line, width = lines[0]
+            lines[0] = "\r" + line + " " * (self._last_width - width), width
+        print_message("\n".join(line for line, _ in lines), finalize or not self._live)
+        self._last_width = lines[-1][1]
 
-    def _bar(self, current: int) -> list[tuple[str, str]]:
-        if not self.target:
-            return [(f"{current:7d}/Unknown ", "")]
-        done = int(self.width * min(current / self.target, 1.0))
-        return [
-            (self._count(current), _BOLD),
-            (" ", ""),
-            (_DONE * done, _GREEN),
-            (_LEFT * (self.width - done), _GREY),
-            (" ", ""),
-        ]
+    def _show(self, current: int, text: str) -> None:
+        """Draws the bar in a notebook: in HTML, and as text where HTML is not shown."""
+        count = self._count(current)
+        share = f' value="{current}" max="{self.target}"' if self.target else ""
+        shown = {
+            "text/plain": f"{count}{text}",
+            "text/html": f'<div style="font-family: monospace">{count}<progress{share}></progress> '
+            f"{html.escape(text)}</div>",
+        }
+        if self._handle is None:
+            self._handle = self._display.display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+    def _lines(
+        self, current: int, clock: str, step_time: str, finalize: bool
+    ) -> list[tuple[str, int]]:
+        """Returns lines and their visible widths: one, or several at the end in a terminal that is narrow.
+
+        A line that the terminal wraps could not be redrawn.
+        """
+        # The last column stays empty: some terminals wrap when it is filled.
+        room = shutil.get_terminal_size().columns - 1 if self._in_terminal else None
+        count, values = self._count(current), self._shown_values()
+        bar = self.width if self.target else 0
+        if room is not None:
+            least = min(bar, _NARROWEST)
+            steps = ((None, least), (99, least), (99, 0), (99, None), (_SHORTEST, None))
+            for longest, needed in steps:  # `None`: without the time of a step.
+                values = self._shown_values(longest)
+                step_time = "" if needed is None else step_time
+                left = room - sum(map(_columns, (count, clock, step_time, *values)))
+                if left >= (needed + 1 if needed else 0):
+                    break
+            # A space follows the bar.
+            bar = min(bar, left - 1) if left > least else 0
+        pieces = [(count, _BOLD), *self._bar(current, bar), (clock, _BOLD), (step_time, "")]
+        lines = []
+        for value in values:
+            used = sum(_columns(text) for text, _ in pieces)
+            if room is not None and pieces and used + _columns(value) > room:
+                if not finalize:
+                    break
+                lines.append(self._compose(pieces, room))
+                pieces, value = [], f"  {value.removeprefix(' - ')}"
+            pieces.append((value, ""))
+        return [*lines, self._compose(pieces, room)]
+
+    def _bar(self, current: int, width: int) -> list[tuple[str, str]]:
+        if not width or not self.target:
+            return []
+        done = int(width * min(current / self.target, 1.0))
+        return [(_DONE * done, _GREEN), (_LEFT * (width - done), _GREY), (" ", "")]
 
     def _compose(self, pieces: list[tuple[str, str]], room: int | None) -> tuple[str, int]:
         """Returns the line of text, cut to `room` visible characters, and its length."""
         line, width = "", 0
         for text, style in pieces:
             text = text if room is None else text[: max(room - width, 0)]
-            width += len(text)
+            width += _columns(text)
             line += f"{style}{text}{_RESET}" if text and style and self._colored else text
         return line, width
 
     def _count(self, current: int) -> str:
-        return f"{current:{len(str(self.target))}d}/{self.target}"
+        if not self.target:
+            return f"{current:7d}/Unknown "
+        return f"{current:{len(str(self.target))}d}/{self.target} "
 
     def _step_time(self, seconds: float) -> str:
         if seconds >= 1 or seconds == 0:
@@ -215,12 +272,29 @@ class Progbar:
             return f"{seconds * 1e3:.0f}ms/{self.unit_name}"
         return f"{seconds * 1e6:.0f}us/{self.unit_name}"
 
-    def _shown_values(self) -> str:
-        shown = ""
+    def _shown_values(self, longest: int | None = None) -> list[str]:
+        """Returns names and values; the names are complete unless a length is given."""
+        shown = []
         for key, (total, count) in self._values.items():
             name, mean = printable(key), total / count  # A name may come from a file.
-            shown += f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}"
+            if longest is not None:
+                name = _shorter(name, longest)
+            shown.append(f" - {name}: {mean:.4f}" if abs(mean) > 1e-3 else f" - {name}: {mean:.4e}")
         return shown
+
+
+def _shorter(name: str, longest: int) -> str:
+    """Returns a name with shorter words, and without its middle if it is still too long."""
+    for word, short in _SHORTER:
+        name = name.replace(word, short)
+    if len(name) <= longest:
+        return name
+    return f"{name[: longest // 2 - 1]}…{name[-longest // 2 :]}"
+
+
+def _columns(text: str) -> int:
+    """Returns how many columns of a terminal a text fills."""
+    return sum(1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text)
 
 
 def _clock(seconds: float) -> str:

@@ -8,9 +8,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import execution, settings, tree
-from tfkit.src.base.brief import brief
 from tfkit.src.base.calls import calls
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.nests import brief
 from tfkit.src.engine.autograph import convert
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results

@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.nests import brief
 from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none
@@ -78,8 +78,9 @@ def make_data(
         for name, value in (("y", y), ("sample_weight", sample_weight)):
             if value is not None:
                 raise ValueError(
-                    f"Argument `{name}` is for arrays: a dataset or generator already gives batches of "
-                    f"`(x, y, sample_weight)`. Received: x={type(x).__name__}, {name}={brief(value)}"
+                    f"{_column(x)}Argument `{name}` is for arrays: a dataset or generator already gives "
+                    f"batches of `(x, y, sample_weight)`. Received: x={type(x).__name__}, "
+                    f"{name}={brief(value)}"
                 )
         if isinstance(x, tf.data.Dataset):
             is_whole = class_weight is None and not is_own_part(x)
@@ -266,6 +267,11 @@ def _inside(context: contextvars.Context, items: Iterator[Any]) -> Iterator[Any]
 def _from_iterable(batches: Any) -> DatasetData:
     source = _Source(batches)
     spec = source.element_spec()
+    if not tf.nest.flatten(spec):
+        raise ValueError(
+            "The batches hold nothing. Expected `(x, y)`, arrays with a row for each sample. Received: None; "
+            "does the generator `yield` what it makes?"
+        )
     dataset = tf.data.Dataset.from_generator(source, output_signature=spec)
     return DatasetData(dataset, _length(batches), source)
 
@@ -385,3 +391,12 @@ def _gather(tensor: Any, rows: tf.Tensor) -> Any:
     shape = tf.concat([tf.shape(rows, "int64"), tensor.dense_shape[1:]], axis=0)
     indices = tf.concat([picked.value_rowids()[:, None], inner], axis=1)
     return tf.SparseTensor(indices, tf.gather(tensor.values, picked.flat_values), shape)
+
+
+def _column(x: Any) -> str:
+    """Returns advice for a sequence of rows, such as a column of a table of `datasets`."""
+    if not hasattr(x, "__getitem__") or not hasattr(x, "__len__") or isinstance(x, PyDataset):
+        return ""
+    return (
+        f"A {type(x).__name__} gives batches, by its items. If they are rows, pass `np.array(x)`. "
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -10,14 +11,19 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.context import Lock
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.names import advice_on
+from tfkit.src.base.nests import brief
+from tfkit.src.engine import unused_gpus
 from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
+from tfkit.src.training.class_ids import check_class_ids
 from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.counts import (
     check_counts,
+    check_epochs,
     check_outside,
     check_positive,
     check_validation,
@@ -141,8 +147,17 @@ class Trainer(OlderNames):
         Raises:
             ValueError: if the model is not compiled, if the data do not fit, or if the saved state
                 belongs to a different model or to other data. Then nothing has changed.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> x = np.random.rand(8, 2)
+            >>> history = model.fit(x, x.sum(axis=1), epochs=3, validation_split=0.25, verbose=0)
+            >>> sorted(history.history), len(history.history["loss"])
+            (['loss', 'mae', 'val_loss', 'val_mae'], 3)
         """
         self._tfkit_check_compiled("fit")
+        unused_gpus.warn_once()
         check_counts(
             batch_size=batch_size,
             epochs=epochs,
@@ -151,8 +166,10 @@ class Trainer(OlderNames):
             validation_steps=validation_steps,
             validation_batch_size=validation_batch_size,
         )
+        check_epochs(epochs, initial_epoch)
         check_validation(validation_split, validation_freq)
         check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
+        check_class_ids(self.loss, y)
         verbose = _verbosity(verbose)
         epochs = limited_epochs(epochs)
         # Arguments are checked first: a mistake must not wait for another thread's training.
@@ -274,12 +291,21 @@ class Trainer(OlderNames):
 
         Raises:
             ValueError: if the model is not compiled, or if the data do not fit.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> x = np.random.rand(8, 2)
+            >>> sorted(model.evaluate(x, x.sum(axis=1), verbose=0, return_dict=True))
+            ['loss', 'mae']
         """
         if kwargs:
-            raise ValueError(f"Arguments not recognized: {kwargs}")
+            advice = advice_on(next(iter(kwargs)), inspect.signature(Trainer.evaluate).parameters)
+            raise ValueError(f"Arguments not recognized: {brief(kwargs)}.{advice}")
         self._tfkit_check_compiled("evaluate")
         check_counts(batch_size=batch_size, steps=steps)
         check_positive(steps=steps)
+        check_class_ids(self.loss, y)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
             runs = prepared(
@@ -346,6 +372,11 @@ class Trainer(OlderNames):
 
         Raises:
             ValueError: if the data do not fit, or if callbacks are given together with `stream`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.predict(np.random.rand(100, 2), batch_size=32, verbose=0).shape
+            (100, 1)
         """
         check_outside("predict")
         check_counts(batch_size=batch_size, steps=steps)
@@ -382,6 +413,15 @@ class Trainer(OlderNames):
         Returns:
             The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
             a dict from name to value.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> x = np.random.rand(8, 2)
+            >>> for _ in range(3):
+            ...     logs = model.train_on_batch(x, x.sum(axis=1), return_dict=True)
+            >>> sorted(logs), int(model.optimizer.iterations)
+            (['loss', 'mae'], 3)
         """
         self._tfkit_check_compiled("train_on_batch")
         return self._tfkit_on_batch("train", x, y, sample_weight, class_weight, return_dict)
@@ -401,6 +441,13 @@ class Trainer(OlderNames):
         Returns:
             The loss, or a list of loss and metrics, as `evaluate` returns them; with `return_dict`,
             a dict from name to value.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.compile("adam", loss="mse", metrics=["mae"])
+            >>> x = np.random.rand(8, 2)
+            >>> sorted(model.test_on_batch(x, x.sum(axis=1), return_dict=True))
+            ['loss', 'mae']
         """
         self._tfkit_check_compiled("test_on_batch")
         return self._tfkit_on_batch("test", x, y, sample_weight, None, return_dict)
@@ -408,6 +455,8 @@ class Trainer(OlderNames):
     def _tfkit_on_batch(
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
+        if not self._tfkit_programs.steps_run[mode]:
+            check_class_ids(self.loss, y)
         data = one_batch(x, y, sample_weight, class_weight)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)
@@ -459,6 +508,11 @@ class Trainer(OlderNames):
 
         Returns:
             The outputs, in the form in which the model returns them.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+            >>> model.predict_on_batch(np.random.rand(8, 2)).shape
+            (8, 1)
         """
         check_outside("predict_on_batch")
         # All rows are one batch.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tfkit.src.base import context
-from tfkit.src.base.brief import brief
+from tfkit.src.base.nests import brief
 from tfkit.src.training.callbacks.callback_list import CallbackList
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.loop import Logs, Steps, run_test

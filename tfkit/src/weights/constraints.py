@@ -39,12 +39,22 @@ class Constraint(watching.Watched):
         return w
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
+        """Returns the constructor's arguments.
+
+        Example:
+            >>> tfkit.constraints.MaxNorm(2, axis=0).get_config()
+            {'max_value': 2, 'axis': 0}
+        """
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a constraint from the result of `get_config()`."""
+        """Returns a constraint from the result of `get_config()`.
+
+        Example:
+            >>> tfkit.constraints.NonNeg.from_config({})(tf.constant([-1.0, 1.0])).numpy()
+            array([0., 1.], dtype=float32)
+        """
         return cls(**config)
 
 

@@ -14,10 +14,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import recomputation
+from tfkit.src.base.context import is_main
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import generators_in_force, set_generators
+from tfkit.src.base.members import SeedBase
 from tfkit.src.base.names import auto_name
-from tfkit.src.base.per_thread import is_main
 from tfkit.src.base.registry.dtypes import is_float, is_int, standardize_dtype
 from tfkit.src.engine import dataset_functions, philox, replicas
 from tfkit.src.engine.known_rows import as_many_rows
@@ -27,7 +28,7 @@ from tfkit.src.weights.variables import copying
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class SeedGenerator(tf.Module):
+class SeedGenerator(SeedBase, tf.Module):
     """A stream of seeds whose position is a variable, so that it is saved and resumed with a model.
 
     Args:

@@ -41,6 +41,10 @@ class Regularizer(watching.Watched):
 
         Raises:
             NotImplementedError: if a subclass does not define it, and is saved.
+
+        Example:
+            >>> tfkit.regularizers.L2(0.25).get_config()
+            {'l2': 0.25}
         """
         raise NotImplementedError(
             f"Regularizer {type(self).__name__} must define `get_config(self)` to be saved: the "
@@ -49,7 +53,12 @@ class Regularizer(watching.Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a regularizer from the result of `get_config()`."""
+        """Returns a regularizer from the result of `get_config()`.
+
+        Example:
+            >>> float(tfkit.regularizers.L2.from_config({"l2": 0.25})(tf.constant([2.0])))
+            1.0
+        """
         return cls(**config)
 
 

@@ -29,7 +29,6 @@ ABSENT: dict[str, dict[str, str]] = {
     },
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy": _CALIBRATION,
-        "DTypePolicyMap": "It gives layers inside of a layer their policies. Pass `dtype` to each layer.",
     },
     # Names of `tf.keras` only.
     "layers": {
@@ -66,6 +65,13 @@ def _getattr_of(module: ModuleType, public: str, advices: dict[str, str]) -> Cal
     earlier = vars(module).get("__getattr__")
 
     def absent(name: str) -> Any:
+        try:
+            return found(name)
+        except (AttributeError, ImportError) as error:
+            error.__traceback__ = None  # Only the user's line is shown.
+            raise
+
+    def found(name: str) -> Any:
         if name not in advices:
             if earlier is not None:
                 return earlier(name)
@@ -74,7 +80,7 @@ def _getattr_of(module: ModuleType, public: str, advices: dict[str, str]) -> Cal
         label = f"{public.partition('.')[2]}.{name}".lstrip(".")
         message = f"tfkit does not have Keras's `{label}`. {advices[name]}".rstrip()
         # Python replaces an `AttributeError` in `from module import name` by its own text.
-        caller = sys._getframe(1)
+        caller = sys._getframe(2)
         if caller.f_code.co_code[caller.f_lasti] == _FROM_IMPORT:
             raise ImportError(message, name=public)
         raise AttributeError(message, name=name, obj=module)

@@ -1,19 +1,22 @@
 """Adds the layer and the step to errors of TensorFlow's kernels.
 
 TensorFlow names a node of a compiled program, which means nothing to a user. On the way up to `fit`, each
-caller adds its information to the error.
+caller adds its information to the error. A public function adds the arguments that it was given.
 """
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import is_dependency, is_library, is_tfkit
 from tfkit.src.borrowed.private import functions_of_graph, graph_of_function, set_message
 
@@ -34,6 +37,12 @@ _FIRST = re.compile(
 )
 # TensorFlow's addition to the message of an operation outside of any program.
 _EAGER = re.compile(r"\s*\[Op:(\w+)\](?: name: ?\S*)?\s*$")
+# TensorFlow's message where an operation, outside of any program, does not compute values of a dtype.
+_NO_KERNEL = re.compile(
+    r"^Value for attr '\w+' of (\w+) is not in the list of allowed values: ([^\n]*)\n\t; "
+    r"NodeDef: \{\{node (\w+)\}\}.*",
+    re.DOTALL,
+)
 # TensorFlow's description of a node that it cannot add to a graph.
 _TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
 # The prefix of an error in a function that a dataset runs.
@@ -136,7 +145,13 @@ def tidy(error: BaseException) -> None:
     if isinstance(error, tf.errors.OpError) and not hasattr(error, "_tfkit"):
         message = str(error.message)
         made = _EAGER.search(message)
-        if made is not None or _FUNCTION.match(message):
+        if refused := _NO_KERNEL.match(message):
+            dtype, *dtypes = [tf.as_dtype(it).name for it in (refused[1], *refused[2].split(", "))]
+            expected = ", ".join(it for it in dtypes if not it.startswith("q"))
+            set_message(
+                error, f"The operation {refused[3]} expects one of {expected}. Received: {dtype}"
+            )
+        elif made is not None or _FUNCTION.match(message):
             text = _FUNCTION.sub("", _PLACES.sub("", _EAGER.sub("", message))).strip()
             by = f"\nRaised by the operation {made[1]}." if made else ""
             set_message(error, text + _position_of_label(text) + by)
@@ -255,3 +270,70 @@ def _position_of_label(text: str) -> str:
     if found is None or found[1] not in (labels := found[2].split()):
         return ""
     return f"\nIt is label {labels.index(found[1])} of the batch, counted from 0."
+
+
+_PLAIN = (int, float, str, bool)
+_LONGEST = 60  # characters of a value that is not a tensor
+
+
+def add_arguments(
+    error: BaseException, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
+) -> None:
+    """Adds the shapes and values that a public function was given to an error of TensorFlow in it.
+
+    Errors of tfkit have them already. It must be called by the function that the user calls; it does nothing
+    where tfkit is the caller.
+
+    Args:
+        error: any error.
+        function: the function that was called.
+        args: its arguments.
+        kwargs: its keyword arguments.
+    """
+    kinds = (ValueError, TypeError, tf.errors.OpError)
+    if not isinstance(error, kinds) or hasattr(error, "_tfkit_received"):
+        return
+    if not settings.is_traceback_filtering_enabled() or is_tfkit(
+        sys._getframe(2).f_code.co_filename
+    ):
+        return
+    if not _is_by_tensorflow(error):
+        return
+    arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    with_dtypes = isinstance(error, TypeError) or "attr '" in str(error)
+    parts = [part for item in arguments.items() if (part := _described(*item, with_dtypes))]
+    if not parts:
+        return
+    error._tfkit_received = True  # type: ignore[union-attr]
+    note = f"\nReceived by `{function.__name__}`: {', '.join(parts)}"
+    tidy(error)  # It looks at the end of the message.
+    if isinstance(error, tf.errors.OpError):
+        set_message(error, f"{error.message}{note}")
+    elif len(error.args) == 1:
+        error.args = (f"{error.args[0]}{note}",)
+
+
+def _is_by_tensorflow(error: BaseException) -> bool:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    return is_library(filename) and not is_tfkit(filename)
+
+
+def _described(name: str, value: Any, with_dtypes: bool) -> str:
+    """Returns an argument in words; empty for a function, and for a long value."""
+    if _is_tensor(value):
+        dtype = f", {name}.dtype={tf.as_dtype(value.dtype).name}" if with_dtypes else ""
+        return f"{name}.shape={value.shape}{dtype}"
+    if isinstance(value, (list, tuple)) and value and all(map(_is_tensor, value)):
+        return f"{name} of the shapes {', '.join(str(each.shape) for each in value)}"
+    items = value if isinstance(value, (list, tuple)) else [value]
+    if not all(item is None or isinstance(item, (*_PLAIN, list, tuple)) for item in items):
+        return ""
+    text = f"{name}={value!r}"
+    return text if len(text) <= _LONGEST else ""
+
+
+def _is_tensor(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")

@@ -13,16 +13,19 @@ from __future__ import annotations
 import ast
 import dis
 import functools
+import inspect
 import linecache
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
-from tfkit.src.base import depth, settings
+from tfkit.src.base import settings
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.errors.frames import as_written, is_dependency, is_library, is_tfkit
+from tfkit.src.base.names import advice_on
+from tfkit.src.base.nests import explain_depth
 from tfkit.src.base.quoting import printable
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -52,10 +55,22 @@ def shortened(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except BaseException as error:
+            if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
+                _advise_on_arguments(error, function, kwargs)
             shorten(error)
             raise
 
     return entry  # type: ignore[return-value]
+
+
+def _advise_on_arguments(
+    error: BaseException, function: Callable[..., Any], given: Mapping[str, Any]
+) -> None:
+    """Adds the right name to Python's error about an argument that a function does not have."""
+    known = inspect.signature(function).parameters
+    unknown = [name for name in given if name not in known]
+    if isinstance(error, TypeError) and len(error.args) == 1 and unknown:
+        error.args = (f"{error.args[0].rstrip('.')}.{advice_on(unknown[0], known)}".rstrip("."),)
 
 
 def shorten(error: BaseException) -> None:
@@ -74,7 +89,7 @@ def shorten(error: BaseException) -> None:
         seen.add(id(each))
         entries = list(_entries(each.__traceback__))
         if isinstance(each, RecursionError):
-            depth.explain(each)
+            explain_depth(each)
         if entries and is_library(entries[-1].filename):
             _escape(each)
         shown = [*entries, *_where_made(each)]

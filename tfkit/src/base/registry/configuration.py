@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from tfkit.src.base.depth import bounded
+from tfkit.src.base.nests import bounded
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry

@@ -2,21 +2,48 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors.tracebacks import shorten
-from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.names import advice_on, is_old
+from tfkit.src.base.nests import brief
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Made = TypeVar("Made")
 
 
 def attributes(holder: Any, *names: str) -> dict[str, Any]:
     """Returns the attributes of an object that hold its constructor's arguments, for a configuration."""
     return {name: getattr(holder, name) for name in names}
+
+
+def attributes_of(cls: type, holder: Any) -> dict[str, Any]:
+    """Returns the attributes of an object that hold the arguments of the constructor of `cls`."""
+    _, *names = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    return attributes(holder, *names)
+
+
+def given(arguments: Mapping[str, Any], *without: str) -> dict[str, Any]:
+    """Returns the arguments of a constructor from its `locals()`, for one that passes them on.
+
+    Args:
+        arguments: `locals()`, before the constructor has set further ones.
+        *without: the arguments that it does not pass on.
+    """
+    omitted = ("self", "__class__", *without)
+    own = {name: it for name, it in arguments.items() if name not in omitted}
+    others = {**own.pop("kwargs", {}), **own.pop("options", {})}
+    return own | others
+
+
+def made_of(cls: Callable[..., Made], variables: Mapping[str, Any]) -> Made:
+    """Returns an object of a dataclass, whose fields are the variables with their names, from `locals()`."""
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    return cls(**{name: variables[name] for name in names})
 
 
 class ConstructorSignature:
@@ -48,6 +75,7 @@ class ConstructorArguments:
     __slots__ = ("args", "cls", "kwargs")
 
     def __init__(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        check_old_names(cls, args, kwargs)
         self.cls = cls
         self.args = args
         self.kwargs = kwargs
@@ -108,19 +136,51 @@ def named_after_class(init: Function) -> Function:
     return constructor  # type: ignore[return-value]
 
 
-def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
-    """Returns the error for unknown arguments of a constructor."""
-    known = {
+_NOT_NAMES = {"self", "args", "kwargs", "options"}
+
+
+def known_arguments(cls: type) -> set[str]:
+    """Returns the names of the arguments of a class's constructor, and of those that it calls."""
+    return {
         name
         for each in cls.__mro__
         if "__init__" in vars(each) and each is not object
         for name in inspect.signature(vars(each)["__init__"]).parameters
-    }
-    unknown = next(iter(given))
-    nearest = did_you_mean(unknown, sorted(known - {"self", "args", "kwargs"}))
+    } | {"input_shape", "input_dim"}
+
+
+def unknown_arguments(cls: type, given: dict[str, Any]) -> ValueError:
+    """Returns the error for unknown arguments of a constructor."""
+    known = known_arguments(cls) - _NOT_NAMES
+    advice = "".join(advice_on(name, sorted(known)) for name in [*given][:2])
     return ValueError(
-        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{nearest}"
+        f"Unrecognized keyword arguments passed to {cls.__name__}: {brief(given)}.{advice}"
     )
+
+
+def check_old_names(cls: type, args: tuple[Any, ...], given: Mapping[str, Any]) -> None:
+    """Raises an error for arguments by old names, which Python would report as missing by their new ones.
+
+    A class of the user may have any argument.
+
+    Raises:
+        ValueError: that states the new name.
+    """
+    old = {name: value for name, value in given.items() if is_old(name)}
+    if not old or not cls.__module__.startswith("tfkit."):
+        return
+    known = _arguments_of_ours(cls)
+    unknown = {name: value for name, value in old.items() if name not in known}
+    if not unknown:
+        return
+    try:
+        inspect.signature(cls).bind(*args, **given)
+    except TypeError:
+        raise unknown_arguments(cls, unknown) from None
+
+
+# Of tfkit's classes only: a class of the user's is not kept alive.
+_arguments_of_ours = functools.cache(known_arguments)
 
 
 def made_from(cls: type, arguments: dict[str, Any]) -> Any:

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base import settings
+from tfkit.src.base.context import ThreadSetting
 from tfkit.src.base.errors import never_called
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
-from tfkit.src.base.per_thread import ThreadSetting
+from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import (
     deserialize_keras_object,
@@ -102,6 +103,10 @@ class DTypePolicy:
         """Whether computations and weights have different dtypes."""
         return self._compute_dtype != self._variable_dtype
 
+    def of(self, layer: HasPath) -> DTypePolicy:
+        """Returns the policy of a layer that was made with this one; a `DTypePolicyMap` has several."""
+        return self
+
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return {"name": self.name}
@@ -137,7 +142,8 @@ def dtype_policy() -> DTypePolicy:
         >>> dtype_policy().name
         'float32'
     """
-    return _global_policy.get() or DTypePolicy(settings.floatx())
+    chosen = _global_policy.get()
+    return DTypePolicy(settings.floatx()) if chosen is None else chosen
 
 
 @shortened

@@ -43,18 +43,25 @@ def standardize_dtype(dtype: Any) -> str:
     if isinstance(dtype, str):  # To TensorFlow, `tf.float32 == "float"`.
         dtype = {"int": "int64", "float": settings.floatx()}.get(dtype, dtype)
     try:
-        if isinstance(dtype, int):  # TensorFlow has a number for each dtype.
-            raise TypeError
-        return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
+        # TensorFlow has a number for each dtype.
+        if not isinstance(dtype, int) and not _has_other_dtype(dtype):
+            return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
     except TypeError:
         pass
     try:
+        if _has_other_dtype(dtype):
+            raise TypeError
         return tf.as_dtype(np.dtype(dtype)).name
     except TypeError:
         raise ValueError(
             f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}.'
             + did_you_mean(dtype, _NAMES)
         ) from None
+
+
+def _has_other_dtype(dtype: Any) -> bool:
+    """Whether an object has a `dtype` but is not one: NumPy would take that of a layer or a metric."""
+    return hasattr(dtype, "get_config")
 
 
 def is_float(dtype: Any) -> bool:

@@ -27,6 +27,7 @@ from tfkit.src.base.registry.tables import (
     get_registered_name,
     get_registered_object,
     is_builtin,
+    named_object,
 )
 
 
@@ -147,7 +148,7 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
         found = get_registered_object(identifier, custom_objects, table)
         if found is None:
             raise ValueError(
-                f"Unknown name in tfkit.{kind}: {quoted(identifier)}.{did_you_mean(identifier, table)} "
+                f"Unknown name in tfkit.{kind}: {quoted(identifier)}.{did_you_mean(identifier, table, 0.5)} "
                 "Pass the object itself, or register your own with "
                 "`@tfkit.saving.register_keras_serializable()`."
             )
@@ -163,7 +164,23 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"Could not interpret an identifier of tfkit.{kind}. Expected a name, a configuration "
             f"or an object. Received: {quoted(identifier)}"
         )
+    check_kind(found, kind)
+    return found
+
+
+def check_kind(found: Any, kind: str) -> None:
+    """Raises an error for an object of tfkit that is of a different kind.
+
+    Args:
+        found: an object, of tfkit or a user.
+        kind: the public module that it should be of, such as `"initializers"`.
+
+    Raises:
+        ValueError: for an object of a kind that cannot replace `kind`, though it may be callable, too.
+    """
     kinds = {registry.kind_of(base) for base in type(found).__mro__}
+    if "" in kinds and {*type(found).__mro__} & {*registry.builtins_of("dtype_policies").values()}:
+        kinds.add("dtype_policies")  # Configurations name policies without a module.
     without_layers = kind in _WITHOUT_LAYERS and kind not in kinds
     exchanged = _EXCHANGED | {"layers"} if without_layers else _EXCHANGED
     if others := (kinds & exchanged) - {kind}:
@@ -171,7 +188,6 @@ def resolve(identifier: Any, kind: str, custom_objects: dict[str, Any] | None = 
             f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
             f"tfkit.{others.pop()}. Pass it as the argument of that name."
         )
-    return found
 
 
 # Kinds of objects that are all callable, but cannot replace each other.
@@ -182,7 +198,9 @@ _EXCHANGED = frozenset(
 
 
 # Kinds that a layer cannot replace. As an activation or a loss, a layer is a function like others.
-_WITHOUT_LAYERS = frozenset(("initializers", "regularizers", "constraints", "optimizers"))
+_WITHOUT_LAYERS = frozenset(
+    ("initializers", "regularizers", "constraints", "optimizers", "optimizers.schedules")
+)
 
 
 class UnusableConfigError(TypeError, ValueError):
@@ -411,6 +429,8 @@ def deserialize_keras_object(
     safe_mode: bool = True,
     *,
     kind: str | None = None,
+    module_objects: dict[str, Any] | None = None,
+    printable_module_name: str = "object",
 ) -> Any:
     """Returns the object that a configuration describes: the inverse of `serialize_keras_object`.
 
@@ -422,6 +442,10 @@ def deserialize_keras_object(
             Default: `True`.
         kind: public module, such as `"losses"`, to which the names of tfkit's own objects are
             limited; `None` for all.
+        module_objects: more classes and functions that the configuration may name; a string must be one
+            of the names or a registered one then, and gives that function or a new object of that class.
+        printable_module_name: word for the object in the error message about such a string.
+            Default: `"object"`.
 
     Returns:
         The object.
@@ -439,6 +463,14 @@ def deserialize_keras_object(
             "`safe_mode=False` is not supported: tfkit never runs code from a configuration. Register "
             "your classes and functions, or pass them as `custom_objects`. Received: safe_mode=False"
         )
+    if module_objects is not None:
+        if isinstance(config, str):
+            found = named_object(config, custom_objects, module_objects, printable_module_name)
+            return found() if isinstance(found, type) else found
+        name = config.get("class_name") if isinstance(config, dict) else None
+        # Only this object: what is inside of the configuration may not name all that a module has.
+        if isinstance(name, str) and isinstance(module_objects.get(name), type):
+            custom_objects = {name: module_objects[name], **(custom_objects or {})}
     if custom_objects:
         with custom_object_scope(custom_objects):
             return deserialize_keras_object(config, kind=kind)
@@ -498,6 +530,8 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
             f"Expected 'config' to be a dict, for {cls.__name__}. Received: {quoted(inner)} (of type "
             f"{type(inner).__name__})"
         )
+    if is_builtin(cls):
+        _check_plain_arguments(cls, inner)
     try:
         instance = cls.from_config(inner)
     except (AttributeError, IndexError, KeyError) as error:
@@ -521,6 +555,33 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
     if known is not None and isinstance(shared_id, int):
         known[shared_id] = instance
     return instance
+
+
+# Arguments of all layers, losses, metrics and optimizers, which many constructors have as `**kwargs`.
+_PLAIN_OF_ALL = frozenset(("autocast", "name", "trainable"))
+_PLAIN_TYPES = frozenset(("None", "bool", "float", "int", "str"))
+
+
+def _check_plain_arguments(cls: type, arguments: dict[str, Any]) -> None:
+    """Raises an error for a configuration with an object where a number, a string or a boolean belongs."""
+    objects = [
+        (name, value)
+        for name, value in arguments.items()
+        if isinstance(value, dict)
+        and isinstance(value.get("class_name"), str)
+        and "config" in value
+    ]
+    parameters = inspect.signature(cls).parameters if objects else {}
+    for name, value in objects:
+        annotation = getattr(parameters.get(name), "annotation", "")
+        types = {part.strip() for part in str(annotation).split("|")}
+        is_plain = name in _PLAIN_OF_ALL or types <= _PLAIN_TYPES
+        # Arrays, of `__numpy__`, may stand for numbers.
+        if is_plain and not value["class_name"].startswith("__"):
+            raise UnusableConfigError(
+                f"Argument `{name}` of {cls.__name__} cannot be an object. Expected a number, a string, a "
+                f"boolean or None. Received: {quoted(value)}"
+            )
 
 
 LAMBDA_HELP = (

@@ -233,6 +233,27 @@ def get_registered_object(
     return None
 
 
+def named_object(
+    name: str,
+    custom_objects: dict[str, Any] | None,
+    module_objects: Mapping[str, Any] | None,
+    printable_module_name: str,
+) -> Any:
+    """Returns what `get_registered_object` finds.
+
+    Raises:
+        ValueError: for a name that is not known.
+    """
+    found = get_registered_object(name, custom_objects, module_objects)
+    if found is None:
+        given = sorted({**(custom_objects or {}), **(module_objects or {})})
+        raise ValueError(
+            f"Unknown {printable_module_name}: {quoted(name)}. Expected one of {quoted(given)}, or a "
+            "registered name."
+        )
+    return found
+
+
 _custom_objects: dict[str, Any] = {}
 # Per thread or task, so that concurrent loads have separate scopes.
 

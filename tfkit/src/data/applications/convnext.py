@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, pooled
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last
@@ -166,9 +167,7 @@ def _variant(title: str, words: str, version: str) -> _Application:
         classifier_activation: Any = "softmax",
         name: str = f"convnext_{version}",
     ) -> Model:
-        options = Options(
-            include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-        )
+        options = made_of(Options, locals())
         return _convnext(options, name, version, include_preprocessing)
 
     return function

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from tfkit.src.base.layer_options import LayerOptions
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple, Protocol
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.efficientnet_parts import (
     DEVIATIONS,
@@ -219,9 +220,7 @@ def _variant(title: str, words: str, version: str) -> _Application:
         include_preprocessing: bool = True,
         name: str = f"efficientnetv2-{version}",
     ) -> Model:
-        options = Options(
-            include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-        )
+        options = made_of(Options, locals())
         return _efficientnet_v2(options, name, version, include_preprocessing)
 
     return function

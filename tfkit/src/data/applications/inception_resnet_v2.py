@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tfkit.src.data.applications.custom_scale_layer import CustomScaleLayer
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.inception import (
     Average,
     Branch,
@@ -17,7 +17,8 @@ from tfkit.src.data.applications.inception import (
 )
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import with_options
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.convolution import Conv2D
@@ -92,21 +93,9 @@ _STAGES = (
 )
 
 
-@application(_INCEPTION_RESNET_V2)
-def InceptionResNetV2(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "inception_resnet_v2",
-) -> Model:
+@with_options(_INCEPTION_RESNET_V2)
+def InceptionResNetV2(options: Options, name: str = "inception_resnet_v2") -> Model:
     """Returns InceptionResNetV2, of 164 layers, with 55.9 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
     path = "inception_resnet_v2/inception_resnet_v2_weights_tf_dim_ordering_tf_kernels"
     image, file = begin(options, of_both(options, path, _HASHES), size=299, min_size=75)
     x = stem(image)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.inception import (
     Average,
     Branch,
@@ -16,9 +14,9 @@ from tfkit.src.data.applications.inception import (
     stem,
 )
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import with_options
 from tfkit.src.data.applications.weights import of_both
-from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.model import Model
 
 _INCEPTION_V3 = Family(
@@ -84,21 +82,9 @@ _BLOCKS: tuple[tuple[Branch, ...], ...] = (
 )
 
 
-@application(_INCEPTION_V3)
-def InceptionV3(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "inception_v3",
-) -> Model:
+@with_options(_INCEPTION_V3)
+def InceptionV3(options: Options, name: str = "inception_v3") -> Model:
     """Returns InceptionV3, of 48 layers, with 23.9 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
     path = "inception_v3/inception_v3_weights_tf_dim_ordering_tf_kernels"
     image, file = begin(options, of_both(options, path, _HASHES), size=299, min_size=75)
     x = stem(image)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, enter, finish, pooled
 from tfkit.src.data.applications.input_shape import (
@@ -68,9 +69,7 @@ def MobileNet(
     name: str | None = None,
 ) -> Model:
     """Returns MobileNet, of 28 layers, with 4.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
+    options = made_of(Options, locals())
     options.check()
     _check_published(options, alpha, depth_multiplier)
     size = published_size(input_shape, _SIZES, default=224)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, enter, finish, head
 from tfkit.src.data.applications.input_shape import (
@@ -68,9 +69,7 @@ def MobileNetV2(
     name: str | None = None,
 ) -> Model:
     """Returns MobileNetV2, of 53 layers, with 3.5 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
+    options = made_of(Options, locals())
     options.check()
     check_like(input_tensor, input_shape)
     if options.published and alpha not in _ALPHAS:

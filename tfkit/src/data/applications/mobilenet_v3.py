@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import enter, finish, pooled
 from tfkit.src.data.applications.input_shape import (
@@ -259,18 +260,8 @@ def MobileNetV3Small(
     name: str | None = "MobileNetV3Small",
 ) -> Model:
     """Returns the small MobileNetV3, with 2.6 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    form = _Form(
-        size="small",
-        blocks=_SMALL,
-        last_filters=1024,
-        alpha=alpha,
-        minimalistic=minimalistic,
-        dropout_rate=dropout_rate,
-        include_preprocessing=include_preprocessing,
-    )
+    options = made_of(Options, locals())
+    form = _Form("small", _SMALL, 1024, alpha, minimalistic, dropout_rate, include_preprocessing)
     return _mobilenet_v3(options, name, form)
 
 
@@ -290,16 +281,6 @@ def MobileNetV3Large(
     name: str | None = "MobileNetV3Large",
 ) -> Model:
     """Returns the large MobileNetV3, with 5.5 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
-    form = _Form(
-        size="large",
-        blocks=_LARGE,
-        last_filters=1280,
-        alpha=alpha,
-        minimalistic=minimalistic,
-        dropout_rate=dropout_rate,
-        include_preprocessing=include_preprocessing,
-    )
+    options = made_of(Options, locals())
+    form = _Form("large", _LARGE, 1280, alpha, minimalistic, dropout_rate, include_preprocessing)
     return _mobilenet_v3(options, name, form)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, NamedTuple
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last, with_channels
@@ -264,9 +265,7 @@ def NASNetMobile(
     name: str = "nasnet_mobile",
 ) -> Model:
     """Returns NASNetMobile, with 5.3 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
+    options = made_of(Options, locals())
     return _nasnet(options, name, "mobile")
 
 
@@ -282,7 +281,5 @@ def NASNetLarge(
     name: str = "nasnet_large",
 ) -> Model:
     """Returns NASNetLarge, with 88.9 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
+    options = made_of(Options, locals())
     return _nasnet(options, name, "large")

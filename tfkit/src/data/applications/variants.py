@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, Protocol
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, Function, application
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.model import Model
+
+# Not its annotations: the function has its own.
+_NAMED = ("__module__", "__name__", "__qualname__", "__doc__")
 
 
 class Application(Protocol):
@@ -39,6 +45,34 @@ def titled(title: str, words: str) -> Callable[[Function], Function]:
     return entitle
 
 
+def with_options(family: Family, size: int | None = None) -> Callable[[Function], Application]:
+    """Returns a decorator: `network(options, name=...)` gets the arguments that most families have.
+
+    Args:
+        family: the contents of its docstring.
+        size: rows and columns of the images that the classifier accepts, if they differ from the family's.
+    """
+
+    def decorate(network: Function) -> Application:
+        def function(
+            include_top: bool = True,
+            weights: Weights = "imagenet",
+            input_tensor: KerasTensor | None = None,
+            input_shape: Shape = None,
+            pooling: Pooling = None,
+            classes: int = 1000,
+            classifier_activation: Any = "softmax",
+            name: str = inspect.signature(network).parameters["name"].default,
+        ) -> Model:
+            return network(made_of(Options, locals()), name)
+
+        functools.update_wrapper(function, network, _NAMED)
+        del function.__wrapped__  # type: ignore[attr-defined]  # Its signature is its own.
+        return application(family, size=size)(function)
+
+    return decorate
+
+
 def variant(
     family: Family,
     network: Callable[[Options, str, str], Model],
@@ -57,21 +91,9 @@ def variant(
     """
     architecture = title.lower()
 
-    @application(family, size=size)
+    @with_options(family, size)
     @titled(title, words)
-    def function(
-        include_top: bool = True,
-        weights: Weights = "imagenet",
-        input_tensor: KerasTensor | None = None,
-        input_shape: Shape = None,
-        pooling: Pooling = None,
-        classes: int = 1000,
-        classifier_activation: Any = "softmax",
-        name: str = architecture,
-    ) -> Model:
-        options = Options(
-            include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-        )
+    def function(options: Options, name: str = architecture) -> Model:
         return network(options, name, architecture)
 
     function.__module__ = network.__module__  # The module in which it is found by name.

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from tfkit.src.data.applications.describing import Family, application
+from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis
-from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
+from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.variants import with_options
 from tfkit.src.data.applications.weights import of_both
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.batch_normalization import BatchNormalization
@@ -37,21 +36,9 @@ _BLOCKS = (
 )
 
 
-@application(_XCEPTION)
-def Xception(
-    include_top: bool = True,
-    weights: Weights = "imagenet",
-    input_tensor: KerasTensor | None = None,
-    input_shape: Shape = None,
-    pooling: Pooling = None,
-    classes: int = 1000,
-    classifier_activation: Any = "softmax",
-    name: str = "xception",
-) -> Model:
+@with_options(_XCEPTION)
+def Xception(options: Options, name: str = "xception") -> Model:
     """Returns Xception, of 36 convolutions, with 22.9 million parameters."""
-    options = Options(
-        include_top, weights, input_tensor, input_shape, pooling, classes, classifier_activation
-    )
     published = of_both(options, "xception/xception_weights_tf_dim_ordering_tf_kernels", _HASHES)
     image, file = begin(options, published, size=299, min_size=71)
 

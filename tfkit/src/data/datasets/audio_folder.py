@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.datasets.folder_files import Options, dataset_of_folder
 
 
@@ -108,18 +109,7 @@ def audio_dataset_from_directory(
             return elements.batch(size)
         return elements.padded_batch(size)
 
-    options = Options(
-        labels=labels,
-        label_mode=label_mode,
-        class_names=class_names,
-        batch_size=batch_size,
-        shuffle=shuffle,
-        seed=seed,
-        validation_split=validation_split,
-        subset=subset,
-        follow_links=follow_links,
-        verbose=verbose,
-    )
+    options = made_of(Options, locals())
     return dataset_of_folder(directory, (".wav",), load, options, batched)
 
 

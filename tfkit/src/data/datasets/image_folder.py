@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.datasets.folder_files import Options, dataset_of_folder
 from tfkit.src.data.utils.resizing import smart_resize
 
@@ -134,16 +135,5 @@ def image_dataset_from_directory(
             image = tf.image.resize(image, (height, width), method=method)
         return tf.transpose(image, (2, 0, 1)) if channels_first else image
 
-    options = Options(
-        labels=labels,
-        label_mode=label_mode,
-        class_names=class_names,
-        batch_size=batch_size,
-        shuffle=shuffle,
-        seed=seed,
-        validation_split=validation_split,
-        subset=subset,
-        follow_links=follow_links,
-        verbose=verbose,
-    )
+    options = made_of(Options, locals())
     return dataset_of_folder(directory, _FORMATS, load, options)

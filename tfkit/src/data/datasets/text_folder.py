@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.datasets.folder_files import Options, dataset_of_folder
 
 
@@ -78,16 +79,5 @@ def text_dataset_from_directory(
         text = tf.io.read_file(path)
         return text if max_length is None else tf.strings.substr(text, 0, max_length)
 
-    options = Options(
-        labels=labels,
-        label_mode=label_mode,
-        class_names=class_names,
-        batch_size=batch_size,
-        shuffle=shuffle,
-        seed=seed,
-        validation_split=validation_split,
-        subset=subset,
-        follow_links=follow_links,
-        verbose=verbose,
-    )
+    options = made_of(Options, locals())
     return dataset_of_folder(directory, (".txt",), load, options)

@@ -8,6 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.nests import brief
 from tfkit.src.ops import normalization
 from tfkit.src.ops.losses import one_hot
 
@@ -26,7 +27,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
         of size 1, and with a new last axis of size `num_classes`.
 
     Raises:
-        ValueError: for a tensor without `num_classes`.
+        ValueError: for a tensor without `num_classes`, and for words and fractions.
 
     Example:
         >>> to_categorical([0, 2], 3).tolist()
@@ -38,7 +39,18 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
                 "`num_classes` must be given with a tensor. Received: num_classes=None"
             )
         return one_hot(x[..., 0] if x.shape.rank > 1 and x.shape[-1] == 1 else x, num_classes)
-    indices = np.asarray(x, dtype="int64")
+    try:
+        given = np.asarray(x)
+        indices = given.astype("int64")
+        is_whole = given.dtype.kind != "f" or bool((given == indices).all())
+    except (TypeError, ValueError):
+        is_whole = False
+    if not is_whole:
+        raise ValueError(
+            "`to_categorical` needs class ids, whole numbers from 0. For words use "
+            "`np.unique(x, return_inverse=True)[1]`, or `layers.StringLookup`. "
+            f"Received: x={brief(x)}"
+        ) from None
     if indices.ndim > 1 and indices.shape[-1] == 1:
         indices = indices[..., 0]
     return np.eye(num_classes or int(indices.max()) + 1)[indices]

@@ -13,7 +13,7 @@ import os
 
 import tensorflow as tf
 
-from tfkit.src.engine import xla
+from tfkit.src.engine.machine import device
 from tfkit.src.engine.passes import halves, transposes
 
 NAMES = ("equals", "halves", "orders", "places", "transposes")
@@ -41,7 +41,7 @@ def is_on(name: str) -> bool:
 def mark_products(graph: tf.Graph) -> None:
     """Marks the products of a traced step that passes replace; the shapes are known only in the trace."""
     marks = [each.mark for each in (halves, transposes) if is_on(each.__name__.rpartition(".")[2])]
-    if not marks or xla.device() != "CPU":
+    if not marks or device() != "CPU":
         return
     for operation in graph.get_operations():
         if operation.type == "MatMul" and operation.outputs[0].dtype == tf.float32:

@@ -6,6 +6,10 @@ from typing import Any
 
 from tfkit.src.base import packages
 
+# The build on package indexes brings gigabytes for GPUs, and a compiler that cannot be in one process with
+# TensorFlow's: see docs/torch.md.
+_TORCH_FOR_CPUS = "torch --index-url https://download.pytorch.org/whl/cpu"
+
 
 def of_jax(name: str, user: str) -> Any:
     """Returns a module of the folder `jax`; `user` names what needs it, for the message.
@@ -23,5 +27,5 @@ def of_torch(name: str, user: str) -> Any:
         ImportError: without PyTorch.
     """
     return packages.imported(
-        f"tfkit.src.export.convert.pytorch.{name}", user, "PyTorch", "'tfkit-dl[torch]'"
+        f"tfkit.src.export.convert.pytorch.{name}", user, "PyTorch", _TORCH_FOR_CPUS
     )

@@ -147,33 +147,6 @@ class ConversionError(NotImplementedError):
     """An operation that cannot be converted."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Lent(Variable):
-    """A variable that holds a given value in a `stateless_call`: what is read there has its gradient."""
-
-    value: Any = None
-    assigned: list[bool] = dataclasses.field(default_factory=list)
-
-
-def _lent(values: Values) -> Values:
-    """Returns a variable and a value, tied by `handle_from`, as the variable that holds the value."""
-    (value,) = (it for it in values if not isinstance(it, Variable))
-    return [_Lent(**vars(it), value=value) if isinstance(it, Variable) else it for it in values]
-
-
-def _held(variable: Variable, variables: dict[str, Any]) -> Any:
-    """Returns what a variable holds."""
-    if not isinstance(variable, _Lent):
-        return variables[variable.path]
-    # The last assignment gives back the variable's own value.
-    if variable.assigned:
-        raise ConversionError(
-            f"'{variable.path}' is assigned to, and then read, in a `stateless_call` that gives it a value. "
-            "This is not converted."
-        )
-    return variable.value
-
-
 class Interpreter:
     """A graph that can be computed with a framework.
 
@@ -312,15 +285,13 @@ class Interpreter:
         return self._framework.shape(value)
 
     def _read(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
-        return [_held(inputs[0], variables)]
+        return [variables[inputs[0].path]]
 
     def _assign(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         self._set(inputs[0], self._array(inputs[1]), variables)
         return []
 
     def _set(self, variable: Variable, new: Any, variables: dict[str, Any]) -> None:
-        if isinstance(variable, _Lent):
-            variable.assigned.append(True)
         old = variables[variable.path]
         variables[variable.path] = self._framework.assigned(old, new, variable.trained)
 
@@ -338,7 +309,7 @@ class Interpreter:
     def _gather(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         axis = np.array(node.attributes.get("batch_dims") or 0)
         return self._formula(
-            _on_values(node, "GatherV2"), [_held(inputs[0], variables), inputs[1], axis]
+            _on_values(node, "GatherV2"), [variables[inputs[0].path], inputs[1], axis]
         )
 
     def _call(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
@@ -361,8 +332,6 @@ class Interpreter:
     def _differentiated(self, node: Node, inputs: Values, variables: dict[str, Any]) -> Values:
         """Returns values whose gradient is a function of the graph."""
         values, captured = inputs
-        if any(isinstance(it, Variable) for it in values):
-            return _lent(values)
         name, places = node.attributes["gradient"], node.attributes["places"]
         fixed = [host.is_known(it) or isinstance(it, Variable) for it in captured]
         kept = [it for it, is_fixed in zip(captured, fixed, strict=True) if not is_fixed]

@@ -9,8 +9,8 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base import packages, recomputation
-from tfkit.src.base.layer_options import LayerOptions
 from tfkit.src.base.names import escaped
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.registry import serialization
 from tfkit.src.core.layer import Layer
 from tfkit.src.export.convert import frameworks

@@ -15,24 +15,32 @@ _STEPS = 1024  # Of the table of `ResizeBicubic`.
 _LEAST = 1000.0 * float(np.finfo(np.float32).tiny)  # A smaller sum of weights is not divided by.
 
 
-def scale_of(old: int, new: int, align_corners: bool) -> np.float32:
+def _scale(old: int, new: int, align_corners: bool) -> np.float32:
     """Returns the distance of neighboring new pixels among the old ones."""
     if align_corners and new > 1:
         return np.float32(old - 1) / np.float32(new - 1)
     return np.float32(old) / np.float32(new)
 
 
-def _positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+def positions(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Returns where the centers of the new pixels are among the old ones."""
-    scale, numbers = scale_of(old, new, align_corners), np.arange(new, dtype="float32")
+    scale, numbers = _scale(old, new, align_corners), np.arange(new, dtype="float32")
     half = np.float32(0.5)
     return (numbers + half) * scale - half if half_pixel_centers else numbers * scale
+
+
+def nearest(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
+    """Returns the indices of the pixels that `ResizeNearestNeighbor` takes."""
+    scale = _scale(old, new, align_corners)
+    found = (np.arange(new) + (0.5 if half_pixel_centers else 0.0)).astype("float32") * scale
+    chosen = np.floor(found + 0.5) if align_corners else np.floor(found)
+    return np.clip(chosen, 0, old - 1).astype("int64")
 
 
 def linear(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Returns the weights of `ResizeBilinear`."""
     weights = np.zeros((new, old))
-    for place, position in enumerate(_positions(old, new, align_corners, half_pixel_centers)):
+    for place, position in enumerate(positions(old, new, align_corners, half_pixel_centers)):
         first = np.floor(position)
         for at, weight in ((first, 1 - (position - first)), (first + 1, position - first)):
             weights[place, min(max(int(at), 0), old - 1)] += weight
@@ -45,9 +53,9 @@ def cubic(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> 
     With half centers no position outside the image counts; otherwise the pixel at the border counts for
     those outside.
     """
-    positions = _positions(old, new, align_corners, half_pixel_centers)
-    first = np.floor(positions)
-    steps = np.rint((positions - first) * np.float32(_STEPS)) / _STEPS
+    found = positions(old, new, align_corners, half_pixel_centers)
+    first = np.floor(found)
+    steps = np.rint((found - first) * np.float32(_STEPS)) / _STEPS
     slope = -0.5 if half_pixel_centers else -0.75
     weights = np.zeros((new, old))
     for place in range(new):

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.quoting import quoted
-from tfkit.src.files.saving import hdf5
+from tfkit.src.files.saving import hdf5, hdf5_writing
 from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.json_nest import from_json, to_json
@@ -34,7 +34,7 @@ def write(path: Path, document: dict[str, Any], variables: dict[str, tf.Variable
     arrays: dict[str, np.ndarray] = {}
     text = to_json(_without_arrays(document, "", arrays))
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, {DOCUMENT: text}, {VARIABLES: variables, ARRAYS: arrays})
+        hdf5_writing.write(temporary, {DOCUMENT: text}, {VARIABLES: variables, ARRAYS: arrays})
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

@@ -14,19 +14,12 @@ from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving import hdf5
+from tfkit.src.files.saving import entries, hdf5
 from tfkit.src.layers.lora import Adaptable
 from tfkit.src.metrics.named_variables import named_variables
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.overwriting import is_overwritten
 
-# The groups of a file, and its documents with the layers' names and their `lora_alpha`.
-WEIGHTS = "weights"
-OPTIMIZER = "optimizer"
-INNER_OPTIMIZERS = "inner_optimizers"
-METRICS = "metrics"
-NAMES = "names"
-LORA = "lora"
 # The beginning of the paths of slots, and of what an optimizer stores itself.
 _SLOTS = "slots/"
 OWN_STORE = "vars/"
@@ -226,7 +219,7 @@ def texts(model: ModelLike) -> dict[str, dict[str, Any]]:
         for path, layer in tracking.named_layers(model)
         if isinstance(layer, Adaptable) and layer.lora_enabled
     }
-    return {NAMES: layer_names(model), **({LORA: alphas} if alphas else {})}
+    return {entries.NAMES: layer_names(model), **({entries.LORA: alphas} if alphas else {})}
 
 
 def layer_names(model: ModelLike) -> dict[str, str]:

@@ -1,148 +1,35 @@
-"""Writes and reads HDF5 files: weights as contiguous datasets by attribute path, and JSON as datasets."""
+"""Reads HDF5 files of tfkit: weights as contiguous datasets by attribute path, and JSON as datasets."""
 
 from __future__ import annotations
 
 import dataclasses
-import io
-import json
 import math
 import os
 import zlib
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NoReturn
 
-import h5py
 import numpy as np
-import tensorflow as tf
 
 from tfkit.src.base import limits
+from tfkit.src.base.memory import BFLOAT16, aligned_empty
 from tfkit.src.base.quoting import quoted, shown
-from tfkit.src.engine.arrays import aligned_empty
 from tfkit.src.files.saving import hdf5_tree, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
-# Smaller arrays are covered by the seal, so that there are fewer ranges, and fewer and longer parts to read.
-_LARGE = 1 << 16
 # HDF5 has no bfloat16: its bits are stored as 16-bit integers, and the attribute gives the dtype.
-_BITS = {"bfloat16": np.uint16}
+BITS = {"bfloat16": np.uint16}
 DTYPES = frozenset(
     ("float16", "float32", "float64", "bool", "uint8", "uint16", "uint32", "uint64")
     + ("int8", "int16", "int32", "int64", "bfloat16", "complex64", "complex128")
 )
 
 
-# --- Writing ----------------------------------------------------------------------------------------------
-
-
-def write(path: Path, texts: dict[str, Any], weights: dict[str, dict[str, Any]]) -> None:
-    """Writes a file.
-
-    Args:
-        path: the file to write.
-        texts: JSON documents by name.
-        weights: groups of variables and arrays; each group is a dict from attribute path to value.
-
-    Raises:
-        OSError: if the disk is full, or cannot be written.
-        ValueError: for a name that is too long; then nothing is written.
-    """
-    for path_of_group in weights.values():
-        for variable_path in path_of_group:
-            _check_names(variable_path)
-    large: list[seal.Range] = []
-
-    def add(parent: Any, name: str, value: np.ndarray, dtype: str) -> None:
-        stored = value.view(_BITS[dtype]) if dtype in _BITS else value
-        checksum = pool.submit(zlib.crc32, _bytes_of(stored))  # During writing by HDF5.
-        dataset = parent.create_dataset(name, data=stored)
-        dataset.attrs["dtype"] = dtype
-        dataset.attrs["crc32"] = np.uint32(checksum.result())
-        if stored.nbytes >= _LARGE:
-            large.append((dataset.id.get_offset(), stored.nbytes))
-        target.check()
-
-    with Target(path, "w+") as target, ThreadPoolExecutor(1) as pool:
-        # The user block is in front of HDF5's own bytes, and holds the seal. "latest" has headers
-        # with checksums.
-        with h5py.File(target, "w", libver="latest", userblock_size=seal.BLOCK) as file:
-            file.attrs["format"] = FORMAT
-            file.attrs["format_version"] = FORMAT_VERSION
-            for name, document in texts.items():
-                data = json.dumps(document, allow_nan=True).encode()
-                if excess := json_nest.too_large(data):
-                    raise ValueError(
-                        f"The `{name}` of the model has {excess} again. Keep large arrays in weights."
-                    )
-                add(file, name, np.frombuffer(data, np.uint8), "json")
-            for group_name, variables in weights.items():
-                group = file.create_group(group_name)
-                for variable_path, variable in variables.items():
-                    value = np.asarray(variable, order="C")
-                    add(group, variable_path, value, value.dtype.name)
-        target.check()
-        seal.write(target, large)
-        target.check()
-
-
-def _check_names(path: str) -> None:
-    names = path.split("/")
-    if excess := limits.DEPTH.excess(len(names)):
-        raise ValueError(
-            f"The path of a variable has {excess} again: {path[:100]!r}... Use fewer layers in each other."
-        )
-    longest = max(len(name.encode()) for name in names)
-    if longest > limits.NAME.most:
-        raise ValueError(
-            f"A name in the path of a variable has {longest:,} bytes: {path[:100]!r}... Expected at most "
-            f"{limits.NAME.most:,}: give the layer, the weight or the key a shorter name."
-        )
-
-
-def _bytes_of(value: np.ndarray) -> memoryview:
+def bytes_of(value: np.ndarray) -> memoryview:
+    """Returns the memory of an array, or of a contiguous copy."""
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
-
-
-class Target(io.FileIO):
-    """The file that HDF5 writes to. It raises no errors while HDF5 uses it: `check` does so afterwards.
-
-    HDF5 cannot close a file that it cannot write, and would report this until the process ends.
-    """
-
-    error: OSError | None = None
-
-    def write(self, data: Any) -> int:
-        """Writes bytes, unless an earlier write has failed."""
-        view = memoryview(data).cast("B")
-        done = 0
-        while done < len(view) and self.error is None:
-            try:
-                done += super().write(view[done:]) or 0
-            except OSError as error:
-                self.error = error
-        return len(view)
-
-    def truncate(self, size: int | None = None) -> int:
-        """Sets the length of the file, unless an earlier write has failed."""
-        try:
-            return super().truncate(size)
-        except OSError as error:
-            self.error = self.error or error
-            return size or 0
-
-    def check(self) -> None:
-        """Raises the error of a `write` that failed."""
-        if self.error is not None:
-            raise OSError(
-                self.error.errno,
-                f"Cannot write the file ({self.error.strerror}); what was there before is unchanged",
-                self.name if isinstance(self.name, (str, os.PathLike)) else None,
-            )
-
-
-# --- Reading ----------------------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass(frozen=True)
@@ -163,12 +50,16 @@ class Reader:
     Args:
         path: the file.
 
+    Attributes:
+        tfkit_version: what the file says of the version that wrote it, `None` for nothing.
+
     Raises:
         LoadError: if it is not a file of this format, or damaged.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.tfkit_version: Any = None
         self._entries: dict[str, _Entry] = {}
         self._groups: set[str] = set()
         check_exists(path)
@@ -194,6 +85,7 @@ class Reader:
                 f"File {self.path} is an HDF5 file, but not of tfkit's format {FORMAT_VERSION}. "
                 f"Found: format={quoted(found)}, version={quoted(version)}."
             )
+        self.tfkit_version = attributes.get("tfkit_version")
 
     def _read_tree(self) -> None:
         """Reads the list of datasets, and refuses anything that tfkit never writes, before any data is read.
@@ -227,7 +119,7 @@ class Reader:
         path, dtype = item.path, str(item.attributes.get("dtype"))
         known = dtype in DTYPES or dtype == "json"
         stored = (
-            np.dtype(np.uint8 if dtype == "json" else _BITS.get(dtype, dtype)) if known else None
+            np.dtype(np.uint8 if dtype == "json" else BITS.get(dtype, dtype)) if known else None
         )
         if stored is None or dataset.dtype != stored.name:
             raise LoadError(
@@ -300,14 +192,12 @@ class Reader:
         """Returns the values of one dataset, after a comparison of their checksum."""
         full = f"{group_name}/{path}"
         value = self._read(full)
-        return (
-            value.view(tf.bfloat16.as_numpy_dtype) if self._entries[full].dtype in _BITS else value
-        )
+        return value.view(BFLOAT16) if self._entries[full].dtype in BITS else value
 
     def _read(self, path: str) -> np.ndarray:
         entry = self._entries[path]
         value = aligned_empty(entry.shape, entry.stored)
-        memory = _bytes_of(value)
+        memory = bytes_of(value)
         done = checksum = 0
         while done < entry.size:
             part = memory[done : done + seal.CHUNK]

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.memory import aligned_empty
 from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
-from tfkit.src.engine.arrays import aligned_empty
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving import contents
+from tfkit.src.files.saving import entries
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.matching import Match, Stored, describe
 from tfkit.src.layers.lora import Adaptable
@@ -73,8 +73,8 @@ class Sum:
         Raises:
             LoadError: for values that have no sum, such as integers whose scales are missing.
         """
-        own = {name: reader.value(contents.WEIGHTS, path) for name, path in self.stored.items()}
-        a, b = (reader.value(contents.WEIGHTS, path) for path in self.matrices)
+        own = {name: reader.value(entries.WEIGHTS, path) for name, path in self.stored.items()}
+        a, b = (reader.value(entries.WEIGHTS, path) for path in self.matrices)
         try:
             made = self.place.layer._tfkit_sum(own, a, b, self.alpha / b.shape[0])
         except (tf.errors.OpError, ValueError) as error:
@@ -143,7 +143,7 @@ class Adaptation:
                 self._sums.append(Sum(place, stored, (a, b), alpha))
             elif alpha != place.layer.lora_alpha:
                 self._rescaled.append((place, _other_alpha(place.layer, alpha)))
-        shapes = reader.shapes(contents.WEIGHTS)
+        shapes = reader.shapes(entries.WEIGHTS)
         self._misfits = {it.place.main: it.misfit(shapes) for it in self._sums}
         #: The sums by the stored paths of their parts.
         self.sums = {
@@ -229,12 +229,12 @@ def _aligned(value: Any) -> np.ndarray:
 
 def _alphas(reader: Any) -> dict[str, float]:
     """Returns the `lora_alpha` of each layer in a file that has LoRA, by stored path."""
-    alphas = reader.text(contents.LORA)
+    alphas = reader.text(entries.LORA)
     if alphas is None:
         return {}
     if not isinstance(alphas, dict) or not all(
         type(alpha) in (int, float) and abs(alpha) <= sys.float_info.max
         for alpha in alphas.values()
     ):
-        raise LoadError(f"File {reader.path}: `{contents.LORA}` is not a dict of numbers by path.")
+        raise LoadError(f"File {reader.path}: `{entries.LORA}` is not a dict of numbers by path.")
     return alphas

@@ -14,13 +14,10 @@ from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.core import tracking
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving import contents, hdf5, matching, orbax, weights
+from tfkit.src.files.saving import contents, entries, hdf5, hdf5_writing, matching, orbax, weights
 from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import ConfigurationError, LoadError
 from tfkit.src.files.saving.json_nest import from_json, to_json
-
-CONFIG = "config"
-COMPILE = "compile"
 
 
 def save_model(
@@ -44,7 +41,7 @@ def save_model(
     texts, groups = parts(model, include_optimizer)
     path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
     with atomic_write(path) as temporary:
-        hdf5.write(temporary, texts, groups)
+        hdf5_writing.write(temporary, texts, groups)
 
 
 def parts(
@@ -67,16 +64,18 @@ def parts(
         contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
     ):
         config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
-    texts = {CONFIG: to_json(config), **contents.texts(model)}
+    texts = {entries.CONFIG: to_json(config), **contents.texts(model)}
     groups = {
-        contents.WEIGHTS: contents.model_state(model),
-        contents.METRICS: contents.metrics_state(model),
+        entries.WEIGHTS: contents.model_state(model),
+        entries.METRICS: contents.metrics_state(model),
     }
     if model.compiled and include_optimizer:
-        texts[COMPILE] = to_json(serialization.serialize_keras_object(model.get_compile_config()))
-        groups[contents.OPTIMIZER] = contents.stored_optimizer(model)
+        texts[entries.COMPILE] = to_json(
+            serialization.serialize_keras_object(model.get_compile_config())
+        )
+        groups[entries.OPTIMIZER] = contents.stored_optimizer(model)
     if include_optimizer and (inner := contents.inner_optimizer_states(model)):
-        groups[contents.INNER_OPTIMIZERS] = inner
+        groups[entries.INNER_OPTIMIZERS] = inner
     return texts, groups
 
 
@@ -118,7 +117,7 @@ def load_model(
     path = Path(filepath)
     opened = orbax.Reader(path) if orbax.is_checkpoint(path) else hdf5.Reader(path)
     with opened as reader, registry.custom_object_scope(custom_objects or {}):
-        config = reader.text(CONFIG)
+        config = reader.text(entries.CONFIG)
         if config is None:
             raise LoadError(
                 f"File {filepath} contains weights alone. Make the model in code and call "
@@ -127,7 +126,7 @@ def load_model(
         try:
             deferred: list[budget.Deferred] = []
             with (
-                budget.limited(reader.stored_bytes(contents.WEIGHTS), config, deferred),
+                budget.limited(reader.stored_bytes(entries.WEIGHTS), config, deferred),
                 serialization.reads_shared_objects(),
                 contextlib.nullcontext() if compile else serialization.without_compile(),
             ):
@@ -140,10 +139,10 @@ def load_model(
         if not hasattr(model, "_tfkit"):
             raise LoadError(f"File {filepath} describes {quoted(model)}, which is not a model.")
         loaded = weights.read_model(reader, model)
-        compiled = reader.text(COMPILE)
+        compiled = reader.text(entries.COMPILE)
         if compile and compiled is not None:
             try:
-                with budget.limited(reader.stored_bytes(contents.WEIGHTS), compiled):
+                with budget.limited(reader.stored_bytes(entries.WEIGHTS), compiled):
                     model.compile_from_config(from_json(compiled))
             except Exception as error:
                 raise ConfigurationError(
@@ -152,7 +151,7 @@ def load_model(
                 ) from error
             _add_optimizer(loaded, model)
         if compile:
-            stored_bytes = reader.stored_bytes(contents.INNER_OPTIMIZERS)
+            stored_bytes = reader.stored_bytes(entries.INNER_OPTIMIZERS)
             _add_inner_optimizers(loaded, model, stored_bytes)
         _add_metrics(loaded, model)
         loaded.assign()
@@ -161,27 +160,27 @@ def load_model(
 
 
 def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
-    stored = list(loaded.reader.shapes(contents.OPTIMIZER))
+    stored = list(loaded.reader.shapes(entries.OPTIMIZER))
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and stored and stored[0].startswith(contents.OWN_STORE):
         optimizer.build(model.trainable_weights)
         store = {
             unescaped(path.removeprefix(contents.OWN_STORE)): loaded.reader.value(
-                contents.OPTIMIZER, path
+                entries.OPTIMIZER, path
             )
             for path in stored
         }
-        loaded.stores.append((contents.OPTIMIZER, optimizer, store))
+        loaded.stores.append((entries.OPTIMIZER, optimizer, store))
     elif optimizer is not None and stored:
         new = contents.build_as_stored(optimizer, model, stored)
         _warn_of_new(loaded, new)
         variables = contents.optimizer_state(model)
-        _add_slots(loaded, contents.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
+        _add_slots(loaded, entries.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
     """Adds the states of the optimizers of models inside that have been used."""
-    stored = list(loaded.reader.shapes(contents.INNER_OPTIMIZERS))
+    stored = list(loaded.reader.shapes(entries.INNER_OPTIMIZERS))
     inside = contents.compiled_inside(model)
     beginnings: list[str] = []
     # Models may contain each other, each with an optimizer that has variables for all weights below: a small
@@ -197,7 +196,7 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
     stored = [it for it in stored if it.startswith(used)]
     if stored:
         variables = contents.inner_optimizer_states(model)
-        _add_slots(loaded, contents.INNER_OPTIMIZERS, variables, stored, beginnings)
+        _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings)
 
 
 def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
@@ -218,19 +217,19 @@ def _add_slots(
     """Adds the variables of optimizers, except those whose paths begin with one of `new`."""
     variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}
     found = loaded.match(group, variables, {path: path for path in stored})
-    matching.check(found, loaded.reader.path, contents.OPTIMIZER)
+    matching.check(found, loaded.reader.path, entries.OPTIMIZER)
     loaded.add(group, variables, found)
 
 
 def _add_metrics(loaded: weights.Loaded, model: ModelLike) -> None:
     """Adds the metrics' state as far as it matches; metrics are reset often anyway."""
-    stored = loaded.reader.shapes(contents.METRICS)
+    stored = loaded.reader.shapes(entries.METRICS)
     variables = contents.metrics_state(model)
-    found = loaded.match(contents.METRICS, variables, {path: path for path in stored})
+    found = loaded.match(entries.METRICS, variables, {path: path for path in stored})
     left = {**found.missing, **found.different, **found.unexpected}
     if left:
         warn(
             f"File {loaded.reader.path}: the state of these metrics is not loaded, because their variables "
             f"differ from the model's: {', '.join(left)}. They are reset."
         )
-    loaded.add(contents.METRICS, variables, found)
+    loaded.add(entries.METRICS, variables, found)

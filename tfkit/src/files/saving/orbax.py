@@ -17,16 +17,16 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import tensorflow as tf
 
 from tfkit.src.base import limits, packages
+from tfkit.src.base.memory import aligned_empty, dtype_named
 from tfkit.src.base.quoting import quoted, shown
-from tfkit.src.engine.arrays import aligned_empty
-from tfkit.src.files.saving import contents, hdf5, json_nest
+from tfkit.src.base.version import __version__
+from tfkit.src.files.saving import entries, hdf5, json_nest
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError
 
 FORMAT, FORMAT_VERSION = "tfkit", 1
-_GROUPS = (contents.WEIGHTS, contents.OPTIMIZER, contents.INNER_OPTIMIZERS, contents.METRICS)
+_GROUPS = (entries.WEIGHTS, entries.OPTIMIZER, entries.INNER_OPTIMIZERS, entries.METRICS)
 _ABOUT = "tfkit"  # The item with the JSON document, which Orbax writes into a file of this name:
 _DOCUMENT = "metadata"
 _COMPLETE = "_CHECKPOINT_METADATA"  # Orbax's own file in the folder of a step.
@@ -108,7 +108,8 @@ class Writer:
             if tree:
                 items[group] = self._orbax.args.StandardSave(tree)
         document = {
-            "format": FORMAT, "format_version": FORMAT_VERSION, "texts": texts, "arrays": stored,
+            "format": FORMAT, "format_version": FORMAT_VERSION, "tfkit_version": __version__,
+            "texts": texts, "arrays": stored,
         }  # fmt: skip
         if excess := json_nest.too_large(json.dumps(document).encode()):
             raise ValueError(f"The configuration, names and shapes of the model have {excess}.")
@@ -170,6 +171,7 @@ class Reader:
         self._reading = threading.Lock()
         size = self._bytes_on_disk()
         document = self._document()
+        self.tfkit_version = document.get("tfkit_version")
         self._orbax = package()  # Not before it is known that the checkpoint is of tfkit.
         texts, arrays = document.get("texts"), document.get("arrays")
         if not isinstance(texts, dict) or not isinstance(arrays, dict):
@@ -250,14 +252,20 @@ class Reader:
         return self._texts.get(name)
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Returns shape and dtype of each array of a group, by path. No array is read."""
-        entries = self._entries.get(group_name, {})
-        return {path: (shape, dtype) for path, (shape, dtype, _) in entries.items()}
+        """Returns shape and dtype of each array of a group, by path; `""` is the root. No array is read."""
+        if not group_name:
+            return {
+                f"{group}/{path}": found
+                for group in self._entries
+                for path, found in self.shapes(group).items()
+            }
+        found = self._entries.get(group_name, {})
+        return {path: (shape, dtype) for path, (shape, dtype, _) in found.items()}
 
     def stored_bytes(self, group_name: str) -> int:
         """Returns the number of bytes of all arrays of a group together."""
         return sum(
-            math.prod(shape) * tf.as_dtype(dtype).size
+            math.prod(shape) * dtype_named(dtype).itemsize
             for shape, dtype in self.shapes(group_name).values()
         )
 
@@ -269,7 +277,7 @@ class Reader:
         """Returns the values of an array, after a comparison of its checksum."""
         shape, dtype, checksum = self._entries[group_name][path]
         if 0 in shape:
-            return aligned_empty(shape, tf.as_dtype(dtype).as_numpy_dtype)
+            return aligned_empty(shape, dtype_named(dtype))
         with self._reading:  # Several threads compare checksums.
             if group_name not in self._arrays:
                 self._arrays[group_name] = self._read(group_name)

@@ -15,19 +15,18 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import tensorflow as tf
 
 from tfkit.src.base import limits
+from tfkit.src.base.memory import aligned_empty, dtype_named
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.version import __version__
-from tfkit.src.engine.arrays import aligned_empty
-from tfkit.src.files.saving import contents, json_nest, seal
+from tfkit.src.files.saving import entries, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
 
 SUFFIX = ".safetensors"
 FORMAT, FORMAT_VERSION = "tfkit", "1"
 _METADATA = "__metadata__"
-_TEXTS = {contents.NAMES: "layer_names", contents.LORA: "lora"}  # Their names in the metadata.
+_TEXTS = {entries.NAMES: "layer_names", entries.LORA: "lora"}  # Their names in the metadata.
 _LENGTH = 8
 _CODES = {
     "bool": "BOOL", "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
@@ -35,7 +34,7 @@ _CODES = {
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "C64",
 }  # fmt: skip
 _NAMES = {code: name for name, code in _CODES.items()}
-_DTYPES = {code: np.dtype(tf.as_dtype(name).as_numpy_dtype) for name, code in _CODES.items()}
+_DTYPES = {code: dtype_named(name) for name, code in _CODES.items()}
 
 
 # --- Writing ----------------------------------------------------------------------------------------------
@@ -127,6 +126,9 @@ class Reader:
     Args:
         path: the file; of tfkit, or of another library.
 
+    Attributes:
+        checksums: the checksums of arrays by path; only files of tfkit have them.
+
     Raises:
         LoadError: if it is not a file of this format, or damaged.
     """
@@ -140,7 +142,8 @@ class Reader:
             header = self._read_header()
             self._metadata = self._checked_metadata(header.pop(_METADATA, {}))
             own = self._metadata.get("format") == FORMAT
-            self._crc32 = self._json("crc32") if own else {}
+            self.tfkit_version = self._metadata.get("tfkit_version")
+            self.checksums = self._json("crc32") if own else {}
             separator = self._metadata.get("separator", "/") if own else "."
             self._entries = self._checked_entries(header, separator)
         except BaseException:
@@ -257,10 +260,14 @@ class Reader:
         return self._json(_TEXTS[name]) if own else None
 
     def shapes(self, group_name: str) -> dict[str, tuple[tuple[int, ...], str]]:
-        """Returns shape and dtype of each array by path. There is one group, of weights."""
-        if group_name != contents.WEIGHTS:
+        """Returns shape and dtype of each array by path. The only group is `weights`; `""` is the root."""
+        if group_name not in ("", entries.WEIGHTS):
             return {}
-        return {path: (shape, _NAMES[code]) for path, (shape, code, _, _) in self._entries.items()}
+        prefix = "" if group_name else f"{entries.WEIGHTS}/"
+        return {
+            prefix + path: (shape, _NAMES[code])
+            for path, (shape, code, _, _) in self._entries.items()
+        }
 
     def check(self, group_name: str, path: str) -> None:
         """Compares the checksum of one array, if the file has one, as files of tfkit have."""
@@ -272,7 +279,7 @@ class Reader:
                 largest = max(largest, int(np.frombuffer(chunk, np.uint8).max(initial=0)))
         if largest > 1:
             self._refuse(path, f"has the byte {largest} for a bool, which is 0 or 1")
-        stored = self._crc32.get(path)
+        stored = self.checksums.get(path)
         if stored is not None and stored != f"{checksum:08x}":
             raise LoadError(
                 f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the stored "

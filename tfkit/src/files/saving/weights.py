@@ -20,22 +20,23 @@ from tfkit.src.engine.arrays import tensor_in
 from tfkit.src.files.model_like import ModelLike
 from tfkit.src.files.saving import (
     contents,
+    entries,
     float_widths,
-    hdf5,
+    hdf5_writing,
     lora,
     matching,
-    orbax,
     safetensors,
     shards,
+    shards_writing,
 )
 from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.matching import LoadReport, Match, Rename
 from tfkit.src.files.saving.own_loading import OwnLoading
+from tfkit.src.files.saving.readers import Reader, open_file
 from tfkit.src.files.saving.unlisted import warn_of_unlisted
 from tfkit.src.layers.lora import Adaptable
 
-Reader = hdf5.Reader | shards.ShardReader | safetensors.Reader | orbax.Reader
 _SUFFIX = ".weights.h5"
 _THREADS = 4
 
@@ -93,13 +94,13 @@ def save_weights(
     weights = contents.model_state(model, contents.Skipped(model, objects_to_skip))
     texts = contents.texts(model)
     if max_shard_size is not None:
-        shards.write(path, texts, weights, max_shard_size)
+        shards_writing.write(path, texts, weights, max_shard_size)
         return
     with atomic_write(path) as temporary:
         if path.name.endswith(safetensors.SUFFIX):
             safetensors.write(temporary, texts, weights)
         else:
-            hdf5.write(temporary, texts, {contents.WEIGHTS: weights})
+            hdf5_writing.write(temporary, texts, {entries.WEIGHTS: weights})
 
 
 def check_replaceable(path: Path, overwrite: bool) -> None:
@@ -196,15 +197,6 @@ def load_weights(
         return loaded.assign(skip_mismatch)
 
 
-def open_file(path: Path) -> Reader:
-    """Returns an open file of weights: a single file, an index of several, or a folder of checkpoints."""
-    if orbax.is_checkpoint(path):
-        return orbax.Reader(path)
-    if path.name.endswith(safetensors.SUFFIX):
-        return safetensors.Reader(path)
-    return shards.ShardReader(path) if path.name.endswith(shards.SUFFIX) else hdf5.Reader(path)
-
-
 @dataclasses.dataclass
 class Loaded:
     """Checked contents of an open file, to be read and assigned.
@@ -233,7 +225,7 @@ class Loaded:
         return self.reader.value(group, place) if one is None else one.value(self.reader, place)
 
     def _sum(self, group: str, place: str) -> lora.Sum | None:
-        return self.sums.get(place) if group == contents.WEIGHTS else None
+        return self.sums.get(place) if group == entries.WEIGHTS else None
 
     def match(self, group: str, variables: dict[str, tf.Variable], places: dict[str, str]) -> Match:
         """Compares variables with the values of a group; `places` are their stored paths."""
@@ -286,11 +278,11 @@ class Loaded:
 
 def _names(reader: Reader) -> dict[str, str]:
     """Returns the names of the layers in a file, by path."""
-    names = reader.text(contents.NAMES)
+    names = reader.text(entries.NAMES)
     if names is not None and not (
         isinstance(names, dict) and all(isinstance(name, str) for name in names.values())
     ):
-        raise LoadError(f"File {reader.path}: `{contents.NAMES}` is not a dict of names by path.")
+        raise LoadError(f"File {reader.path}: `{entries.NAMES}` is not a dict of names by path.")
     return names or {}
 
 
@@ -320,7 +312,7 @@ def read_model(
 ) -> Loaded:
     """Returns a file's checked values for a model; arguments as in `load_weights`."""
     skipped = skipped or contents.Skipped(model, None)
-    stored = reader.shapes(contents.WEIGHTS)
+    stored = reader.shapes(entries.WEIGHTS)
     everything = contents.plain_state(model)
     places = {path: path for path in stored}
     if by_name:
@@ -338,10 +330,10 @@ def read_model(
     loaded = Loaded(reader, LoadReport(str(reader.path)))
     adaptation = lora.Adaptation(reader, model, variables, plain)
     loaded.sums = adaptation.sums
-    found = loaded.match(contents.WEIGHTS, variables, adaptation.paths)
+    found = loaded.match(entries.WEIGHTS, variables, adaptation.paths)
     adaptation.adjust(found)
     if not skip_mismatch:
-        matching.check(found, reader.path, contents.WEIGHTS, partly=by_name)
+        matching.check(found, reader.path, entries.WEIGHTS, partly=by_name)
     adaptation.explain(found)
     loaded.emptied = adaptation.emptied(found)
     report = loaded.report = found.report(reader.path)
@@ -350,14 +342,14 @@ def read_model(
     report.skipped |= {path: reason for path in left if path in everything}
     report.unused |= {places[path]: reason for path in left if path in places}
     report.unused |= {path: "below no layer of that name" for path in stored if path not in placed}
-    loaded.add(contents.WEIGHTS, variables, found)
+    loaded.add(entries.WEIGHTS, variables, found)
     for prefix, layer in own:
         paths = {path: place for path, place in asked.items() if path.startswith(prefix)}
         if not paths and (by_name or skip_mismatch):
             report.skipped[prefix.rstrip("/")] = "missing in the file"
             continue
         store = {
-            unescaped(path.removeprefix(prefix)): reader.value(contents.WEIGHTS, place)
+            unescaped(path.removeprefix(prefix)): reader.value(entries.WEIGHTS, place)
             for path, place in paths.items()
         }
         loaded.stores.append((prefix, layer, store))

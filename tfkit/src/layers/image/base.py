@@ -7,7 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.layer_options import LayerOptions, NamedOptions
+from tfkit.src.base.protocols import LayerOptions, NamedOptions
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer

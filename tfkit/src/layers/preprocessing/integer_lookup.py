@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.layers.preprocessing.index_lookup import IndexLookup
 
 
@@ -81,20 +82,4 @@ class IntegerLookup(IndexLookup):
                 "Only `vocabulary_dtype='int64'` is supported at this time. "
                 f"Received: vocabulary_dtype={vocabulary_dtype}"
             )
-        super().__init__(
-            max_tokens=max_tokens,
-            num_oov_indices=num_oov_indices,
-            mask_token=mask_token,
-            oov_token=oov_token,
-            vocabulary_dtype=vocabulary_dtype,
-            vocabulary=vocabulary,
-            idf_weights=idf_weights,
-            invert=invert,
-            output_mode=output_mode,
-            sparse=sparse,
-            pad_to_max_tokens=pad_to_max_tokens,
-            name=name,
-            oov_method=oov_method,
-            salt=salt,
-            **kwargs,
-        )
+        super().__init__(**given(locals()))

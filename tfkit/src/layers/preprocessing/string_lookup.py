@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.layers.preprocessing.index_lookup import IndexLookup
 
 
@@ -77,22 +78,7 @@ class StringLookup(IndexLookup):
         **kwargs: Any,
     ) -> None:
         self._text_encoding = self.encoding = encoding
-        super().__init__(
-            max_tokens=max_tokens,
-            num_oov_indices=num_oov_indices,
-            mask_token=mask_token,
-            oov_token=oov_token,
-            vocabulary_dtype="string",
-            vocabulary=vocabulary,
-            idf_weights=idf_weights,
-            invert=invert,
-            output_mode=output_mode,
-            sparse=sparse,
-            pad_to_max_tokens=pad_to_max_tokens,
-            name=name,
-            salt=salt,
-            **kwargs,
-        )
+        super().__init__(vocabulary_dtype="string", **given(locals(), "encoding"))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""

@@ -78,7 +78,7 @@ class Quantizable(Adaptable):
         block_size = getattr(config, "block_size", None)
         # A class that extends this one may have made the weight in its own `build`.
         self._tfkit_float_shape = tuple(vars(self)[self._tfkit_main].shape)
-        policy = quantized_policies.quantized(self.dtype_policy, config.mode, block_size)
+        policy = quantized_policies.quantized(self.dtype_policy.of(self), config.mode, block_size)
         with changing_weights(self):
             if config.mode == "float8":
                 add_scales(self, quantized_policies.HISTORY_LENGTH)
@@ -183,7 +183,7 @@ class Quantizable(Adaptable):
             scheme.add(self, self._tfkit_table(main))
             return
         if self._tfkit_is_float8:
-            policy: Any = self.dtype_policy
+            policy: Any = self.dtype_policy.of(self)
             add_scales(self, policy.amax_history_length)
         weight = self.add_weight(
             name=main,
@@ -205,7 +205,7 @@ class Quantizable(Adaptable):
         if mode == "int8":
             return Int8(config)
         default = getattr(config, "block_size", None)
-        return Int4(config, getattr(self.dtype_policy, "block_size", default))
+        return Int4(config, getattr(self.dtype_policy.of(self), "block_size", default))
 
     @property
     def _tfkit_is_float8(self) -> bool:
@@ -237,7 +237,10 @@ class Quantizable(Adaptable):
 
     def _tfkit_lookup(self) -> tuple[Product, Any]:
         """Returns what looks rows up in the main weight, as `tf.nn.embedding_lookup` does, and the weight."""
-        scheme, weight = self._tfkit_scheme(), vars(self)[self._tfkit_main]
+        scheme = self._tfkit_scheme()
+        # The attribute of a subclass may be a property.
+        weight = vars(self).get(self._tfkit_main)
+        weight = getattr(self, self._tfkit_main) if weight is None else weight
         lookup: Any = tf.nn.embedding_lookup
         if scheme is not None:
             table = self._tfkit_table(self._tfkit_main)

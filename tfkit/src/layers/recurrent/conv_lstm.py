@@ -11,8 +11,8 @@ from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.base.signatures import shows
 from tfkit.src.layers.bias import add_bias
-from tfkit.src.layers.checks import as_floats, check
-from tfkit.src.layers.convolution import check_padding, known_channels, sizes
+from tfkit.src.layers.checks import as_floats
+from tfkit.src.layers.convolution import check_padding, check_strides, known_channels, sizes
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.layers.recurrent.gated import GatedRNN, of_cell
 from tfkit.src.layers.recurrent.lstm import LSTMCell
@@ -58,8 +58,7 @@ class ConvLSTMCell(LSTMCell):
         self.padding = check_padding(self, padding)
         self.data_format = standardize_data_format(data_format)
         self.dilation_rate = sizes(self, "dilation_rate", dilation_rate, rank)
-        both = max(self.strides) > 1 and max(self.dilation_rate) > 1
-        check(self, not both, "strides", "1 where `dilation_rate` is above 1", strides)
+        check_strides(self, self.strides, self.dilation_rate)
 
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, `recurrent_kernel` and `bias`, with the gates concatenated."""
@@ -205,18 +204,7 @@ class _ConvLSTM(GatedRNN):
         activity_regularizer: Any = None,
         **options: Any,
     ) -> None:
-        super().__init__(
-            ConvLSTMCell,
-            rank=self.rank,
-            filters=filters,
-            kernel_size=kernel_size,
-            strides=strides,
-            padding=padding,
-            data_format=data_format,
-            dilation_rate=dilation_rate,
-            activity_regularizer=activity_regularizer,
-            **options,
-        )
+        super().__init__(ConvLSTMCell, rank=self.rank, **constructors.given(locals()))
         self.input_spec = InputSpec(ndim=self.rank + 3)
 
     filters = of_cell("filters")

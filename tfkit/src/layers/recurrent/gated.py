@@ -7,13 +7,13 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry import constructors
-from tfkit.src.core.context import CallFrame
 from tfkit.src.engine import litert
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
-from tfkit.src.layers.parameters import add_parameter
+from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
@@ -21,8 +21,7 @@ from tfkit.src.layers.recurrent.slopes import known
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
-from tfkit.src.weights import constraints, random, regularizers
-from tfkit.src.weights.initializers import lookup as initializers
+from tfkit.src.weights import random
 
 
 def of_cell(name: str) -> Any:
@@ -30,7 +29,7 @@ def of_cell(name: str) -> Any:
     return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
 
 
-class GatedCell(Cell):
+class GatedCell(Cell, WithBias, WithKernel):
     """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
     It has concatenated weights for all gates, and dropout. A subclass defines its number of gates
@@ -70,6 +69,10 @@ class GatedCell(Cell):
     # Drawn before the initializers' seeds, because the draws of a global seed depend on the order.
     draws_dropout_seed_first = False
 
+    recurrent_initializer: Any
+    recurrent_regularizer: Any
+    recurrent_constraint: Any
+
     @constructors.named_after_class
     def __init__(
         self,
@@ -100,15 +103,7 @@ class GatedCell(Cell):
         self.units = units
         self.activation = activations.get(activation)
         self.use_bias = use_bias
-        self.kernel_initializer = initializers.get(kernel_initializer)
-        self.recurrent_initializer = initializers.get(recurrent_initializer)
-        self.bias_initializer = initializers.get(bias_initializer)
-        self.kernel_regularizer = regularizers.get(kernel_regularizer)
-        self.recurrent_regularizer = regularizers.get(recurrent_regularizer)
-        self.bias_regularizer = regularizers.get(bias_regularizer)
-        self.kernel_constraint = constraints.get(kernel_constraint)
-        self.recurrent_constraint = constraints.get(recurrent_constraint)
-        self.bias_constraint = constraints.get(bias_constraint)
+        take_options(self, locals(), "kernel", "recurrent", "bias")
         self.dropout = dropout
         self.recurrent_dropout = recurrent_dropout
         # Recurrent dropout needs masks for each gate, as in Keras.

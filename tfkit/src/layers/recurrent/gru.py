@@ -6,9 +6,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell, product
-from tfkit.src.layers.recurrent.options import CellOptions, RecurrentOptions, layer_arguments
+from tfkit.src.layers.recurrent.options import (
+    CellOptions,
+    RecurrentOptions,
+    layer_arguments,
+    shows_options,
+)
 from tfkit.src.layers.recurrent.slopes import slope
 from tfkit.src.ops import activation_lookup as activations
 
@@ -142,7 +148,7 @@ class GRUOptions(RecurrentOptions, total=False):
     reset_after: bool
 
 
-@shows(
+@shows_options(
     layer_arguments(GRUCell),
     behind={"activity_regularizer": "bias_regularizer", "reset_after": "unroll"},
 )
@@ -212,15 +218,7 @@ class GRU(GatedRNN):
         use_cudnn: Any = "auto",
         **options: Unpack[GRUOptions],
     ) -> None:
-        super().__init__(
-            GRUCell,
-            units=units,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            activity_regularizer=activity_regularizer,
-            use_cudnn=use_cudnn,
-            **options,
-        )
+        super().__init__(GRUCell, **given(locals()))
 
     recurrent_activation = of_cell("recurrent_activation")
     reset_after = of_cell("reset_after")

@@ -6,9 +6,15 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell
-from tfkit.src.layers.recurrent.options import CellOptions, RecurrentOptions, layer_arguments
+from tfkit.src.layers.recurrent.options import (
+    CellOptions,
+    RecurrentOptions,
+    layer_arguments,
+    shows_options,
+)
 from tfkit.src.layers.recurrent.slopes import slope
 from tfkit.src.ops import activation_lookup as activations
 
@@ -123,7 +129,7 @@ class LSTMOptions(RecurrentOptions, total=False):
     unit_forget_bias: bool
 
 
-@shows(layer_arguments(LSTMCell), behind={"activity_regularizer": "bias_regularizer"})
+@shows_options(layer_arguments(LSTMCell), behind={"activity_regularizer": "bias_regularizer"})
 class LSTM(GatedRNN):
     """Long short-term memory: a recurrent layer with an output `h` and a memory `c` as states.
 
@@ -191,15 +197,7 @@ class LSTM(GatedRNN):
         use_cudnn: Any = "auto",
         **options: Unpack[LSTMOptions],
     ) -> None:
-        super().__init__(
-            LSTMCell,
-            units=units,
-            activation=activation,
-            recurrent_activation=recurrent_activation,
-            activity_regularizer=activity_regularizer,
-            use_cudnn=use_cudnn,
-            **options,
-        )
+        super().__init__(LSTMCell, **given(locals()))
 
     recurrent_activation = of_cell("recurrent_activation")
     unit_forget_bias = of_cell("unit_forget_bias")

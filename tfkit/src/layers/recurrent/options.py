@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from collections.abc import Callable, Mapping
+from typing import Any, TypedDict, TypeVar
 
-from tfkit.src.base.layer_options import LayerOptions, RegularizedOptions
-from tfkit.src.base.signatures import Argument, arguments_of
+from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.protocols import LayerOptions, RegularizedOptions
+from tfkit.src.base.signatures import Argument, arguments_of, shows
 from tfkit.src.layers.recurrent.rnn import RNN
+
+Class = TypeVar("Class", bound=type)
 
 
 class _WeightOptions(TypedDict, total=False):
@@ -48,3 +52,16 @@ def layer_arguments(cell_class: type) -> dict[str, Argument]:
     """Returns the arguments of a layer that runs a cell of this class: the cell's and the loop's."""
     loop = arguments_of(RNN)
     return arguments_of(cell_class) | {name: loop[name] for name in _LoopOptions.__annotations__}
+
+
+def shows_options(
+    shared: Mapping[str, Argument], behind: Mapping[str, str] | None = None
+) -> Callable[[Class], Class]:
+    """Returns the decorator `shows`, whose constructor's errors show only the user's lines."""
+
+    def complete(cls: Class) -> Class:
+        shows(shared, behind)(cls)
+        cls.__init__ = shortened(cls.__init__)  # type: ignore[misc]
+        return cls
+
+    return complete

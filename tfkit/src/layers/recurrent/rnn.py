@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import budget, recomputation
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.watching import current_watch
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import litert, replicas
@@ -79,6 +80,7 @@ class RNN(Layer):
 
     _tfkit_not_read_in_calls = frozenset({"states"})
 
+    @shortened
     def __init__(
         self,
         cell: Any,
@@ -195,8 +197,11 @@ class RNN(Layer):
                     f"and steps of its inputs. Received: mask of shape {mask.shape}, inputs of shape "
                     f"{sequences.shape}"
                 )
-            # Shape (steps, batch), of a mask that may have an axis of size 1 for features.
-            mask = tf.transpose(tf.reshape(mask, tf.shape(sequences)[:2]))
+            # Shape (steps, batch), of a mask that may have an axis of size 1 for features. As floats,
+            # because oneDNN logs an error when a graph transposes another dtype; not by `tf.cast`, which
+            # the graph optimizer exchanges with the transpose.
+            mask = tf.where(tf.reshape(mask, tf.shape(sequences)[:2]), 1.0, 0.0)
+            mask = tf.transpose(mask) > 0.0
         inputs = time_first(sequences)
         if self.go_backwards:
             inputs = tf.reverse(inputs, [0])

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN
-from tfkit.src.layers.recurrent.options import RecurrentOptions, layer_arguments
+from tfkit.src.layers.recurrent.options import RecurrentOptions, layer_arguments, shows_options
 from tfkit.src.layers.recurrent.slopes import slope
 
 
@@ -59,7 +59,7 @@ class SimpleRNNCell(GatedCell):
         return [d_projection], [tf.zeros_like(states[0])]
 
 
-@shows(
+@shows_options(
     layer_arguments(SimpleRNNCell),
     behind={"activity_regularizer": "bias_regularizer", "seed": "unroll"},
 )

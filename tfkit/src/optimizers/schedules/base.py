@@ -45,7 +45,13 @@ class LearningRateSchedule(Watched):
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
+        """Returns the constructor's arguments, as data.
+
+        Example:
+            >>> schedule = tfkit.optimizers.schedules.ExponentialDecay(0.5, 100, 0.9)
+            >>> schedule.get_config()["decay_rate"]
+            0.9
+        """
         raise NotImplementedError(
             f"Learning rate schedule '{type(self).__name__}' must override `get_config()` "
             "to be saved."
@@ -53,7 +59,13 @@ class LearningRateSchedule(Watched):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
-        """Returns the schedule that `get_config` describes."""
+        """Returns the schedule that `get_config` describes.
+
+        Example:
+            >>> schedule = tfkit.optimizers.schedules.ExponentialDecay(0.5, 100, 0.9)
+            >>> float(type(schedule).from_config(schedule.get_config())(0))
+            0.5
+        """
         return cls(**config)
 
 

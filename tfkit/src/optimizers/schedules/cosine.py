@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import attributes_of
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -80,15 +80,7 @@ class CosineDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return attributes(
-            self,
-            "initial_learning_rate",
-            "decay_steps",
-            "alpha",
-            "name",
-            "warmup_target",
-            "warmup_steps",
-        )
+        return attributes_of(CosineDecay, self)
 
 
 class CosineDecayRestarts(LearningRateSchedule):
@@ -170,6 +162,4 @@ class CosineDecayRestarts(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return attributes(
-            self, "initial_learning_rate", "first_decay_steps", "t_mul", "m_mul", "alpha", "name"
-        )
+        return attributes_of(CosineDecayRestarts, self)

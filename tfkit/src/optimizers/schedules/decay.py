@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import attributes_of
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -63,9 +63,7 @@ class ExponentialDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return attributes(
-            self, "initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name"
-        )
+        return attributes_of(ExponentialDecay, self)
 
 
 class InverseTimeDecay(LearningRateSchedule):
@@ -119,9 +117,7 @@ class InverseTimeDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return attributes(
-            self, "initial_learning_rate", "decay_steps", "decay_rate", "staircase", "name"
-        )
+        return attributes_of(InverseTimeDecay, self)
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -185,15 +181,7 @@ class PolynomialDecay(LearningRateSchedule):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""
-        return attributes(
-            self,
-            "initial_learning_rate",
-            "decay_steps",
-            "end_learning_rate",
-            "power",
-            "cycle",
-            "name",
-        )
+        return attributes_of(PolynomialDecay, self)
 
 
 class PiecewiseConstantDecay(LearningRateSchedule):

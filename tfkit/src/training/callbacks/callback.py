@@ -49,11 +49,25 @@ class Callback:
         self._model: Any = None
 
     def set_params(self, params: dict[str, Any]) -> None:
-        """Receives `params` before the first hook is called."""
+        """Receives `params` before the first hook is called.
+
+        Example:
+            >>> callback = tfkit.callbacks.Callback()
+            >>> callback.set_params({"epochs": 3, "steps": 10, "verbose": 0})
+            >>> callback.params["epochs"]
+            3
+        """
         self.params = params
 
     def set_model(self, model: Model) -> None:
-        """Receives the model before the first hook is called."""
+        """Receives the model before the first hook is called.
+
+        Example:
+            >>> callback = tfkit.callbacks.Callback()
+            >>> callback.set_model(tfkit.Sequential(name="small"))
+            >>> callback.model.name
+            'small'
+        """
         self._model = model
 
     @property
@@ -68,19 +82,19 @@ class Callback:
             A dict with strings as keys, of numbers, strings, arrays, `None`, and nests of these.
 
         Example:
-            ```python
-            class CountEpochs(Callback):
-                count = 0
-
-                def on_epoch_end(self, epoch, logs=None):
-                    self.count += 1
-
-                def get_state(self):
-                    return {"count": self.count}
-
-                def set_state(self, state):
-                    self.count = state["count"]
-            ```
+            >>> class CountEpochs(tfkit.callbacks.Callback):
+            ...     count = 0
+            ...
+            ...     def on_epoch_end(self, epoch, logs=None):
+            ...         self.count += 1
+            ...
+            ...     def get_state(self):
+            ...         return {"count": self.count}
+            ...
+            ...     def set_state(self, state):
+            ...         self.count = state["count"]
+            >>> CountEpochs().get_state()
+            {'count': 0}
         """
         return {}
 
@@ -95,6 +109,20 @@ class Callback:
 
         Raises:
             TypeError: if only `get_state()` is overridden.
+
+        Example:
+            >>> class Counter(tfkit.callbacks.Callback):
+            ...     num_epochs = 0
+            ...
+            ...     def get_state(self):
+            ...         return {"num_epochs": self.num_epochs}
+            ...
+            ...     def set_state(self, state):
+            ...         self.num_epochs = state["num_epochs"]
+            >>> counter = Counter()
+            >>> counter.set_state({"num_epochs": 7})
+            >>> counter.num_epochs
+            7
         """
         if state:
             raise TypeError(
@@ -102,10 +130,38 @@ class Callback:
             )
 
     def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
-        """Runs at the beginning of a training batch; the older name of `on_train_batch_begin`."""
+        """Runs at the beginning of a training batch; the older name of `on_train_batch_begin`.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_batch_begin(self, batch, logs=None):
+            ...         print("batch", batch)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            batch 0
+            batch 1
+        """
 
     def on_batch_end(self, batch: int, logs: Logs | None = None) -> None:
-        """Runs at the end of a training batch; the older name of `on_train_batch_end`."""
+        """Runs at the end of a training batch; the older name of `on_train_batch_end`.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_batch_end(self, batch, logs=None):
+            ...         print(batch, logs)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            0 {'loss': 0.0}
+            1 {'loss': 0.0}
+        """
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Called by `fit` before an epoch.
@@ -113,6 +169,19 @@ class Callback:
         Args:
             epoch: index of the epoch.
             logs: empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_epoch_begin(self, epoch, logs=None):
+            ...         print(f"epoch {epoch + 1} of {self.params['epochs']}")
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, epochs=2, verbose=0, callbacks=[Watch()])
+            epoch 1 of 2
+            epoch 2 of 2
         """
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
@@ -121,6 +190,19 @@ class Callback:
         Args:
             epoch: index of the epoch.
             logs: results of the epoch; results of the validation have the prefix `val_`.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_epoch_end(self, epoch, logs=None):
+            ...         print(epoch, logs)
+            ...         self.model.stop_training = logs["loss"] < 0.1
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, epochs=2, verbose=0, callbacks=[Watch()])
+            0 {'loss': 0.0}
         """
 
     def on_train_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
@@ -129,6 +211,19 @@ class Callback:
         Args:
             batch: index of the batch in its epoch.
             logs: empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_train_batch_begin(self, batch, logs=None):
+            ...         print("batch", batch)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            batch 0
+            batch 1
         """
         self.on_batch_begin(batch, logs)
 
@@ -138,6 +233,19 @@ class Callback:
         Args:
             batch: index of the batch in its epoch.
             logs: results of the epoch up to this batch.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_train_batch_end(self, batch, logs=None):
+            ...         print(batch, logs)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            0 {'loss': 0.0}
+            1 {'loss': 0.0}
         """
         self.on_batch_end(batch, logs)
 
@@ -147,6 +255,19 @@ class Callback:
         Args:
             batch: index of the batch.
             logs: empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_test_batch_begin(self, batch, logs=None):
+            ...         print("batch", batch)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.evaluate(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            batch 0
+            batch 1
         """
 
     def on_test_batch_end(self, batch: int, logs: Logs | None = None) -> None:
@@ -155,6 +276,19 @@ class Callback:
         Args:
             batch: index of the batch.
             logs: results up to this batch.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_test_batch_end(self, batch, logs=None):
+            ...         print(batch, logs)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.evaluate(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            0 {'loss': 0.0}
+            1 {'loss': 0.0}
         """
 
     def on_predict_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
@@ -163,6 +297,19 @@ class Callback:
         Args:
             batch: index of the batch.
             logs: empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_predict_batch_begin(self, batch, logs=None):
+            ...         print("batch", batch)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.predict(x, batch_size=2, verbose=0, callbacks=[Watch()])
+            batch 0
+            batch 1
         """
 
     def on_predict_batch_end(self, batch: int, logs: Logs | None = None) -> None:
@@ -171,22 +318,113 @@ class Callback:
         Args:
             batch: index of the batch.
             logs: the outputs of the batch, as `"outputs"`.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_predict_batch_end(self, batch, logs=None):
+            ...         print(batch, logs["outputs"].shape)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.predict(x, batch_size=2, verbose=0, callbacks=[Watch()])
+            0 (2, 1)
+            1 (2, 1)
         """
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
-        """Called at the start of `fit`; `logs` is empty."""
+        """Called at the start of `fit`; `logs` is empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_train_begin(self, logs=None):
+            ...         print(self.params["steps"], "steps in an epoch")
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            2 steps in an epoch
+        """
 
     def on_train_end(self, logs: Logs | None = None) -> None:
-        """Called at the end of `fit`; `logs` has the results of the last epoch."""
+        """Called at the end of `fit`; `logs` has the results of the last epoch.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_train_end(self, logs=None):
+            ...         print("steps:", int(self.model.optimizer.iterations))
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.fit(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            steps: 2
+        """
 
     def on_test_begin(self, logs: Logs | None = None) -> None:
-        """Called at the start of `evaluate` or of a validation; `logs` is empty."""
+        """Called at the start of `evaluate` or of a validation; `logs` is empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_test_begin(self, logs=None):
+            ...         print(self.params["steps"], "batches")
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.evaluate(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            2 batches
+        """
 
     def on_test_end(self, logs: Logs | None = None) -> None:
-        """Called at the end of `evaluate` or of a validation; `logs` has the results."""
+        """Called at the end of `evaluate` or of a validation; `logs` has the results.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_test_end(self, logs=None):
+            ...         print(logs)
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.evaluate(x, x, batch_size=2, verbose=0, callbacks=[Watch()])
+            {'loss': 0.0}
+        """
 
     def on_predict_begin(self, logs: Logs | None = None) -> None:
-        """Called at the start of `predict`; `logs` is empty."""
+        """Called at the start of `predict`; `logs` is empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_predict_begin(self, logs=None):
+            ...         print(self.params["steps"], "batches")
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.predict(x, batch_size=2, verbose=0, callbacks=[Watch()])
+            2 batches
+        """
 
     def on_predict_end(self, logs: Logs | None = None) -> None:
-        """Called at the end of `predict`; `logs` is empty."""
+        """Called at the end of `predict`; `logs` is empty.
+
+        Example:
+            >>> class Watch(tfkit.callbacks.Callback):
+            ...     def on_predict_end(self, logs=None):
+            ...         print("done")
+            >>> x = np.ones((4, 1))
+            >>> model = tfkit.Sequential(
+            ...     [tfkit.Input((1,)), tfkit.layers.Dense(1, kernel_initializer="ones")]
+            ... )
+            >>> model.compile("sgd", loss="mse")
+            >>> _ = model.predict(x, batch_size=2, verbose=0, callbacks=[Watch()])
+            done
+        """

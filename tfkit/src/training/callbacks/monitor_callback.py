@@ -9,6 +9,7 @@ import numpy as np
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.names import did_you_mean
 from tfkit.src.ops import arithmetic as ops
 from tfkit.src.training.callbacks.callback import Callback
 
@@ -74,9 +75,11 @@ class MonitorCallback(Callback):
                 return "max" if metric._direction == "up" else "min"
         if name == "loss":
             return "min"
+        listed = [metric.name for metric in _metrics_of(getattr(self.model, "metrics", ()))]
         raise ValueError(
             f"{type(self).__name__} cannot know whether more or less of {self.monitor!r} is "
-            "better. Pass `mode='max'` or `mode='min'`. Received: mode='auto'"
+            "better. Pass `mode='max'` or `mode='min'`. Received: mode='auto'. The model computes "
+            f"{listed}.{did_you_mean(name, [*listed, 'accuracy'] if name == 'acc' else listed)}"
         )
 
 

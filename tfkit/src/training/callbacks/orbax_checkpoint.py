@@ -10,8 +10,8 @@ import numpy as np
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.integers import positive_integer
-from tfkit.src.files.saving import contents, model_file, orbax, weights
+from tfkit.src.base.settings import positive_integer
+from tfkit.src.files.saving import contents, entries, model_file, orbax, weights
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency
@@ -204,7 +204,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         if self.save_weights_only:
             weights.check_built(self.model, "saving")
             texts: dict[str, Any] = contents.texts(self.model)
-            groups = {contents.WEIGHTS: contents.model_state(self.model)}
+            groups = {entries.WEIGHTS: contents.model_state(self.model)}
         else:
             texts, groups = model_file.parts(self.model, kind="a checkpoint of Orbax")
         assert self._writer is not None

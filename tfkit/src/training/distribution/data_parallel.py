@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.per_thread import ThreadSetting
+from tfkit.src.base.context import ThreadSetting
 from tfkit.src.engine import replicas
 from tfkit.src.training.distribution.devices import list_devices, strategy_of_processes
 from tfkit.src.training.distribution.layouts import UNDIVIDED, DeviceMesh, TensorLayout

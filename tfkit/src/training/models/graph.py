@@ -10,9 +10,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import budget, settings
-from tfkit.src.base.brief import brief
 from tfkit.src.base.errors import other_keras
 from tfkit.src.base.names import free
+from tfkit.src.base.nests import brief
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import Input, InputLayer
 from tfkit.src.symbolic import masking

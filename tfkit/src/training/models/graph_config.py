@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.graph_form import check_graph, checked_reference, is_reference
 from tfkit.src.core.layer import Layer
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, any_symbolic
@@ -113,8 +114,7 @@ def graph_from_config(
         outputs[name, index] = [t for t in tf.nest.flatten(result) if isinstance(t, KerasTensor)]
 
     def tensor(reference: Any) -> KerasTensor:
-        name, index, position = _checked(reference)
-        return outputs[name, index][position]
+        return _output(outputs, reference)
 
     return _map_references(config["input_layers"], tensor), _map_references(
         config["output_layers"], tensor
@@ -130,6 +130,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
     Raises:
         ValueError: for two layers of the same name, and for tensors that no call returns.
     """
+    check_graph(config)
     calls: list[Call] = []
     names = set()
     for entry in config["layers"]:
@@ -145,7 +146,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
     known = {(name, index) for name, index, _ in calls}
 
     def check(reference: Any) -> None:
-        if _checked(reference)[:2] not in known:
+        if checked_reference(reference)[:2] not in known:
             raise ValueError(
                 "An input or output in the configuration of a functional model is of no call of its layers: "
                 f"{quoted(reference)}"
@@ -194,17 +195,6 @@ def _in_turn(calls: list[Call]) -> Iterator[Call]:
         )
 
 
-def _checked(reference: Any) -> tuple[str, int, int]:
-    """Returns the name of a layer, the index of its call, and the index of the call's output."""
-    name, *indices = reference
-    if len(indices) != 2 or not all(type(index) is int and index >= 0 for index in indices):
-        raise ValueError(
-            "A tensor in the configuration of a functional model must be the name of a layer, the index of a "
-            f"call, and the index of an output, both from 0. Received: {quoted(reference)}"
-        )
-    return name, *indices
-
-
 def _references(value: Any) -> Iterator[tuple[str, int]]:
     """Yields the calls whose outputs are arguments of a call."""
     pending = [value]
@@ -212,7 +202,7 @@ def _references(value: Any) -> Iterator[tuple[str, int]]:
         item = pending.pop()
         if isinstance(item, dict):
             if item.get("class_name") == "__keras_tensor__":
-                name, index, _ = _checked(item["config"]["keras_history"])
+                name, index, _ = checked_reference(item["config"]["keras_history"])
                 yield name, index
             elif "class_name" not in item:
                 # Not in dicts with a class: the configuration of an object contains no tensors.
@@ -233,11 +223,22 @@ def _result(operation: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return operation.output
 
 
+def _output(outputs: dict[tuple[str, int], list[KerasTensor]], reference: Any) -> KerasTensor:
+    """Returns the tensor that a reference names."""
+    name, index, position = checked_reference(reference)
+    found = outputs[name, index]
+    if position >= len(found):
+        raise ValueError(
+            f"A configuration of a functional model uses output {position} of layer {quoted(name)}, which "
+            f"has {len(found)}. Received: {quoted(reference)}"
+        )
+    return found[position]
+
+
 def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> Any:
     if isinstance(value, dict):
         if value.get("class_name") == "__keras_tensor__":
-            name, index, position = _checked(value["config"]["keras_history"])
-            return outputs[name, index][position]
+            return _output(outputs, value["config"]["keras_history"])
         if "class_name" in value:
             return serialization.deserialize_keras_object(value)
         return {key: _restore(item, outputs) for key, item in value.items()}
@@ -249,8 +250,7 @@ def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> A
 def _map_references(references: Any, function: Any) -> Any:
     if isinstance(references, dict):
         return {key: _map_references(item, function) for key, item in references.items()}
-    # One reference is a name and two numbers; a nest of them begins with a reference.
-    if len(references) == 3 and isinstance(references[0], str) and isinstance(references[1], int):
+    if is_reference(references):
         return function(references)
     items = [_map_references(item, function) for item in references]
     return tuple(items) if isinstance(references, tuple) else items

@@ -11,7 +11,7 @@ from tfkit.src.base.quoting import quoted, with_short_messages
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.core.layer import Layer
-from tfkit.src.files.interop import keras, keras_config
+from tfkit.src.files.interop import keras, keras_config, keras_files
 from tfkit.src.files.interop.formats import check_path
 from tfkit.src.files.saving import model_file
 from tfkit.src.files.saving.json_nest import from_json
@@ -55,7 +55,7 @@ def load_model(
     """
     forks.check("`load_model()`")
     check_path(filepath)
-    load = keras.load_model if keras.is_keras_file(filepath) else model_file.load_model
+    load = keras.load_model if keras_files.is_keras_file(filepath) else model_file.load_model
     with with_short_messages():
         return load(filepath, custom_objects, compile, safe_mode)
 

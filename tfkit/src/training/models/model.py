@@ -11,17 +11,17 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src import export  # What it lists is imported late.
-from tfkit.src.base.calls import current_frame
+from tfkit.src.base.calls import CallFrame, current_frame
+from tfkit.src.base.context import Lock
 from tfkit.src.base.errors import frames
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.layer_options import open_signature
-from tfkit.src.base.names import did_you_mean
-from tfkit.src.base.per_thread import Lock
+from tfkit.src.base.names import did_you_mean, explain_missing
+from tfkit.src.base.protocols import open_signature
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.base.registry.configuration import accepted, is_ours, owner_of, require_all
+from tfkit.src.base.registry.constructors import unknown_arguments
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core import tracking
-from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 
 # What these two list is imported late.
@@ -36,6 +36,7 @@ from tfkit.src.training.models import state_tree as state_trees
 from tfkit.src.training.models.graph import Graph, graph_between, operation_names, operations_of
 from tfkit.src.training.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.training.models.input_forms import match_form, path_of
+from tfkit.src.training.models.layer_list import LayerList
 from tfkit.src.training.models.naming import local_names
 from tfkit.src.training.models.quantization import QuantizesLayers
 from tfkit.src.training.models.summary import html_summary, print_summary
@@ -45,6 +46,7 @@ from tfkit.src.training.trainer import Trainer
 _LARGE = 200
 
 
+@explain_missing
 class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize` takes no filters.
     """A layer with training, evaluation, prediction, saving and export.
 
@@ -81,7 +83,8 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates a model; `Model(inputs, outputs)` creates a `Functional` model."""
-        if cls is Model and (args or "inputs" in kwargs or "outputs" in kwargs):
+        # Also by their old names, about which the base class raises an error.
+        if cls is Model and (args or kwargs.keys() & {"inputs", "outputs", "input", "output"}):
             cls = Functional  # type: ignore[assignment]
         model = super().__new__(cls, *args, **kwargs)
         # Not tracked: the settings refer to the optimizer and to losses, which are not members of
@@ -93,6 +96,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         inputs = kwargs.pop("inputs", args[0] if args else None)
         outputs = kwargs.pop("outputs", args[1] if len(args) > 1 else None)
+        _refuse_old_names(self, kwargs)
         if (inputs is None) != (outputs is None) or len(args) > 3:
             raise ValueError(
                 "A functional model needs both `inputs` and `outputs`. "
@@ -123,7 +127,19 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     @open_signature
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Runs the layers between inputs and outputs; subclasses without a graph override it."""
+        """Runs the layers between inputs and outputs; subclasses without a graph override it.
+
+        Example:
+            >>> class Residual(tfkit.Model):
+            ...     def __init__(self):
+            ...         super().__init__()
+            ...         self.dense = tfkit.layers.Dense(2, kernel_initializer="zeros")
+            ...
+            ...     def call(self, inputs):
+            ...         return inputs + self.dense(inputs)
+            >>> Residual()(np.ones((1, 2))).numpy()
+            array([[1., 1.]], dtype=float32)
+        """
         frame = current_frame()
         # A subclass's `call` may call `super().call(x, training=False)`: layers must see this
         # mode.
@@ -232,7 +248,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     @property
     def layers(self) -> list[Layer]:
         """The layers directly inside."""
-        return tracking.sublayers(self)
+        return LayerList(tracking.sublayers(self))
 
     @layers.setter
     def layers(self, _: Any) -> None:
@@ -255,6 +271,11 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         Raises:
             ValueError: if there is no such layer, or unless exactly one of `name` and `index` is
                 given.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> model.get_layer("scores").units, model.get_layer(index=0).units
+            (2, 2)
         """
         if (name is None) == (index is None):
             raise ValueError(
@@ -300,6 +321,13 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
         Raises:
             ValueError: if `positions` or `layer_range` does not fit the model.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> lines = []
+            >>> model.summary(print_fn=lines.append)
+            >>> [line for line in lines[0].splitlines() if "params" in line][0]
+            ' Total params: 8 (32.00 B)'
         """
         print_summary(
             self,
@@ -327,6 +355,14 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             overwrite: whether an existing file is replaced. Default: `True`.
             **kwargs: `include_optimizer=False` leaves out the optimizer's state; arguments that
                 Keras has, as described in `tfkit.saving.save_model`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save(f"{folder}/model.h5")
+            ...     loaded = tfkit.models.load_model(f"{folder}/model.h5")
+            >>> bool(np.all(loaded.predict(np.ones((1, 3)), verbose=0) == model(np.ones((1, 3)))))
+            True
         """
         interop.save_model(self, filepath, overwrite, **kwargs)
 
@@ -349,6 +385,13 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
                 files as are needed. `None` for one file.
             objects_to_skip: layers, with everything inside them, and weights that the file leaves
                 out; `None` for none.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.save_weights(f"{folder}/model.weights.h5")
+            ...     print(len(model.load_weights(f"{folder}/model.weights.h5").loaded))
+            2
         """
         saving.save_weights(
             self, filepath, overwrite, max_shard_size, objects_to_skip=objects_to_skip
@@ -381,6 +424,16 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
         Returns:
             A `LoadReport`: the result for each weight.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> older = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="outputs")])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     older.save_weights(f"{folder}/older.weights.h5")
+            ...     model.load_weights(
+            ...         f"{folder}/older.weights.h5", rename={"outputs": "scores"}
+            ...     ).loaded
+            ['scores/kernel', 'scores/bias']
         """
         if kwargs:
             raise ValueError(f"Invalid keyword arguments: {kwargs}")
@@ -392,7 +445,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
     def export(
         self,
         filepath: Any,
-        format: str = "tf_saved_model",
+        format: str | None = None,
         verbose: bool | None = None,
         input_signature: Any = None,
         **kwargs: Any,
@@ -400,13 +453,24 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Writes the model for inference, completely or not at all, as a SavedModel or in a different format.
 
         Args:
-            filepath: folder of the SavedModel, or file of the other formats.
-            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"`, `"onnx"`, `"openvino"` or `"torch"`.
+            filepath: folder of the SavedModel, or file of a different format: `.onnx`, `.tflite` (LiteRT),
+                `.xml` (OpenVINO), `.pt2` (PyTorch), `.mlir` (StableHLO).
+            format: `"tf_saved_model"`, `"stablehlo"`, `"litert"` (or `"tflite"`), `"onnx"`, `"openvino"` or
+                `"torch"`. Default: that of the extension of `filepath`; a format that the extension
+                contradicts is refused.
             verbose: whether to print a summary of the export; `None` is True.
             input_signature: specs to use instead of those of earlier calls.
             **kwargs: options of the format: `jit_compile` and `freeze` of a SavedModel, attributes of
                 `tf.lite.TFLiteConverter` of LiteRT, `opset_version` of ONNX, `verify` of `"openvino"`
                 and `"torch"`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     model.export(f"{folder}/model", verbose=False)
+            ...     served = tf.saved_model.load(f"{folder}/model")
+            >>> served.serve(np.ones((1, 3), "float32")).shape
+            TensorShape([1, 2])
         """
         export.export(self, filepath, format, verbose, input_signature, **kwargs)
 
@@ -416,7 +480,14 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         return children if save_type == "checkpoint" else children | export.default_signature(self)
 
     def get_compile_config(self) -> dict[str, Any] | None:
-        """Returns the arguments of `compile`, as data; `None` before `compile`."""
+        """Returns the arguments of `compile`, as data; `None` before `compile`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> model.compile("adam", loss="mse")
+            >>> model.get_compile_config()["loss"]
+            'mse'
+        """
         return serialize_keras_object(self._tfkit_settings.arguments()) if self.compiled else None
 
     @shortened
@@ -424,6 +495,14 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         """Compiles the model with the result of `get_compile_config`.
 
         Your own `compile` with other arguments is not called, with a warning.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> model.compile("adam", loss="mse")
+            >>> copy = tfkit.models.clone_model(model)
+            >>> copy.compile_from_config(model.get_compile_config())
+            >>> copy.loss
+            'mse'
         """
         self._tfkit_compile_as(deserialize_keras_object(config))
 
@@ -455,6 +534,12 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
         Raises:
             ValueError: for any other `value_format`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> tree = model.get_state_tree(value_format="numpy_array")
+            >>> {name: array.shape for name, array in tree["trainable_variables"]["scores"].items()}
+            {'kernel': (3, 2), 'bias': (2,)}
         """
         return state_trees.get(self, value_format)
 
@@ -464,13 +549,27 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         Raises:
             ValueError: for a path that the model does not have, and for a value of a different shape. No
                 variable has changed then.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> tree = model.get_state_tree(value_format="numpy_array")
+            >>> tree["trainable_variables"]["scores"]["bias"] += 1
+            >>> model.set_state_tree(tree)
+            >>> model.get_layer("scores").bias.numpy()
+            array([1., 1.], dtype=float32)
         """
         state_trees.assign(self, state_tree)
 
     # --- Configuration ------------------------------------------------------------------------------
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the layers and calls of a functional model; the recorded arguments of any other."""
+        """Returns the layers and calls of a functional model; the recorded arguments of any other.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> [layer["class_name"] for layer in model.get_config()["layers"]]
+            ['InputLayer', 'Dense']
+        """
         graph, own = self._tfkit_graph, (Model.__init__, Functional.__init__)
         if graph is None or type(self).__init__ not in own:
             config = super().get_config()
@@ -489,6 +588,12 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         Args:
             config: the result of `get_config`.
             custom_objects: your own classes and functions that it may name, by name.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> copy = tfkit.Sequential.from_config(model.get_config())
+            >>> copy.get_layer("scores").units
+            2
         """
         if custom_objects:
             with registry.custom_object_scope(custom_objects):
@@ -504,7 +609,13 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     @shortened
     def to_json(self, **kwargs: Any) -> str:
-        """Returns the configuration as JSON; keyword arguments are passed to `json.dumps`."""
+        """Returns the configuration as JSON; keyword arguments are passed to `json.dumps`.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> tfkit.models.model_from_json(model.to_json()).output_shape
+            (None, 2)
+        """
         return json.dumps(serialize_keras_object(self), **kwargs)
 
 
@@ -552,6 +663,13 @@ class Functional(Model, metaclass=_IsDescribed):
         self, inputs: Any = None, outputs: Any = None, name: str | None = None, **kwargs: Any
     ) -> None:
         super().__init__(inputs, outputs, name=name, **kwargs)
+
+
+def _refuse_old_names(model: Model, given: dict[str, Any]) -> None:
+    """Raises an error for `Model(input=..., output=...)`."""
+    old = {name: value for name, value in given.items() if name in ("input", "output")}
+    if old and isinstance(model, Functional):
+        raise unknown_arguments(Functional, old)
 
 
 def _begin_with(model: Model, graph: Graph) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.errors import other_keras
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
@@ -15,13 +16,13 @@ from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.core import building, tracking
-from tfkit.src.core.context import CallFrame
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.graph import Graph
+from tfkit.src.training.models.layer_list import LayerList
 from tfkit.src.training.models.model import Model
 from tfkit.src.training.models.naming import local_names
 
@@ -81,6 +82,13 @@ class Sequential(Model):
 
         Raises:
             ValueError: for something that is not a layer, and for a name that is already used.
+
+        Example:
+            >>> model = tfkit.Sequential()
+            >>> model.add(tfkit.Input((3,)))
+            >>> model.add(tfkit.layers.Dense(2))
+            >>> model.output_shape
+            (None, 2)
         """
         del rebuild  # Keras's switch to build later; here each layer is built once when added.
         self._tfkit_add_all([layer])
@@ -162,6 +170,12 @@ class Sequential(Model):
 
         Raises:
             ValueError: if there are no layers, and for a shape that does not fit the `Input` below them.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.layers.Dense(2)])
+            >>> model.build((None, 3))
+            >>> model.count_params()
+            8
         """
         if not self._tfkit_stack:
             raise ValueError(
@@ -200,7 +214,13 @@ class Sequential(Model):
         return tf.as_dtype(self.compute_dtype).size == 2 or super()._tfkit_has_own_floats()
 
     def pop(self, rebuild: bool = True) -> Layer:
-        """Removes the topmost layer and returns it."""
+        """Removes the topmost layer and returns it.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> model.pop().name, len(model.layers)
+            ('scores', 0)
+        """
         del rebuild
         if not self._tfkit_stack:
             raise IndexError(f"Sequential model '{self.name}' has no layer to remove.")
@@ -247,7 +267,13 @@ class Sequential(Model):
         self.input_spec = None  # The layers check the inputs: some accept other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
-        """Runs the layers from bottom to top."""
+        """Runs the layers from bottom to top.
+
+        Example:
+            >>> model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2, name="scores")])
+            >>> model.call(tf.ones((4, 3))).shape
+            TensorShape([4, 2])
+        """
         if self._tfkit_graph is not None:
             return super().call(inputs, training, mask)
         for layer in self._tfkit_stack:
@@ -295,7 +321,7 @@ class Sequential(Model):
     @property
     def layers(self) -> list[Layer]:
         """The layers, without the input."""
-        return [layer for layer in self._tfkit_stack if not isinstance(layer, InputLayer)]
+        return LayerList(it for it in self._tfkit_stack if not isinstance(it, InputLayer))
 
     @layers.setter
     def layers(self, _: Any) -> None:
@@ -309,7 +335,15 @@ class Sequential(Model):
         return list(dict.fromkeys(self._tfkit_stack))
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the layers from bottom to top."""
+        """Returns the layers from bottom to top.
+
+        Example:
+            >>> config = tfkit.Sequential(
+            ...     [tfkit.Input((3,)), tfkit.layers.Dense(2)], name="small"
+            ... ).get_config()
+            >>> config["name"], [layer["class_name"] for layer in config["layers"]]
+            ('small', ['InputLayer', 'Dense'])
+        """
         config: dict[str, Any] = {
             "name": self.name,
             "trainable": self.trainable,
@@ -333,7 +367,13 @@ class Sequential(Model):
 
     @classmethod
     def from_config(cls, config: dict[str, Any], custom_objects: Any = None) -> Self:
-        """Returns a new model with the layers of a configuration."""
+        """Returns a new model with the layers of a configuration.
+
+        Example:
+            >>> config = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)]).get_config()
+            >>> tfkit.Sequential.from_config(config).output_shape
+            (None, 2)
+        """
         if custom_objects:
             with registry.custom_object_scope(custom_objects):
                 return cls.from_config(config)

@@ -39,14 +39,31 @@ class Initializer:
         )
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
+        """Returns the constructor's arguments.
+
+        Example:
+            >>> tfkit.initializers.RandomNormal(stddev=0.1, seed=1).get_config()
+            {'seed': 1, 'mean': 0.0, 'stddev': 0.1}
+        """
         return {}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from the result of `get_config()`."""
+        """Returns an initializer from the result of `get_config()`.
+
+        Example:
+            >>> config = tfkit.initializers.Constant(2.0).get_config()
+            >>> float(tfkit.initializers.Constant.from_config(config)(()))
+            2.0
+        """
         return cls(**config)
 
     def clone(self) -> Self:
-        """Returns a new initializer with the same configuration; without a seed it draws a new one."""
+        """Returns a new initializer with the same configuration; without a seed it draws a new one.
+
+        Example:
+            >>> initializer = tfkit.initializers.RandomNormal(seed=1)
+            >>> bool(np.all(initializer.clone()((2,)) == initializer((2,))))
+            True
+        """
         return self.from_config(self.get_config())

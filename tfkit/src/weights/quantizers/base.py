@@ -36,14 +36,25 @@ class Quantizer:
         return x
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
+        """Returns the constructor's arguments.
+
+        Example:
+            >>> tfkit.quantizers.AbsMaxQuantizer(axis=-1).get_config()["axis"]
+            (-1,)
+        """
         raise NotImplementedError(
             f"Quantizer {type(self).__name__} must define `get_config(self)` to be saved."
         )
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a quantizer from the result of `get_config()`."""
+        """Returns a quantizer from the result of `get_config()`.
+
+        Example:
+            >>> quantizer = tfkit.quantizers.AbsMaxQuantizer(axis=-1)
+            >>> type(quantizer).from_config(quantizer.get_config()).axis
+            (-1,)
+        """
         return cls(**config)
 
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.calls import calls, current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable, ConversionHook, arguments_of_alias
+from tfkit.src.weights.variables import given_values
 from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
 
 
@@ -88,9 +89,10 @@ class AutocastVariable(_ReadInCallsDtype, BaseResourceVariable):
         )
 
     @property
-    def uncast(self) -> tf.Variable:
-        """The variable that holds the value, which is always read in its own dtype."""
-        return self._owner
+    def uncast(self) -> Any:
+        """The variable, or a value given for it, that is always read in its own dtype."""
+        given = given_values.of(self)
+        return self._owner if given is None else given.read()
 
     @property
     def dtype(self) -> tf.DType:

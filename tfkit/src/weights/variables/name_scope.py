@@ -1,4 +1,4 @@
-"""`name_scope`: a common prefix for names of objects that are made in a block of code."""
+"""Names of variables: their paths, and `name_scope`, a common prefix for what is made in a block of code."""
 
 from __future__ import annotations
 
@@ -78,3 +78,8 @@ def current_path() -> str:
             parts = [scope.override_parent.strip("/")]
         parts.append(scope.name)
     return "/".join(filter(None, parts))
+
+
+def variable_path(variable: tf.Variable) -> str:
+    """Returns the path of a layer's weight; the name of any other variable."""
+    return getattr(variable, "path", None) or variable.name.removesuffix(":0")

@@ -10,29 +10,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.members import View
-from tfkit.src.ops import arithmetic, elementwise, products
-from tfkit.src.ops.promotion import promote, to_float
+from tfkit.src.symbolic.tensors import OPERATORS
 
-# The op of each operator, without the underscores and the `r` of its reflected form.
-_OPS = {
-    "add": arithmetic.add,
-    "sub": arithmetic.subtract,
-    "mul": arithmetic.multiply,
-    "truediv": arithmetic.true_divide,
-    "floordiv": arithmetic.floor_divide,
-    "mod": arithmetic.mod,
-    "pow": arithmetic.power,
-    "matmul": products.matmul,
-    "lt": arithmetic.less,
-    "le": arithmetic.less_equal,
-    "gt": arithmetic.greater,
-    "ge": arithmetic.greater_equal,
-    "eq": arithmetic.equal,
-    "ne": arithmetic.not_equal,
-    "and": arithmetic.logical_and,  # For truth values, whatever the dtype: not for bits.
-    "or": arithmetic.logical_or,
-    "xor": arithmetic.logical_xor,
-}
 _LOGIC = tuple(f"__{side}{name}__" for side in ("", "r") for name in ("and", "or", "xor"))
 _DIVISIONS = ("__truediv__", "__rtruediv__")
 _POWERS = ("__pow__", "__rpow__")  # TensorFlow has no kernel for powers of unsigned integers.
@@ -46,22 +25,11 @@ _OTHERS = ("__neg__", "__pos__", "__abs__", "__round__", "__getitem__", "__inver
 
 
 def _operator(name: str) -> Callable[[Any, Any], Any]:
-    plain = name.strip("_")
-    is_reflected = plain not in _OPS
-    is_logic = name in _LOGIC
-    op = _OPS[plain[1:] if is_reflected else plain]
-
     def operate(self: Any, other: Any) -> Any:
         unsigned = name in _POWERS and self.dtype.is_unsigned
-        of_op = is_logic or unsigned or _is_vector(self, other, name)
-        if of_op or _is_of_another_kind(self, other):
-            value = tf.convert_to_tensor(self)
-            return op(other, value) if is_reflected else op(value, other)
-        if _is_mixed(self, other, name):
-            left, right = promote(tf.convert_to_tensor(self), other)
-            if name in _DIVISIONS:
-                left, right = to_float(left), to_float(right)
-            return getattr(left, name)(right)
+        of_op = name in _LOGIC or unsigned or _is_vector(self, other, name)
+        if of_op or _is_of_another_kind(self, other) or _is_mixed(self, other, name):
+            return OPERATORS[name](tf.convert_to_tensor(self), other)
         return getattr(super(Operators, self), name)(other)
 
     operate.__name__ = operate.__qualname__ = name
@@ -147,7 +115,7 @@ class Operators:
 
     def __round__(self, ndigits: int | None = None) -> tf.Tensor:
         """Returns the value, rounded to a number of decimals."""
-        return elementwise.round(tf.convert_to_tensor(self), ndigits or 0)
+        return OPERATORS["__round__"](tf.convert_to_tensor(self), ndigits)
 
 
 for _name in (*_PROMOTING, *_LOGIC):

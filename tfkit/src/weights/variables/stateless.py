@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from tfkit.src.base.calls import calls
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.weights.variables.name_scope import variable_path
 from tfkit.src.weights.variables.operators import Value
-from tfkit.src.weights.variables.paths import variable_path
 
 
 class StatelessScope:

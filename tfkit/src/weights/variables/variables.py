@@ -14,7 +14,8 @@ from typing import Any, Literal
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base import budget, stateless
+from tfkit.src.base import budget
+from tfkit.src.base.calls import about_to_change
 from tfkit.src.base.names import auto_name, operation_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
@@ -28,7 +29,7 @@ from tfkit.src.borrowed.private import (
     tape,
 )
 from tfkit.src.engine import replicas
-from tfkit.src.weights.variables import replicated
+from tfkit.src.weights.variables import given_values
 from tfkit.src.weights.variables.name_scope import current_path
 from tfkit.src.weights.variables.operators import Operators, Value
 
@@ -182,21 +183,24 @@ class Variable(Operators, VariableHooks):
     def constraint(self, constraint: Any) -> None:
         set_constraint(self, constraint)
 
-    def _watch(self) -> None:
-        """Notifies tapes of a frozen variable that is read."""
+    def _value_given(self) -> tf.Tensor | None:
+        """Returns the value that is given for it; without one, notifies tapes of a frozen variable."""
+        if (given := given_values.of(self)) is not None:
+            return given.read()
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
         if self.made_trainable and not self.trainable and not self.replaced:
             tape.variable_accessed(self)
+        return None
 
-    def sparse_read(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+    def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
         """Returns the rows at given indices."""
-        self._watch()
-        return super().sparse_read(*args, **kwargs)  # type: ignore[misc]
+        given = self._value_given()
+        return super().sparse_read(indices, name) if given is None else tf.gather(given, indices)  # type: ignore[misc]
 
-    def gather_nd(self, *args: Any, **kwargs: Any) -> tf.Tensor:
+    def gather_nd(self, indices: Any, name: str | None = None) -> tf.Tensor:
         """Returns the slices at given indices."""
-        self._watch()
-        return super().gather_nd(*args, **kwargs)  # type: ignore[misc]
+        given = self._value_given()
+        return super().gather_nd(indices, name) if given is None else tf.gather_nd(given, indices)  # type: ignore[misc]
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _READ_BY_STEPS:
@@ -214,24 +218,30 @@ class Variable(Operators, VariableHooks):
             TypeError: for strings in place of numbers, and vice versa.
         """
         value = _assignable(self, value)
-        stateless.about_to_change(self)
-        if replicated.is_combined(self):
+        about_to_change(self)
+        if (given := given_values.of(self)) is not None and given.change(lambda old: value):
+            return self
+        if replicas.is_combined(self):
             return self._assign_together("assign", value)
         return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
     def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
-        stateless.about_to_change(self)
-        if replicated.is_combined(self):
+        about_to_change(self)
+        if (given := given_values.of(self)) is not None and given.change(lambda old: old + delta):
+            return self
+        if replicas.is_combined(self):
             return self._assign_together("assign_add", delta)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
     def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
         """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
         delta = _assignable(self, delta, broadcast=True)
-        stateless.about_to_change(self)
-        if replicated.is_combined(self):
+        about_to_change(self)
+        if (given := given_values.of(self)) is not None and given.change(lambda old: old - delta):
+            return self
+        if replicas.is_combined(self):
             return self._assign_together("assign_sub", delta)
         return super().assign_sub(delta, *args, **kwargs)  # type: ignore[misc]
 
@@ -242,8 +252,8 @@ class Variable(Operators, VariableHooks):
         """
         is_sum = getattr(self, "synchronization", None) == tf.VariableSynchronization.ON_READ
         if is_sum and is_copied(self):
-            return getattr(super(), method)(replicated.part_of_sum(self, value))
-        value = replicated.value_for_all(self, value)
+            return getattr(super(), method)(replicas.part_of_sum(self, value))
+        value = replicas.value_for_all(self, value)
 
         def assign(strategy: Any, value: Any) -> None:
             strategy.extended.update(
@@ -318,7 +328,9 @@ def _told(name: str) -> Callable[..., Any]:
     """Returns a method that changes a variable in parts, and notifies a `StatelessScope`."""
 
     def change(self: Any, *args: Any, **kwargs: Any) -> Any:
-        stateless.about_to_change(self)
+        about_to_change(self)
+        if (given := given_values.of(self)) is not None:
+            given.store()
         return getattr(super(Variable, self), name)(*args, **kwargs)
 
     change.__name__ = name

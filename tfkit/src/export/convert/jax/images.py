@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from tfkit.src.export.convert import resampling
+from tfkit.src.export.convert.images import between, inside, rounded, to_hsv
 
 
 def resized_bilinear(
@@ -20,10 +21,10 @@ def resized_bilinear(
     # One axis after the other: the weights are products of one for each axis.
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
-        places = _places(length, old, align_corners, half_pixel_centers)
-        floor = jnp.floor(places)
-        low = jnp.maximum(floor.astype(jnp.int32), 0)
-        high = jnp.minimum(jnp.ceil(places).astype(jnp.int32), old - 1)
+        places = resampling.positions(old, length, align_corners, half_pixel_centers)
+        floor = np.floor(places)
+        low = np.maximum(floor.astype("int32"), 0)
+        high = np.minimum(np.ceil(places).astype("int32"), old - 1)
         shape = [-1 if n == axis else 1 for n in range(images.ndim)]
         share = (places - floor).reshape(shape)
         first = jnp.take(images, low, axis, mode="clip")
@@ -71,43 +72,15 @@ def resized_nearest(
     """Returns images of a different size, from the nearest pixels."""
     for axis, length in ((1, size[0]), (2, size[1])):
         old = images.shape[axis]
-        scale = _scale(length, old, align_corners)
-        places = (jnp.arange(length) + (0.5 if half_pixel_centers else 0.0)) * scale
-        places = jnp.floor(places + 0.5) if align_corners else jnp.floor(places)
-        chosen = jnp.clip(places.astype(jnp.int32), 0, old - 1)
+        chosen = resampling.nearest(old, length, align_corners, half_pixel_centers)
         images = jnp.take(images, chosen, axis, mode="clip")
     return images
 
 
-def _scale(length: int, old: int, align_corners: bool) -> Any:
-    if align_corners and length > 1:
-        return jnp.float32(old - 1) / jnp.float32(length - 1)
-    return jnp.float32(old) / jnp.float32(length)
-
-
-def _places(length: int, old: int, align_corners: bool, half_pixel_centers: bool) -> Any:
-    scale = _scale(length, old, align_corners)
-    numbers = jnp.arange(length, dtype=jnp.float32)
-    return (numbers + 0.5) * scale - 0.5 if half_pixel_centers else numbers * scale
-
-
 def rgb_to_hsv(images: Any) -> Any:
     """Returns hue, saturation and value of colors."""
-    red, green, blue = (images[..., n] for n in range(3))
-    value = jnp.max(images, -1)
-    span = value - jnp.min(images, -1)
-    # Zero divisors are replaced, or the branch that is not chosen would have a gradient of NaN.
-    saturation = jnp.where(value > 0, span / jnp.where(value > 0, value, 1), 0)
-    norm = 1 / (6 * jnp.where(span > 0, span, 1))
-    # The hue is near that of the largest colour: red at 0, green at 1/3, blue at 2/3.
-    hue = jnp.where(
-        red == value,
-        norm * (green - blue),
-        jnp.where(green == value, norm * (blue - red) + 2 / 6, norm * (red - green) + 4 / 6),
-    )
-    hue = jnp.where(span > 0, hue, 0)
-    hue = jnp.where(hue < 0, hue + 1, hue)
-    return jnp.stack([hue, saturation, value], -1).astype(images.dtype)
+    largest, least = jnp.max(images, -1), jnp.min(images, -1)
+    return to_hsv(jnp, images, largest, least).astype(images.dtype)
 
 
 def hsv_to_rgb(images: Any) -> Any:
@@ -143,13 +116,13 @@ def projected(
         a, b, c, d, e, f, g, h = transform
         k = g * x + h * y + 1
         safe = jnp.where(k == 0, 1, k)
-        column = _inside((a * x + b * y + c) / safe, image.shape[1], fill_mode)
-        row = _inside((d * x + e * y + f) / safe, image.shape[0], fill_mode)
+        column = inside(jnp, (a * x + b * y + c) / safe, image.shape[1], fill_mode)
+        row = inside(jnp, (d * x + e * y + f) / safe, image.shape[0], fill_mode)
         read = _reader(image, fill_value)
         if interpolation == "NEAREST":
-            result = read(_rounded(row), _rounded(column))
+            result = read(rounded(jnp, row), rounded(jnp, column))
         else:
-            result = _between(read, row, column)
+            result = between(jnp, read, row, column)
         return jnp.where((k == 0)[..., None], fill_value.astype(image.dtype), result)
 
     # One transform may be for all images.
@@ -168,39 +141,3 @@ def _reader(image: Any, fill_value: Any) -> Callable[[Any, Any], Any]:
         return jnp.where(known[..., None], image[rows, columns], fill_value.astype(image.dtype))
 
     return read
-
-
-def _between(read: Callable[[Any, Any], Any], row: Any, column: Any) -> Any:
-    top, left = jnp.floor(row), jnp.floor(column)
-    down, right = (row - top)[..., None], (column - left)[..., None]
-    upper = (1 - right) * read(top, left) + right * read(top, left + 1)
-    lower = (1 - right) * read(top + 1, left) + right * read(top + 1, left + 1)
-    return (1 - down) * upper + down * lower
-
-
-def _rounded(x: Any) -> Any:
-    """Returns the nearest integer, and of two equally near ones the one farther from zero."""
-    whole = jnp.trunc(x)
-    return jnp.where(jnp.abs(x - whole) < 0.5, whole, whole + jnp.sign(x))
-
-
-def _inside(place: Any, length: int, fill_mode: str) -> Any:
-    """Returns a coordinate, moved by the rule for positions outside the image."""
-    if fill_mode == "CONSTANT":
-        return place
-    if fill_mode == "REFLECT":
-        # The image and its mirror image take turns, with the pixel at the border twice.
-        below = place + 2 * length * jnp.trunc(-place / (2 * length))
-        below = jnp.where(below < -length, below + 2 * length, -below - 1)
-        above = place - 2 * length * jnp.trunc(place / (2 * length))
-        above = jnp.where(above >= length, 2 * length - above - 1, above)
-        place = jnp.where(place < 0, below, jnp.where(place > length - 1, above, place))
-        place = jnp.where(length <= 1, 0, place)
-    elif fill_mode == "WRAP":
-        # As in TensorFlow's kernel, which divides by `length - 1` and moves by `length`.
-        period = max(length - 1, 1)
-        below = place + length * (jnp.trunc(-place / period) + 1)
-        above = place - length * jnp.trunc(place / period)
-        place = jnp.where(place < 0, below, jnp.where(place > length - 1, above, place))
-        place = jnp.where(length <= 1, 0, place)
-    return jnp.clip(place, 0, length - 1)

@@ -770,8 +770,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ScaleAndTranslate": images.spanned,
     "ResizeNearestNeighbor": images.resized_nearest,
     "ImageProjectiveTransformV3": images.projected,
-    "RGBToHSV": lambda x: images.to_hsv(x),
-    "HSVToRGB": lambda x: images.to_rgb(x),
+    "RGBToHSV": lambda x: images.rgb_to_hsv(x),
+    "HSVToRGB": lambda x: images.hsv_to_rgb(x),
     # Random numbers
     "StatelessRandomNormalV2": _normal,
     "StatelessRandomGetKeyCounter": lambda seed: list(philox.key_and_counter(seed)),

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import os
 
-import tensorflow as tf
-
 _FLAG = "--xla_cpu_enable_fast_min_max"
 _KNOWN = ("2.18.", "2.19.", "2.20.", "2.21.")
 
 
-def keep_nan() -> None:
-    """Adds the flag, unless the environment has it or is in a form that is not a list of flags."""
+def keep_nan(version: str) -> None:
+    """Adds the flag, unless the environment has it or is in a form that is not a list of flags.
+
+    Args:
+        version: TensorFlow's.
+    """
     flags = os.environ.get("XLA_FLAGS", "").strip()
     is_list = not flags or flags.startswith("-")  # Others are the path of a file with flags.
-    if is_list and _FLAG not in flags and tf.__version__.startswith(_KNOWN):
+    if is_list and _FLAG not in flags and version.startswith(_KNOWN):
         os.environ["XLA_FLAGS"] = f"{flags} {_FLAG}=false".strip()
-
-
-keep_nan()
