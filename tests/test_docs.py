@@ -26,7 +26,7 @@ def is_fence(line):
 
 
 def python_of(text):
-    """The ```python blocks of a page that can run; other lines are blank, so that line numbers are the page's.
+    """The ```python blocks of a page that can run; other lines are blank, so that line numbers stay.
 
     The blocks of a list are indented.
     """
