@@ -52,6 +52,7 @@ def repository(tmp_path):
             root / ".venv-tools" / "bin" / name,
             f'echo "{name} $*" >>{root}/calls; [ "$FAILING" != "{name} $1" ]',
         )
+    write_program(root / "bin" / "chromium", "exit 1")  # So that none is installed.
     return root
 
 
@@ -88,7 +89,8 @@ def test_runs_all_checks(repository):
     "environment", [{}, {"PYTEST_STATUS": "1"}, {"CONVERT_STATUS": "1"}], ids=str
 )
 def test_continuous_integration_also_converts(repository, environment):
-    done = run(repository / ".ci" / "run", **environment)
+    programs = f"{repository / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = run(repository / ".ci" / "run", PATH=programs, **environment)
     assert done.returncode == len(environment)
     convert = "convert -m pytest -q -n 2 tests/convert tests/test_docs.py"
     assert (repository / "calls").read_text().splitlines() == [*ALL_CHECKS, convert]

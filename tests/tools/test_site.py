@@ -1,50 +1,15 @@
 """`tools/site`: the site builds without a warning, its links lead somewhere, and it needs no other host."""
 
-import fcntl
 import html.parser
-import importlib.util
+import importlib
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-NEEDED = ("sphinx", "myst_parser", "furo", "sphinx_copybutton")
-
-
-@pytest.fixture(scope="session")
-def site(tmp_path_factory):
-    """The folder of the site, built once for all processes that run tests."""
-    missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
-    if missing:
-        pytest.skip(f"{', '.join(missing)} not installed: pip install 'tfkit-dl[docs]'")
-    folder = tmp_path_factory.getbasetemp()
-    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
-    out, log = folder / "site", folder / "site.log"
-    with open(folder / "site.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not log.exists():
-            log.write_text(build(out))
-    assert log.read_text() == ""
-    return out
-
-
-def build(out):
-    """Builds the site. Returns what went wrong, or an empty text."""
-    paths = os.pathsep.join([str(ROOT / "tools"), str(ROOT)])
-    done = subprocess.run(
-        [sys.executable, "-m", "documenting", str(out)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3"},
-        capture_output=True,
-        text=True,
-    )
-    warned = re.search(r": (WARNING|ERROR|CRITICAL): ", done.stderr)
-    return done.stderr[-5000:] if done.returncode or warned else ""
 
 
 class Page(html.parser.HTMLParser):
@@ -145,11 +110,17 @@ def test_the_reference_has_public_names_alone(site, pages):
 
 
 def test_sections_of_docstrings_are_fields(site):
-    text = (site / "reference/tfkit.layers.html").read_text(encoding="utf-8")
-    entry = text[text.index('id="tfkit.layers.Dense"') :][:40_000]
+    entry = (site / "reference/tfkit.layers.Dense.html").read_text(encoding="utf-8")
     for title in ("Arguments", "Input shape", "Output shape", "Raises", "Example"):
         assert re.search(rf"<dt[^>]*>{title}<span class=\"colon\">:</span></dt>", entry), title
-    assert not re.search(r"^(Args|Raises|Returns|Example):", text, re.MULTILINE)
+    assert not re.search(r"^(Args|Raises|Returns|Example):", entry, re.MULTILINE)
+
+
+def test_no_page_of_the_reference_is_large(site):
+    """A page for each object: one page of all layers had 2.7 MB."""
+    sizes = {path.name: path.stat().st_size for path in site.glob("reference/*.html")}
+    assert len(sizes) > 900
+    assert not {name: size for name, size in sizes.items() if size > 300_000}
 
 
 def test_the_search_index_has_pages_and_names(site):
@@ -159,11 +130,43 @@ def test_the_search_index_has_pages_and_names(site):
 
 
 @pytest.fixture
-def docstrings(monkeypatch):
+def documenting(monkeypatch):
+    """A module of the builder by its name."""
+    pytest.importorskip("sphinx", reason="sphinx is not installed: pip install 'tfkit-dl[docs]'")
     monkeypatch.syspath_prepend(str(ROOT / "tools"))
-    from documenting import docstrings
+    return lambda name: importlib.import_module(f"documenting.{name}")
 
-    return docstrings
+
+@pytest.fixture
+def docstrings(documenting):
+    return documenting("docstrings")
+
+
+def test_pages_are_edited_where_their_text_is(documenting):
+    editing = documenting("editing")
+    base = "https://host.org/it"
+    files = {
+        "index": "tools/documenting/index.md",
+        "docs/guides/faq": "docs/guides/faq.md",
+        "examples/vae_mnist": "examples/vae_mnist.py",
+        "reference/tfkit.layers.Dense": "tfkit/src/layers/dense.py",
+        "reference/tfkit.layers": "tfkit/layers.py",
+    }
+    for page, file in files.items():
+        assert (ROOT / file).is_file()
+        assert editing.edit_link(page, base) == f"{base}/edit/main/{file}"
+    assert editing.edit_link("reference/index", base) == ""
+    assert editing.edit_link("docs/guides/faq", "") == ""
+
+
+def test_versions_are_listed_newest_first(documenting, tmp_path):
+    for version in ("0.2.0", "0.10.0", "0.10.0.dev1"):
+        (tmp_path / version).mkdir()
+        (tmp_path / version / "index.html").write_text("")
+    (tmp_path / "notes").mkdir()
+    assert documenting("__main__").list_versions(tmp_path) == ["0.10.0", "0.10.0.dev1", "0.2.0"]
+    assert 'const VERSIONS = ["0.10.0", ' in (tmp_path / "versions.js").read_text()
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
 
 
 TEXT = """Returns the sum: `a + b`.

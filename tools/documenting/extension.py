@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Callable
 from typing import Any
 
 from docutils import nodes
@@ -19,7 +20,7 @@ from documenting import public
 NAME = re.compile(r"(?:(?:tfkit|keras)\.)?([A-Za-z_][\w.]*)(?:\(\))?")
 BACK_LINK = re.compile(
     r'(<div class="viewcode-block" id="([\w.]+)">\s*<a class="viewcode-back" href=")'
-    r'([^"#]*/(tfkit[\w.]*)\.html)#[^"]*'
+    r'([^"#]*/(tfkit[\w.]*)\.\w+\.html)#[^"]*'
 )
 # A method of a private base is the source of an entry in each public class; one link back is enough.
 REPEATED_LINK = re.compile(
@@ -149,26 +150,29 @@ def correct_links_to_entries(
         context["body"] = END_OF_BLOCKS.sub("</div>", REPEATED_LINK.sub(r"\1", body))
 
 
-def list_entries(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Lists the entries of a module next to its page.
+class SharedNavigation:
+    """Gives the pages of a folder that are in no list of pages one navigation tree.
 
-    Sphinx's own list (`toc_object_entries`) would be copied for each page of the site, which takes longer
-    than all the rest.
+    The tree takes longer than all the rest of such a page, and is the same for all: it does not have them.
     """
-    objects = app.env.domains.python_domain.objects
-    here = [
-        name
-        for name, entry in objects.items()
-        if entry.docname == page and entry.objtype in ("class", "exception", "function")
-    ]
-    if here:
-        items = "".join(
-            f'<li><a class="reference internal" href="#{name}">{name.rpartition(".")[2]}</a></li>'
-            for name in here
-        )
-        title = context["title"]
-        context["toc"] = f'<ul><li><a href="#">{title}</a><ul>{items}</ul></li></ul>'
-        context["furo_hide_toc"] = False
+
+    def __init__(self) -> None:
+        self.trees: dict[Any, str] = {}
+
+    def __call__(
+        self, app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
+    ) -> None:
+        """Replaces the function by which the theme asks for the tree."""
+        if "orphan" in app.env.metadata.get(page, {}) or page.startswith("_modules/"):
+            folder, make = page.rpartition("/")[0], context["toctree"]
+            context["toctree"] = lambda **options: self.tree(folder, make, options)
+
+    def tree(self, folder: str, make: Callable[..., str], options: dict[str, Any]) -> str:
+        """Returns the tree of a folder, made at the first call."""
+        key = (folder, *sorted(options.items()))
+        if key not in self.trees:
+            self.trees[key] = make(**options)
+        return self.trees[key]
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
@@ -178,5 +182,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("viewcode-find-source", find_source)
     app.connect("doctree-read", forget_other_types)
     app.connect("html-page-context", correct_links_to_entries)
-    app.connect("html-page-context", list_entries, priority=900)  # After the theme.
+    app.connect("html-page-context", SharedNavigation(), priority=100)  # Before the theme.
     return {"parallel_read_safe": True, "parallel_write_safe": True}

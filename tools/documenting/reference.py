@@ -1,4 +1,4 @@
-"""Writes the pages of the reference: one for each public module, an entry for each class and function."""
+"""Writes the pages of the reference: one for each public module, and one for each class and function."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from documenting import docstrings, keras_notes, public
+from documenting.families import Family, of_module
 from documenting.signatures import signature
 
 INTRODUCTION = """# Reference
@@ -25,10 +26,26 @@ def write(folder: Path) -> None:
     modules = public.modules()
     for module, names in modules.items():
         inner = [each for each in modules if each and each.rpartition(".")[0] == module]
-        text = page(module, names, inner if module else [])
+        families = of_module(module)
+        text = page(module, names, inner if module else [], families)
         (folder / f"{_path(module)}.md").write_text(text, encoding="utf-8")
+        for family, described in families.items():
+            for group in _groups(described):
+                text = object_page(module, family, group, described)
+                (folder / f"{_path(group[0])}.md").write_text(text, encoding="utf-8")
     outer = [module for module in modules if "." not in module]
     (folder / "index.md").write_text(INTRODUCTION + _modules(outer), encoding="utf-8")
+
+
+def _groups(names: list[str]) -> list[list[str]]:
+    """Returns the names of each page: one, or those that differ by case alone, as `Huber` and `huber`.
+
+    Their pages would be one file where the file system ignores case.
+    """
+    groups: dict[str, list[str]] = {}
+    for name in sorted(names):  # Upper case is first.
+        groups.setdefault(name.lower(), []).append(name)
+    return list(groups.values())
 
 
 def _path(name: str) -> str:
@@ -46,29 +63,55 @@ def _modules(names: list[str]) -> str:
     return table + "\n\n" + "\n".join(["```{toctree}", ":hidden:", "", *titles, "```", ""])
 
 
-def page(module: str, names: list[str], inner: list[str]) -> str:
-    """Returns the page of a module: its modules, a table of its names, the entries that belong here."""
-    here = {name: value for name in names if public.home(value := public.objects()[name]) == name}
-    classes = {name: value for name, value in here.items() if inspect.isclass(value)}
-    functions = {name: value for name, value in here.items() if name not in classes}
+def page(module: str, names: list[str], inner: list[str], families: dict[Family, list[str]]) -> str:
+    """Returns the page of a module: its modules, and tables of its names, one for each family."""
     parts = [f"# {_path(module)}", inspect.getdoc(public.module_of(module)) or ""]
     parts += [f"```{{py:module}} {_path(module)}\n```"]
     if inner:
         parts += [_modules(inner)]
-    if names:
-        rows = [f"| {_link(name)} | {_first_line(public.objects()[name])} |" for name in names]
-        parts += ["\n".join(["| Name | Summary |", "|---|---|", *rows])]
-    for title, values in (("Classes", classes), ("Functions", functions)):
-        if values:
-            parts += [f"## {title}", *(entry(name, value) for name, value in values.items())]
+    for family, described in families.items():
+        parts += [f"## {family.title}", family.sentence, _table(described)]
+    here = {name for described in families.values() for name in described}
+    if others := [name for name in names if name not in here]:
+        parts += ["## Described elsewhere", _table(others)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def object_page(module: str, family: Family, names: list[str], relatives: list[str]) -> str:
+    """Returns the page of an object, or of a class and the function of its name."""
+    above = f"[{_path(module)}]({_path(module)}.md)"
+    place = f"{above}, [{family.title}]({_path(module)}.md#{_slug(family.title)})"
+    parts = ["---\norphan: true\n---", f"# {names[0]}", place]
+    parts += [f"```{{py:currentmodule}} {_path(module)}\n```"]
+    parts += [entry(name, public.objects()[name]) for name in names]
+    others = [name for name in relatives if name not in names]
+    if family.sources and others:
+        parts += ["## Of the same family", family.sentence, ", ".join(map(_link, others)) + "."]
     return "\n\n".join(parts) + "\n"
 
 
+def _slug(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
+def _table(names: list[str]) -> str:
+    rows = [f"| {_link(name)} | {_first_line(public.objects()[name])} |" for name in names]
+    return "\n".join(["| Name | Summary |", "|---|---|", *rows])
+
+
 def _link(name: str) -> str:
-    """Returns the cell of a table for a name, with a link to the entry that describes it."""
+    """Returns a name, the cell of a table, with a link to the page that describes it."""
     last = name.rpartition(".")[2]
-    value = public.objects()[name]
-    return f"[`{last}`](#tfkit.{public.home(value)})" if callable(value) else f"`{last}`"
+    home = public.home(public.objects()[name])
+    return f"[`{last}`]({_path(_pages()[home])}.md)" if home else f"`{last}`"
+
+
+@functools.cache
+def _pages() -> dict[str, str]:
+    """Returns for each name that is described the first name on its page."""
+    described = [of_module(module).values() for module in public.modules()]
+    groups = [group for families in described for names in families for group in _groups(names)]
+    return {name: group[0] for group in groups for name in group}
 
 
 def _first_line(value: Any) -> str:
