@@ -162,7 +162,7 @@ class SharedNavigation:
     def __call__(
         self, app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any
     ) -> None:
-        """Replaces the function by which the theme asks for the tree."""
+        """Replaces the function from which the theme gets the tree."""
         if "orphan" in app.env.metadata.get(page, {}) or page.startswith("_modules/"):
             folder, make = page.rpartition("/")[0], context["toctree"]
             context["toctree"] = lambda **options: self.tree(folder, make, options)
