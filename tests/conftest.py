@@ -1,5 +1,6 @@
 """What all tests share: quiet TensorFlow, equal seeds for each test, the MNIST digits."""
 
+import gc
 import os
 import random
 
@@ -45,6 +46,13 @@ def default_dtypes():
 def compile_at_once():
     """XLA compiles the trainings of a test, short as they are, whatever an example of a docstring has set."""
     tfkit.config.set_compile_after(0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def only_new_objects():
+    """The collector sees the objects of this module: those of all before it would take seconds each time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
