@@ -1,0 +1,1 @@
+"""Runs the tests of packages that are built on Keras: `./tools/clients --help`."""

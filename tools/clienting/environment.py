@@ -1,0 +1,90 @@
+"""Makes the environment of a package: that of the tools, and what the package needs besides."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+from clienting.packages import Package
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "build/clients"
+
+
+def prepare(package: Package) -> tuple[Path, Path]:
+    """Installs a package and unpacks its tests, unless that was done before.
+
+    Returns:
+        The interpreter, and the folder of the tests.
+    """
+    place = FOLDER / f"{package.module}-{package.version}"
+    interpreter = place / "venv/bin/python"
+    if not (place / "installed").exists():
+        shutil.rmtree(place, ignore_errors=True)
+        venv.create(place / "venv", with_pip=True)
+        _share(place / "venv")
+        wanted = f"{package.name}=={package.version}"
+        _pip(interpreter, "install", "--no-deps", wanted)
+        if package.needs:
+            _pip(interpreter, "install", *package.needs)
+        if package.tests:
+            _unpack(interpreter, package, wanted, place)
+        (place / "installed").touch()
+    return interpreter, place / "source"
+
+
+def _share(folder: Path) -> None:
+    """Lets an environment import what that of the tools has, TensorFlow above all."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    shared = sysconfig.get_path("purelib")
+    line = f"import site; site.addsitedir({shared!r})\n"
+    (folder / "lib" / version / "site-packages/shared.pth").write_text(line)
+
+
+def _pip(interpreter: Path, *arguments: str) -> None:
+    command = [interpreter, "-m", "pip", *arguments, "-qq", "--disable-pip-version-check"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"pip {' '.join(arguments)}:\n{done.stderr[-2000:]}")
+
+
+def _unpack(interpreter: Path, package: Package, wanted: str, place: Path) -> None:
+    kind = ["--no-binary", ":all:"] if package.source == "sdist" else ["--only-binary", ":all:"]
+    folder = place / "download"
+    _pip(interpreter, "download", "--no-deps", *kind, "-d", str(folder), wanted)
+    (archive,) = folder.iterdir()
+    unpacked = place / "unpacked"
+    if archive.name.endswith(".tar.gz"):
+        with tarfile.open(archive) as file:
+            file.extractall(unpacked, filter="data")
+        (source,) = unpacked.iterdir()
+    else:
+        with zipfile.ZipFile(archive) as file:
+            file.extractall(unpacked)
+        source = unpacked
+    # The tests alone, where they are not a part of the package: the package is the installed one.
+    target = place / "source"
+    for name in package.tests:
+        if (source / name).is_dir():
+            shutil.copytree(source / name, target / name)
+        else:
+            (target / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / name, target / name)
+
+
+def variables(package: Package) -> dict[str, str]:
+    """Returns the environment variables of its processes."""
+    return {
+        **{name: value for name, value in os.environ.items() if name != "PYTHONPATH"},
+        "KERAS_BACKEND": "tensorflow",
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "MPLBACKEND": "agg",
+        **dict(package.settings),
+    }

@@ -1,0 +1,100 @@
+"""The packages, and what each needs to be installed and tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of the index, with its tests.
+
+    Args:
+        name: the name on the index.
+        version: the version that is tested.
+        kind: what it is, for the table.
+        tests: files and folders of tests in its source distribution; without any, `uses` is run.
+        uses: a file of programs beside this one, for a package whose distributions have no tests.
+        needs: what else is installed. The package itself is installed without its requirements, for
+            many exclude the newest TensorFlow.
+        source: `"sdist"`, or `"wheel"` where only the wheel has the tests.
+        options: further arguments of pytest.
+        settings: environment variables.
+    """
+
+    name: str
+    version: str
+    kind: str
+    tests: tuple[str, ...] = ()
+    uses: str = ""
+    needs: tuple[str, ...] = ()
+    source: str = "sdist"
+    options: tuple[str, ...] = ()
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def module(self) -> str:
+        """Returns its name as a file name."""
+        return self.name.replace("-", "_").lower()
+
+
+PACKAGES = (
+    Package(
+        "keras-hub",
+        "0.32.0",
+        "models of text and images",
+        uses="test_keras_hub.py",
+        needs=("kagglehub", "tokenizers", "sentencepiece", "regex"),
+    ),
+    Package("keras-rs", "0.4.0", "recommendations", uses="test_keras_rs.py", needs=("ml-dtypes",)),
+    Package("scikeras", "0.13.0", "estimators", uses="test_scikeras.py", needs=("scikit-learn",)),
+    Package(
+        "keras-tuner",
+        "1.3.5",
+        "search over hyperparameters",
+        tests=("keras_tuner",),
+        needs=("kt-legacy", "requests", "packaging", "scikit-learn"),
+    ),
+    Package(
+        "HGQ2", "0.2.0", "quantized networks", tests=("tests",), needs=("quantizers", "tqdm", "jax")
+    ),
+    Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
+    Package(
+        "keras-lmu",
+        "0.9.0",
+        "Legendre memory units",
+        tests=("keras_lmu/tests",),
+        needs=("scipy", "pytest-rng"),
+    ),
+    Package(
+        "autokeras",
+        "3.0.0",
+        "search over architectures",
+        tests=("autokeras",),
+        needs=("keras-tuner", "dm-tree", "pandas", "scikit-learn"),
+    ),
+    Package("kapre", "0.4.1", "layers for sound", tests=("tests",), needs=("librosa",)),
+    Package(
+        "kgcnn",
+        "4.0.2",
+        "networks of graphs",
+        tests=("test",),
+        needs=("scikit-learn", "pandas", "scipy", "networkx", "pyyaml", "matplotlib", "requests"),
+    ),
+    Package(
+        "tf-keras-vis",
+        "0.8.7",
+        "what a network looks at",
+        tests=("tf_keras_vis",),
+        source="wheel",
+        needs=("scipy", "pillow", "deprecated", "imageio", "packaging"),
+    ),
+    Package(
+        "tensorflow-recommenders",
+        "0.7.7",
+        "recommendations",
+        tests=("tensorflow_recommenders",),
+        source="wheel",
+        needs=("absl-py",),
+    ),
+)
