@@ -98,8 +98,8 @@ HEAD = """# Packages that are built on Keras
 
 Programs for Keras run on tfkit unchanged, and so should the packages that others have built on it.
 `./tools/clients` installs each in an environment of its own, with nothing edited, and runs its tests on Keras
-{keras} and, by `tfkit run -m pytest`, on tfkit, file by file in turns. Where the distributions of a package have
-no tests, `tools/clienting/uses` has programs that use it, whose numbers are compared as well.
+{keras} and, by `tfkit run -m pytest`, on tfkit, file by file in turns. Where the distributions of a package
+have no tests, `tools/clienting/uses` has programs that use it, whose numbers are compared as well.
 
 """
 
@@ -107,7 +107,7 @@ no tests, `tools/clienting/uses` has programs that use it, whose numbers are com
 def write_page() -> None:
     """Writes the page of the documentation with the table of all results."""
     lines = [
-        "| package | what it is | tests | pass on Keras | of these on tfkit | seconds, Keras | tfkit | the rest |",
+        "| package | what it is | tests | pass on Keras | of these on tfkit | Keras, s | tfkit, s | rest |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows():

@@ -98,8 +98,10 @@ def test_negatives():
 
 
 def tables():
-    movies = layers.TableConfig("movies", 20, 4, placement="default_device")
-    users = layers.TableConfig("users", 30, 4, combiner="sum", placement="default_device")
+    # The default initializer draws its seed when the package is imported.
+    options = {"initializer": "uniform", "placement": "default_device"}
+    movies = layers.TableConfig("movies", 20, 4, **options)
+    users = layers.TableConfig("users", 30, 4, combiner="sum", **options)
     return {
         "movie": layers.FeatureConfig("movie", movies, (2, 3), (2, 4)),
         "user": layers.FeatureConfig("user", users, (2, 3), (2, 4)),

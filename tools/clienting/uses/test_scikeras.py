@@ -37,12 +37,20 @@ def classifier(**options):
         "epochs": 5,
         "verbose": 0,
         "random_state": 1,
+        "fit__shuffle": False,
     }
     return KerasClassifier(network, **{**defaults, **options})
 
 
 def regressor(**options):
-    defaults = {"loss": "mse", "optimizer": "adam", "epochs": 5, "verbose": 0, "random_state": 1}
+    defaults = {
+        "loss": "mse",
+        "optimizer": "adam",
+        "epochs": 5,
+        "verbose": 0,
+        "random_state": 1,
+        "fit__shuffle": False,
+    }
     return KerasRegressor(network, **{**defaults, **options})
 
 
