@@ -34,6 +34,43 @@ def test_bases_of_layers():
     assert not isinstance(layers.Dense(1), served("BaseConv"))
 
 
+def dropping_cell(keras, base):
+    class Cell(base, keras.layers.Layer):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            self.state_size = self.output_size = 40
+            self.dropout, self.recurrent_dropout = 0.5, 0.25
+            self.seed_generator = keras.random.SeedGenerator(3)
+
+        def call(self, inputs, states, training=False):
+            if training:
+                inputs = inputs * self.get_dropout_mask(inputs)
+                return inputs, [states[0] + self.get_recurrent_dropout_mask(states[0])]
+            return inputs, [states[0]]
+
+    return keras.layers.RNN(Cell(), return_sequences=True, return_state=True)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_masks_of_cells_are_the_same_in_all_steps(compiled):
+    layer = dropping_cell(tfkit, served("DropoutRNNCell"))
+    call = tf.function(layer) if compiled else layer
+    x = np.ones((2, 5, 40), "float32")
+    outputs, state = (np.asarray(each) for each in call(x, training=True))
+    assert set(outputs.ravel()) == {0.0, 2.0}
+    assert (outputs == outputs[:, :1]).all()
+    np.testing.assert_allclose(np.unique(state), [0, 5 / 0.75], rtol=1e-6)
+    assert (np.asarray(call(x, training=True)[0]) != outputs).any()
+    assert (np.asarray(call(x)[0]) == 1).all()
+
+
+def test_masks_of_cells_have_the_values_of_keras():
+    layer = dropping_cell(keras, keras.src.layers.rnn.dropout_rnn_cell.DropoutRNNCell)
+    outputs, state = layer(np.ones((2, 5, 40), "float32"), training=True)
+    assert set(np.asarray(outputs).ravel()) == {0.0, 2.0}
+    np.testing.assert_allclose(np.unique(state), [0, 5 / 0.75], rtol=1e-6)
+
+
 def test_an_activation_that_is_added_is_found_by_its_name():
     try:
         served("ALL_OBJECTS_DICT")["tanh_of_ncps"] = lambda x: 2.0 * tf.tanh(x)

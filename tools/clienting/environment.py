@@ -18,13 +18,18 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "build/clients"
 
 
+def place_of(package: Package) -> Path:
+    """Returns the folder of a package's environment, tests and results."""
+    return FOLDER / f"{package.module}-{package.version}"
+
+
 def prepare(package: Package) -> tuple[Path, Path]:
     """Installs a package and unpacks its tests, unless that was done before.
 
     Returns:
         The interpreter, and the folder of the tests.
     """
-    place = FOLDER / f"{package.module}-{package.version}"
+    place = place_of(package)
     interpreter = place / "venv/bin/python"
     if not (place / "installed").exists():
         shutil.rmtree(place, ignore_errors=True)
@@ -77,6 +82,8 @@ def _unpack(interpreter: Path, package: Package, wanted: str, place: Path) -> No
         else:
             (target / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / name, target / name)
+    for folder in {file.parent for file in target.rglob("*.py")} - {target}:
+        (folder / "__init__.py").touch()  # For relative imports in tests.
 
 
 def variables(package: Package) -> dict[str, str]:

@@ -56,7 +56,7 @@ PACKAGES = (
         needs=("kt-legacy", "requests", "packaging", "scikit-learn"),
     ),
     Package(
-        "HGQ2", "0.2.0", "quantized networks", tests=("tests",), needs=("quantizers", "tqdm", "jax")
+        "HGQ2", "0.2.0", "quantized networks", tests=("tests",), needs=("quantizers", "tqdm", "alkaid")
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(
@@ -85,7 +85,7 @@ PACKAGES = (
         "tf-keras-vis",
         "0.8.7",
         "what a network looks at",
-        tests=("tf_keras_vis",),
+        tests=("tests",),
         source="wheel",
         needs=("scipy", "pillow", "deprecated", "imageio", "packaging"),
     ),

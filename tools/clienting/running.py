@@ -63,16 +63,20 @@ def test_files(package: Package, folder: Path) -> list[Path]:
     return found
 
 
+def _root(package: Package, file: Path) -> Path:
+    return file.parent if package.uses else environment.place_of(package) / "source"
+
+
 def _run_file(
     package: Package, interpreter: Path, file: Path, side: str, limit: float, results: Results
 ) -> None:
-    place = environment.FOLDER / f"{package.module}-{package.version}"
+    place = environment.place_of(package)
     work = place / f"work-{side}"
     work.mkdir(exist_ok=True)
     record = work / "record.jsonl"
     record.unlink(missing_ok=True)
     tools = Path(__file__).parents[1]
-    paths = [str(tools), str(environment.ROOT)]
+    paths = [str(tools), str(environment.ROOT), str(file.parent)]
     settings = {
         **environment.variables(package),
         "PYTHONPATH": ":".join(paths),
@@ -86,7 +90,14 @@ def _run_file(
         "no:cacheprovider",
         "--import-mode=importlib",
     ]
-    options += ["-W", "ignore", "-c", "/dev/null", f"--rootdir={file.parent}", *package.options]
+    options += [
+        "-W",
+        "ignore",
+        "-c",
+        "/dev/null",
+        f"--rootdir={_root(package, file)}",
+        *package.options,
+    ]
     start = time.monotonic()
     process = subprocess.Popen(
         [interpreter, *SIDES[side], *options, file],

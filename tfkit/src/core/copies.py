@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NOT_SET_BY_USERS = BOOKKEEPING | {"_trainable"}
 # The specs of a layer's calls; files keep only the part that building needs.
-_SEEN = ("given", "output_shapes", "specs")
+_SEEN = ("given", "output_shapes", "specs", "thawed")
 
 
 class Copied:

@@ -53,6 +53,9 @@ class LayerState(watching.Called):
     verified: frozenset[int] = frozenset()
     # Frozen layers that its calls use, and that no attribute holds.
     unlisted: weakref.WeakSet[LayerState] = field(default_factory=weakref.WeakSet)
+    thawed: bool = (
+        False  # Whether it was made trainable, though the layers around it may be frozen.
+    )
     loses_masks: bool = False  # Whether it has warned that layers after it do not see a mask.
 
     # Set by the constructor of `Layer`, which a subclass may call late, or not at all.

@@ -108,8 +108,10 @@ class Stateful(_Module):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._tfkit_not_read_in_calls:
             self._tfkit.changed(name)
-        if isinstance(value, (list, tuple, dict)):
-            object.__setattr__(self, name, value)  # tf.Module would replace it with a wrapper.
+        is_property = hasattr(getattr(type(self), name, None), "__set__")
+        if is_property or isinstance(value, (list, tuple, dict)):
+            # `tf.Module` would skip a setter if the value is the same, and wrap a container.
+            object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -200,7 +202,7 @@ class Stateful(_Module):
 
     @trainable.setter
     def trainable(self, value: bool) -> None:
-        self._trainable = bool(value)
+        self._trainable = self._tfkit.thawed = bool(value)
         for weight in tracking.own_weights(self):
             if isinstance(weight, Variable) and weight.made_trainable:
                 weight.trainable = value

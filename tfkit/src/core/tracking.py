@@ -154,13 +154,15 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
     """Returns the path, the variable, and whether training changes it, for variables at and below `layer`."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
     visited: set[int] = set()
-    pending = [(layer, prefix, True)]
+    pending, frozen = [(layer, prefix, True)], not layer.trainable
     while pending:
         layer, prefix, trainable = pending.pop()
         if id(layer) in visited:
             continue
         visited.add(id(layer))
-        trainable = trainable and layer.trainable
+        # What was thawed inside a frozen layer is trained with the model around both.
+        reached = not frozen and (trainable or layer._tfkit.thawed)
+        trainable = reached and layer.trainable
         inside = layer._tfkit_members()
         paths = {id(member): path for path, member in inside}
         # The first step of each path is taken too: a weight `blocks` cannot exist next to the layer
@@ -169,7 +171,8 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         for weight in own_weights(layer):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
             taken.add(path)
-            trained = trainable and getattr(weight, "trained", weight.trainable)
+            trained = reached if hasattr(weight, "made_trainable") else trainable
+            trained = trained and getattr(weight, "trained", weight.trainable)
             found.setdefault(id(weight), (prefix + path, weight, trained))
         for path, member in inside if seeds else ():
             if isinstance(member, members.SeedBase):

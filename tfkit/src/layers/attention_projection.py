@@ -22,6 +22,20 @@ def alias(attribute: str) -> Any:
     return Alias(read, write)
 
 
+def projection_options(attention: AttentionWithHeads) -> dict[str, Any]:
+    """Returns the options of an attention layer for the dense layers inside."""
+    return {
+        "kernel_initializer": _copy_of(attention.kernel_initializer),
+        "bias_initializer": _copy_of(attention.bias_initializer),
+        "kernel_regularizer": attention.kernel_regularizer,
+        "bias_regularizer": attention.bias_regularizer,
+        "activity_regularizer": attention._projections_regularizer,
+        "kernel_constraint": attention.kernel_constraint,
+        "bias_constraint": attention.bias_constraint,
+        "dtype": attention.dtype_policy,
+    }
+
+
 def projection(
     attention: AttentionWithHeads,
     attribute: str,
@@ -47,21 +61,12 @@ def projection(
     inputs, outputs = equation.split(",")[0], equation.split("->")[1]
     # The bias has the axes that the product adds.
     new_axes = "".join(letter for letter in outputs if letter not in inputs)
-    options: dict[str, Any] = {"dtype": attention.dtype_policy} | noted(
-        attention._tfkit.layer, attribute
-    )
+    options = projection_options(attention) | noted(attention._tfkit.layer, attribute)
     layer = EinsumDense(
         equation,
         output_shape=output_shape,
         bias_axes=new_axes if attention.use_bias else None,
         activation=activation,
-        kernel_initializer=_copy_of(attention.kernel_initializer),
-        bias_initializer=_copy_of(attention.bias_initializer),
-        kernel_regularizer=attention.kernel_regularizer,
-        bias_regularizer=attention.bias_regularizer,
-        activity_regularizer=attention._projections_regularizer,
-        kernel_constraint=attention.kernel_constraint,
-        bias_constraint=attention.bias_constraint,
         name=name,
         **options,
     )

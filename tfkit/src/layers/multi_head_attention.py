@@ -12,7 +12,7 @@ from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_heads import AttentionWithHeads
 from tfkit.src.layers.attention_masks import for_heads, with_causal
-from tfkit.src.layers.attention_projection import alias, projection
+from tfkit.src.layers.attention_projection import alias, projection, projection_options
 from tfkit.src.layers.checks import check_positive_integer, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -98,7 +98,10 @@ class MultiHeadAttention(AttentionWithHeads):
     _value_dense, _output_dense = alias("value_dense"), alias("output_dense")
     _gate_dense, _dropout = alias("gate_dense"), alias("dropout")
     _kernel_initializer, _bias_initializer = alias("kernel_initializer"), alias("bias_initializer")
-    _dot_product_equation = alias("_score_equation")
+    _kernel_regularizer, _bias_regularizer = alias("kernel_regularizer"), alias("bias_regularizer")
+    _kernel_constraint, _bias_constraint = alias("kernel_constraint"), alias("bias_constraint")
+    _activity_regularizer = alias("_projections_regularizer")
+    _dot_product_equation, _flash_attention = alias("_score_equation"), alias("flash_attention")
 
     @property
     def _inverse_sqrt_key_dim(self) -> float:
@@ -210,7 +213,11 @@ class MultiHeadAttention(AttentionWithHeads):
     ) -> tuple[Any, Any]:
         return self._compute_attention(query, key, value, mask, training, return_attention_scores)
 
-    # Subclasses may override these methods: they have the names and arguments of Keras's.
+    # Subclasses may override or call these methods: they have the names and arguments of Keras's.
+
+    def _get_common_kwargs_for_sublayer(self) -> dict[str, Any]:
+        """Returns the options of the dense layers inside."""
+        return projection_options(self)
 
     def _compute_attention(
         self,

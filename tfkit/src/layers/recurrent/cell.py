@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.recurrent.dropout_masks import DropoutRNNCell
 
 
 class Cell(Layer):
@@ -53,9 +56,13 @@ def bound_step(
     takes_training = isinstance(cell, Layer) and cell._tfkit.signature.has_training
     options = {"training": training} if takes_training else {}
     call = cell if callable(cell) else cell.call
+    masks: Any = contextlib.nullcontext
+    if isinstance(cell, DropoutRNNCell):
+        masks = functools.partial(cell.with_seeds, {} if training is False else cell.draw_seeds())
 
     def step(inputs: tf.Tensor, states: Any) -> tuple[tf.Tensor, Any]:
-        output, new_states = call(inputs, states, **options)
+        with masks():
+            output, new_states = call(inputs, states, **options)
         return output, new_states if tf.nest.is_nested(new_states) else [new_states]
 
     return step

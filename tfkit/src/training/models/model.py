@@ -604,7 +604,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
         inputs, outputs = graph_from_config(config)
         model = cls(inputs, outputs, name=config.get("name"))
         if config.get("trainable") is False:
-            model._trainable = False  # The layers have their own `trainable` flags.
+            freeze_alone(model)
         return model
 
     @shortened
@@ -672,9 +672,18 @@ def _refuse_old_names(model: Model, given: dict[str, Any]) -> None:
         raise unknown_arguments(Functional, old)
 
 
+def freeze_alone(model: Model) -> None:
+    """Freezes a model that is made from its configuration, whose layers have their own `trainable` flags."""
+    model._trainable = False
+    for layer in model.layers:
+        layer._tfkit.thawed = layer.trainable
+
+
 def _begin_with(model: Model, graph: Graph) -> None:
     """Sets the graph of a new functional model; a `build` of a subclass may make further weights."""
     model._tfkit_set_graph(graph)
+    if not model._trainable:
+        model.trainable = False  # Of the layers, too.
     if not is_ours(owner_of(type(model), "build")):
         model.build(None)  # As in Keras.
 

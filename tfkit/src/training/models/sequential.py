@@ -23,7 +23,7 @@ from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.graph import Graph
 from tfkit.src.training.models.layer_list import LayerList
-from tfkit.src.training.models.model import Model
+from tfkit.src.training.models.model import Model, freeze_alone
 from tfkit.src.training.models.naming import local_names
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -75,6 +75,8 @@ class Sequential(Model):
         self._tfkit_begin_with(
             layers if isinstance(layers, (list, tuple)) else [layers] if layers else []
         )
+        if not trainable:
+            self.trainable = False  # Of the layers, too.
 
     @shortened
     def add(self, layer: Layer | KerasTensor, rebuild: bool = True) -> None:
@@ -406,7 +408,7 @@ class Sequential(Model):
             known[name] = (entry, layer)
         model._tfkit_begin_with(layers)
         if config.get("trainable") is False:
-            model._trainable = False  # The layers have their own `trainable` flags.
+            freeze_alone(model)
         return model
 
 

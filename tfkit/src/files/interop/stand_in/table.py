@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from tfkit.src.files.interop.stand_in import functions, legacy_objects, open_files
 from tfkit.src.layers import convolution, merging, pooling
+from tfkit.src.layers.recurrent import dropout_masks
 
 
 class Row(NamedTuple):
@@ -36,6 +37,7 @@ NAMES: dict[str, Row] = {
     "BaseConv": Row("layers", convolution.BaseConv, "tf-keras-vis, HGQ2"),
     "BaseGlobalPooling": Row("layers", pooling.BaseGlobalPooling, "HGQ2"),
     "BasePooling": Row("layers", pooling.BasePooling, "HGQ2"),
+    "DropoutRNNCell": Row("layers", dropout_masks.DropoutRNNCell, "keras-lmu"),
     "H5IOStore": Row("saving", functions.H5IOStore, "keras-hub"),
     "Merge": Row("layers", merging.Merge, "HGQ2"),
     "SafeModeScope": Row("saving", functions.SafeModeScope, "keras-hub"),
