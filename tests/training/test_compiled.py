@@ -156,3 +156,16 @@ def test_weights_of_losses_for_one_output_are_numbers():
         ValueError, match=r"`loss_weights` has the keys \['unknown'\].* the number alone"
     ):
         model.fit(X, ONE, verbose=0)
+
+
+def test_a_loss_is_a_metric():
+    found = []
+    for framework in (tfkit, keras):
+        framework.utils.set_random_seed(1)
+        loss = framework.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model = framework.Sequential([framework.Input((4,)), framework.layers.Dense(3)])
+        model.compile("sgd", loss, metrics=[loss, framework.losses.MeanAbsoluteError(name="mae")])
+        history = model.fit(X, LABELS[:, None], batch_size=10, shuffle=False, verbose=0).history
+        found.append({name: values[0] for name, values in sorted(history.items())})
+    assert found[0] == pytest.approx(found[1], rel=1e-5)
+    assert set(found[0]) == {"loss", "mae", "sparse_categorical_crossentropy"}

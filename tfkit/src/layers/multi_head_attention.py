@@ -163,17 +163,7 @@ class MultiHeadAttention(AttentionWithHeads):
                 "gate_dense", "gate", query_shape, 1, value_heads, activation="sigmoid"
             )
         self.value_dense = self._projection("value_dense", "value", value_shape, 1, value_heads)
-        rank = len(query_shape)
-        given = range(1, rank - 1) if self.attention_axes is None else self.attention_axes
-        self._axes = tuple(axis % rank for axis in given)
-        # Projections have one axis more than the inputs, that of the heads.
-        self._score_equation, self._combine_equation = _equations(rank + 1, self._axes)
-        self._has_one_axis = rank == 3 and self._axes == (1,)
-        # Axes of scores: the batch, those without attention, the heads, queries, keys.
-        score_rank = rank + len(self._axes)
-        over_keys = tuple(range(score_rank - len(self._axes), score_rank))
-        self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)
-        self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
+        self._build_attention(len(query_shape) + 1)
         heads_shape = (*query_shape[:-1], *value_heads)
         features = tuple(self._output_shape or (query_shape[-1],))
         self.output_dense = self._projection(
@@ -214,6 +204,18 @@ class MultiHeadAttention(AttentionWithHeads):
         return self._compute_attention(query, key, value, mask, training, return_attention_scores)
 
     # Subclasses may override or call these methods: they have the names and arguments of Keras's.
+
+    def _build_attention(self, rank: int) -> None:
+        """Prepares the attention itself, for projections of `rank` axes: the inputs', and one of heads."""
+        given = range(1, rank - 2) if self.attention_axes is None else self.attention_axes
+        self._axes = tuple(axis % (rank - 1) for axis in given)
+        self._score_equation, self._combine_equation = _equations(rank, self._axes)
+        self._has_one_axis = rank == 4 and self._axes == (1,)
+        # Axes of scores: the batch, those without attention, the heads, queries, keys.
+        score_rank = rank - 1 + len(self._axes)
+        over_keys = tuple(range(score_rank - len(self._axes), score_rank))
+        self._softmax = Softmax(axis=over_keys, dtype=self.dtype_policy)
+        self._dropout_layer = Dropout(self.dropout, dtype=self.dtype_policy, seed=self.seed)
 
     def _get_common_kwargs_for_sublayer(self) -> dict[str, Any]:
         """Returns the options of the dense layers inside."""

@@ -183,7 +183,9 @@ def check_kind(found: Any, kind: str) -> None:
         kinds.add("dtype_policies")  # Configurations name policies without a module.
     without_layers = kind in _WITHOUT_LAYERS and kind not in kinds
     exchanged = _EXCHANGED | {"layers"} if without_layers else _EXCHANGED
-    if others := (kinds & exchanged) - {kind}:
+    # The mean of a loss is a metric.
+    accepted = {"metrics", "losses"} if kind == "metrics" else {kind}
+    if others := (kinds & exchanged) - accepted:
         raise ValueError(
             f"Expected an object of tfkit.{kind}. Received: {quoted(found)}, which is one of "
             f"tfkit.{others.pop()}. Pass it as the argument of that name."
