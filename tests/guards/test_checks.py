@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tests.guards.cases import CASES, grid
 from tfkit.src.engine.guards import CHECKS
 from tfkit.src.engine.guards.predicates import predicate_of
@@ -124,3 +125,22 @@ def test_a_range_that_xla_would_not_cut_off_is_left_to_the_kernel(begin):
     arguments = grid(3, 4), np.int32(begin)
     assert run("StridedSlice, range", arguments).shape[0] < 2
     assert not accepted("StridedSlice, range", arguments)
+
+
+@pytest.mark.parametrize("entries", [(...,), (0, ...), (tf.newaxis, ...)], ids=str)
+def test_an_end_that_is_a_size_is_known_when_xla_compiles(entries):
+    """The predicate of shapes is then a constant of the program, whatever the slice looks like."""
+    table = tf.reshape(tf.range(80.0), (2, 40))
+
+    class Ends(tfkit.layers.Layer):
+        def call(self, inputs):
+            cut = table[(*entries, slice(None, tf.shape(inputs)[1]))]
+            return inputs[:, -1] * tf.reduce_sum(cut)
+
+    inputs = tfkit.Input((None, 3))
+    model = tfkit.Model(inputs, Ends()(inputs))
+    model.compile("sgd", "mse", jit_compile=True)
+    rows = table[:1] if entries[0] == 0 else table
+    error = float(tf.reduce_sum(rows[:, :5])) - 1
+    x, y = np.ones((4, 5, 3)), np.ones((4, 3))
+    assert model.evaluate(x, y, verbose=0) == pytest.approx(error**2)

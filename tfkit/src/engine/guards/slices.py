@@ -40,8 +40,12 @@ def _sliced_dims(shape: tf.Tensor, count: tf.Tensor, ellipsis: int, new_axis: in
     whole, takes = _flags([ellipsis, ~(ellipsis | new_axis)], count)
     # The ellipsis stands for the dimensions that are left.
     takes += whole * (tf.size(shape) - tf.reduce_sum(takes))
-    # One size more than there are dimensions: an entry for a new axis may follow the last dimension.
-    return tf.gather(tf.concat([shape, [0]], 0), tf.cumsum(takes, exclusive=True))
+    # Sums of products: XLA must know the result when it compiles, and does not evaluate `cumsum` then. An
+    # entry for a new axis may follow the last dimension; its size is 0.
+    entries, places = tf.range(count), tf.range(tf.size(shape))
+    before = tf.cast(entries[None] < entries[:, None], shape.dtype)
+    dimension = tf.reduce_sum(before * takes, axis=1)
+    return tf.reduce_sum(tf.cast(places == dimension[:, None], shape.dtype) * shape, axis=1)
 
 
 def _strided(shape: tf.Tensor, begin: tf.Tensor, end: tf.Tensor, attr: Attributes) -> tf.Tensor:
