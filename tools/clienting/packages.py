@@ -53,10 +53,14 @@ PACKAGES = (
         "1.3.5",
         "search over hyperparameters",
         tests=("keras_tuner",),
-        needs=("kt-legacy", "requests", "packaging", "scikit-learn"),
+        needs=("kt-legacy", "requests", "tensorboard", "scikit-learn"),
     ),
     Package(
-        "HGQ2", "0.2.0", "quantized networks", tests=("tests",), needs=("quantizers", "tqdm", "alkaid")
+        "HGQ2",
+        "0.2.0",
+        "quantized networks",
+        tests=("tests",),
+        needs=("quantizers", "tqdm", "alkaid"),
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(
@@ -71,9 +75,8 @@ PACKAGES = (
         "3.0.0",
         "search over architectures",
         tests=("autokeras",),
-        needs=("keras-tuner", "dm-tree", "pandas", "scikit-learn"),
+        needs=("keras-tuner", "tensorboard", "dm-tree", "pandas", "scikit-learn"),
     ),
-    Package("kapre", "0.4.1", "layers for sound", tests=("tests",), needs=("librosa",)),
     Package(
         "kgcnn",
         "4.0.2",
