@@ -14,7 +14,7 @@ class Package:
         version: the version that is tested.
         kind: what it is, for the table.
         tests: files and folders of tests in its source distribution; without any, `uses` is run.
-        uses: a file of programs beside this one, for a package whose distributions have no tests.
+        uses: a file of programs in the folder `uses`, for a package whose distributions have no tests.
         needs: what else is installed. The package itself is installed without its requirements, for
             many exclude the newest TensorFlow.
         source: `"sdist"`, or `"wheel"` where only the wheel has the tests.

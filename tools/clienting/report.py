@@ -69,7 +69,7 @@ def agree(one: Any, other: Any) -> bool:
 
 
 def save(package: Package, results: dict[str, Results]) -> dict[str, Any]:
-    """Writes the results of a package beside its environment, and returns their summary."""
+    """Writes the results of a package next to its environment, and returns their summary."""
     place = environment.FOLDER / f"{package.module}.json"
     found = summary(package, results)
     everything = {"summary": found, "results": {side: asdict(it) for side, it in results.items()}}

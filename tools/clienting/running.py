@@ -17,7 +17,7 @@ SIDES = {"keras": ("-m", "pytest"), "tfkit": ("-m", "tfkit", "run", "-m", "pytes
 
 @dataclass
 class Results:
-    """What the tests of a package gave on one side.
+    """The outcomes of the tests of a package on one side.
 
     Attributes:
         tests: the last line of each test, by its identifier.

@@ -1,4 +1,4 @@
-"""What keras-hub is used for, in small: backbones without presets, tasks, layers, samplers, metrics."""
+"""Programs that use keras-hub: backbones without presets, tasks, layers, samplers, metrics."""
 
 import keras
 import keras_hub

@@ -1,4 +1,4 @@
-"""What keras-rs is used for: embeddings, crossings, retrieval, losses and metrics of rankings."""
+"""Programs that use keras-rs: embeddings, crossings, retrieval, losses and metrics of rankings."""
 
 import keras
 import numpy as np

@@ -1,4 +1,4 @@
-"""What scikeras is used for: networks as estimators of scikit-learn."""
+"""Programs that use scikeras: networks as estimators of scikit-learn."""
 
 import pickle
 
