@@ -46,14 +46,6 @@ def thawed_in_a_model(framework):
     return model, inner
 
 
-def thawed_weight(framework):
-    layer = framework.layers.Dense(3)
-    model = framework.Sequential([framework.Input((2,)), layer, framework.layers.Dense(1)])
-    layer.trainable = False
-    layer.kernel.trainable = True
-    return model, layer
-
-
 def thawed_in_a_frozen_model(framework):
     model, block = thawed_in_a_layer(framework)
     model.trainable = False
@@ -61,7 +53,7 @@ def thawed_in_a_frozen_model(framework):
     return model, block
 
 
-CASES = (thawed_in_a_layer, thawed_in_a_model, thawed_weight, thawed_in_a_frozen_model)
+CASES = (thawed_in_a_layer, thawed_in_a_model, thawed_in_a_frozen_model)
 
 
 def changed_by_fit(model):

@@ -108,9 +108,8 @@ class Stateful(_Module):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._tfkit_not_read_in_calls:
             self._tfkit.changed(name)
-        is_property = hasattr(getattr(type(self), name, None), "__set__")
-        if is_property or isinstance(value, (list, tuple, dict)):
-            # `tf.Module` would skip a setter if the value is the same, and wrap a container.
+        if name == "trainable" or isinstance(value, (list, tuple, dict)):
+            # `tf.Module` would skip the setter if the value is the same, and would wrap a container.
             object.__setattr__(self, name, value)
         else:
             super().__setattr__(name, value)

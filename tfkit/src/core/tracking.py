@@ -160,9 +160,8 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         if id(layer) in visited:
             continue
         visited.add(id(layer))
-        # What was thawed inside a frozen layer is trained with the model around both.
-        reached = not frozen and (trainable or layer._tfkit.thawed)
-        trainable = reached and layer.trainable
+        # A layer that was thawed inside a frozen one is trained with the model around both.
+        trainable = layer.trainable and (trainable or layer._tfkit.thawed) and not frozen
         inside = layer._tfkit_members()
         paths = {id(member): path for path, member in inside}
         # The first step of each path is taken too: a weight `blocks` cannot exist next to the layer
@@ -171,8 +170,7 @@ def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Varia
         for weight in own_weights(layer):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
             taken.add(path)
-            trained = reached if hasattr(weight, "made_trainable") else trainable
-            trained = trained and getattr(weight, "trained", weight.trainable)
+            trained = trainable and getattr(weight, "trained", weight.trainable)
             found.setdefault(id(weight), (prefix + path, weight, trained))
         for path, member in inside if seeds else ():
             if isinstance(member, members.SeedBase):
