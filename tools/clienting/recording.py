@@ -18,15 +18,8 @@ def pytest_runtest_makereport(item: Any, call: Any) -> Any:
         if call.excinfo is not None:
             lines = str(call.excinfo.value).strip().splitlines()
             error = f"{call.excinfo.typename}: {lines[0] if lines else ''}"[:300]
-        line = {
-            "test": report.nodeid,
-            "outcome": report.outcome,
-            "seconds": report.duration,
-            "error": error,
-            "values": dict(item.user_properties),
-        }
-        with open(os.environ["CLIENTING_RECORD"], "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        values = dict(item.user_properties)
+        _write(report.nodeid, report.outcome, report.duration, error, values)
     return report
 
 
@@ -35,12 +28,16 @@ def pytest_collectreport(report: Any) -> None:
     if report.failed:
         text = str(report.longrepr).strip().splitlines()
         errors = [line[4:] for line in text if line.startswith("E   ")]
-        line = {
-            "test": report.nodeid,
-            "outcome": "failed",
-            "seconds": 0.0,
-            "error": (errors or text or [""])[-1][:300],
-            "values": {},
-        }
-        with open(os.environ["CLIENTING_RECORD"], "a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        _write(report.nodeid, "failed", 0.0, (errors or text or [""])[-1][:300], {})
+
+
+def _write(test: str, outcome: str, seconds: float, error: str, values: dict[str, Any]) -> None:
+    line = {
+        "test": test,
+        "outcome": outcome,
+        "seconds": seconds,
+        "error": error,
+        "values": values,
+    }
+    with open(os.environ["CLIENTING_RECORD"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")

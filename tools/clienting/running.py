@@ -82,22 +82,10 @@ def _run_file(
         "PYTHONPATH": ":".join(paths),
         "CLIENTING_RECORD": str(record),
     }
-    options = [
-        "-q",
-        "-p",
-        "clienting.recording",
-        "-p",
-        "no:cacheprovider",
-        "--import-mode=importlib",
-    ]
-    options += [
-        "-W",
-        "ignore",
-        "-c",
-        "/dev/null",
-        f"--rootdir={_root(package, file)}",
-        *package.options,
-    ]
+    root = _root(package, file)
+    label = file.relative_to(root).as_posix()  # Two folders may have files of one name.
+    options = ["-q", "-pclienting.recording", "-pno:cacheprovider", "--import-mode=importlib"]
+    options += ["-Wignore", "-c/dev/null", f"--rootdir={root}", *package.options]
     start = time.monotonic()
     process = subprocess.Popen(
         [interpreter, *SIDES[side], *options, file],
@@ -111,17 +99,17 @@ def _run_file(
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        results.cut.append(file.name)
+        results.cut.append(label)
     results.seconds += time.monotonic() - start
     lines = record.read_text().splitlines() if record.exists() else []
     for line in lines:
         result = json.loads(line)
-        name = f"{file.name}::{result['test'].partition('::')[2]}"
+        name = f"{label}::{result['test'].partition('::')[2]}"
         if results.tests.get(name, {}).get("outcome") != "failed":
             results.tests[name] = result
-    if not lines and side not in results.cut:
+    if not lines and label not in results.cut:
         text = (work / "output.log").read_text()[-300:].strip().splitlines()
         results.tests.setdefault(
-            file.name,
+            label,
             {"outcome": "failed", "error": (text or [""])[-1], "seconds": 0.0, "values": {}},
         )

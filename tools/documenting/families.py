@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from dataclasses import dataclass
 from typing import Any
@@ -175,6 +176,7 @@ CLASSES = Family("Classes", "")
 FUNCTIONS = Family("Functions", "")
 
 
+@functools.cache
 def of_module(module: str) -> dict[Family, list[str]]:
     """Returns the names that are described below a module, by family; without families, by kind."""
     found: dict[Family, list[str]] = {}
