@@ -80,7 +80,11 @@ def export_and_compare(vae, folder, codes, out):
     program = Path(c_api.__file__).parent
     runner = [sys.executable, "-I", program, folder]  # -I: no modules from other folders
     start = time.perf_counter()
-    subprocess.run([*runner, *(part for pair in files.items() for part in pair)], check=True)
+    arguments = [part for pair in files.items() for part in pair]
+    # The C library logs about itself; what it prints is shown only if it fails.
+    done = subprocess.run([*runner, *arguments], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit(done.stderr)
     seconds = time.perf_counter() - start
     with np.load(files["--outputs"]) as outputs:
         (drawn,) = (outputs[name] for name in outputs.files)

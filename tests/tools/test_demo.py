@@ -23,6 +23,7 @@ def run(*arguments, **environment):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
     return done.stdout
 
 
