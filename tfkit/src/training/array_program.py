@@ -11,9 +11,7 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from tfkit.src.training.data import ArrayData, Pass, take_rows
-from tfkit.src.training.iterator_program import IteratorProgram
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
-from tfkit.src.training.preparation import without_strings
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram, as_refusal
 from tfkit.src.training.step import Step, StepTrace
 
@@ -25,12 +23,6 @@ class ArrayProgram(LoopProgram):
         super().__init__(trace, jit_compile)
         self._loops: dict[Any, Any] = {}
         self._accepted: weakref.ref[ArrayData] | None = None
-
-    @classmethod
-    def made(cls, trace: StepTrace, jit_compile: bool | str) -> LoopProgram:
-        """Returns the program for a step; one over an iterator, if batches are prepared before the step."""
-        rest = without_strings(trace, strict=jit_compile is True)
-        return cls(trace, jit_compile) if rest is trace else IteratorProgram(rest, jit_compile)
 
     @staticmethod
     def eagerly(step: Step) -> EagerArrayProgram:

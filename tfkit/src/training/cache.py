@@ -101,7 +101,7 @@ class Programs:
                 found = trace.programs.get(kind)
                 if found is None and step.program is not None:
                     found = step.program(kind, trace)
-                program = found or kind.made(trace, model.jit_compile)
+                program = found or kind(trace, model.jit_compile)
                 trace.programs[kind] = program
         # For `plans`, and for `before` in the next call.
         self._latest[mode] = program

@@ -21,7 +21,6 @@ import tensorflow as tf
 from tfkit.src.engine import replicas
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.prediction import PredictProgram
-from tfkit.src.training.preparation import without_strings
 from tfkit.src.training.recorded_logs import RecordedLogs
 from tfkit.src.training.scheduled import ScheduledArrays, ScheduledBatches, ScheduledPrediction
 from tfkit.src.training.step import Step, StepTrace
@@ -92,10 +91,7 @@ class Coordinated:
         """Returns the program of a kind for the trace of a step."""
         if kind is PredictProgram:
             return ScheduledPrediction(trace, self)
-        rest = without_strings(trace, strict=False)
-        # A dataset prepares batches in advance, also batches of arrays.
-        is_of_rows = kind is ArrayProgram and rest is trace
-        return (ScheduledArrays if is_of_rows else ScheduledBatches)(rest, self)
+        return (ScheduledArrays if kind is ArrayProgram else ScheduledBatches)(trace, self)
 
     def schedule(self, function: Any, *arguments: Any) -> Any:
         """Lets the next free worker run a `ConcreteFunction`; returns its results as a remote value."""

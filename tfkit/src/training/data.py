@@ -149,18 +149,6 @@ class ArrayData:
             return tf.constant(np.concatenate([rows, np.arange(len(rows), self.num_rows)]))
         return tf.constant(generator.permutation(self.num_rows))
 
-    def dataset(self, order: tf.Variable | None) -> tf.data.Dataset:
-        """Returns the batches in the order of a variable, as flat tuples: a dataset would stack lists."""
-        tensors = tf.nest.flatten(self.tensors)
-
-        def take(index: tf.Tensor) -> Any:
-            start = index * self.batch_size
-            stop = tf.minimum(start + self.batch_size, self.num_rows)
-            return tuple(take_rows(tensor, order, start, stop) for tensor in tensors)
-
-        numbers = tf.data.Dataset.range(self.num_batches)
-        return numbers.map(tf.autograph.experimental.do_not_convert(take))
-
     def batches(self) -> Iterator[Any]:
         """Yields the batches of a new pass."""
         return map(Pass(self, self.order(random_states.words(0))).batch, range(self.num_batches))

@@ -11,11 +11,10 @@ import tensorflow as tf
 from tfkit.src.borrowed import datasets
 from tfkit.src.training import random_states
 from tfkit.src.training.array_program import ArrayProgram
+from tfkit.src.training.batches import Batches
 from tfkit.src.training.data import ArrayData, DatasetData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram
-from tfkit.src.training.preparation import Batches, Stages, has_strings
 from tfkit.src.training.running_steps import runs_eagerly
-from tfkit.src.training.scheduled import ScheduledBatches
 from tfkit.src.training.tensor_slices import SlicesData, is_shuffled
 
 if TYPE_CHECKING:
@@ -42,9 +41,6 @@ class ArrayFeed:
         self._program: Any = None
         self._rows = Pass(data)
         self._seeds: list[int] = []  # The seeds of the order of the rows.
-        self._batches: Batches | None = None
-        self._order: tf.Variable | None = None
-        self._stages: Stages | None = None
         self._taken = 0
         self._is_open = False
 
@@ -74,7 +70,6 @@ class ArrayFeed:
         if order is not None and self.agreed is not None:
             order = self.agreed(order)
         self._rows = Pass(self.data, order)
-        self._batches = None
 
     def run(
         self, model: Trainer, mode: str, num_steps: int, out_of: int
@@ -96,32 +91,12 @@ class ArrayFeed:
         # have run the same program meanwhile, in an `evaluate` of a callback.
         if self._program is not before or self._program.expected != expected:
             self._program.expect(*expected)
-        if not isinstance(self._program, IteratorProgram | ScheduledBatches):
-            return num_steps, self._program.run(self._rows, first, num_steps)
-        if self._batches is None:
-            self._batches = self._new_batches(first)
-        self._program.size = min(self.data.batch_size, self.data.num_rows)
-        return self._program.run(self._batches, num_steps)
-
-    def _new_batches(self, first: int) -> Batches:
-        """Returns the batches of the pass from index `first` on."""
-        order = self._rows.order
-        if order is not None and self._order is not None:
-            # The dataset reads the order from a variable: it is made once, for all epochs.
-            self._order.assign(order)
-        elif order is not None:
-            self._order = tf.Variable(order, trainable=False)
-        if self._stages is None:  # Making a dataset takes 20 ms, more than many epochs.
-            self._stages = Stages(self.data.dataset(self._order), self.data.num_batches)
-        return Batches(self._stages, first)
+        return num_steps, self._program.run(self._rows, first, num_steps)
 
     def end(self) -> None:
-        """Ends an epoch; an iterator is released in another thread, as in `DatasetFeed.end`."""
+        """Ends an epoch."""
         # With `steps_per_epoch` an epoch may end inside a pass, and the next one continues there.
         self._is_open = self.goes_on and self.left != 0
-        if self._batches is not None and not self._is_open:
-            self._batches.release()
-            self._batches = None
 
     def build(self, model: Trainer, mode: str) -> None:
         """Makes all variables that a step needs, as the first step would."""
@@ -202,7 +177,6 @@ class DatasetFeed:
     def __init__(self, data: DatasetData, goes_on: bool = False) -> None:
         self.data = data
         self.goes_on = goes_on
-        self._stages = Stages(data.dataset, data.num_batches)
         self._iterator: Batches | None = None
         self._passes = 0  # The number of iterators so far,
         self._taken = 0  # and the number of batches taken from the open one.
@@ -238,10 +212,7 @@ class DatasetFeed:
             self._open()
 
     def _open(self) -> None:
-        self._iterator = Batches(self._stages, self._to_skip)
-        # Without strings the iterator begins to read now, and not with the first program.
-        if not has_strings(self.data.structure):
-            self._iterator.iterator(None)
+        self._iterator = Batches(self.data.dataset, self._to_skip)
         self._to_skip = 0
         self._passes += 1
         self._ran_out = False

@@ -11,9 +11,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
+from tfkit.src.training.batches import Batches
 from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_LOOP, XLA_STEP
-from tfkit.src.training.preparation import Batches, Prepared, without_strings
 from tfkit.src.training.programs import EagerProgram, Logs, LoopProgram
 from tfkit.src.training.step import Step, StepTrace
 
@@ -40,21 +40,13 @@ class IteratorProgram(LoopProgram):
             XLA_LOOP: self._run_block,
         }
         # By form: the loop, and an empty `Optional` if it needs one, or else `None`.
-        self._loops: dict[tuple[str, bool, bool, bool], tuple[Any, Any]] = {}
+        self._loops: dict[tuple[str, bool, bool], tuple[Any, Any]] = {}
         self._first: Any = None  # The batch that was read for a program which XLA may refuse.
-        self._preparation = trace.preparation
-        # Whether the iterator, in the trace in progress, yields prepared batches.
-        self._is_ready = False
         # Batches of a block that were read but have not run, for errors in the data.
         with tf.init_scope():
             self._ahead = tf.Variable(0, trainable=False, dtype="int64")
             # Batches without rows that the program in progress has read but not run.
             self._left_out = tf.Variable(0, trainable=False, dtype="int64")
-
-    @classmethod
-    def made(cls, trace: StepTrace, jit_compile: bool | str) -> IteratorProgram:
-        """Returns the program for a step, or for the rest of a step whose batches are prepared ahead."""
-        return cls(without_strings(trace, strict=jit_compile is True), jit_compile)
 
     @staticmethod
     def eagerly(step: Step) -> EagerIteratorProgram:
@@ -79,7 +71,7 @@ class IteratorProgram(LoopProgram):
             if self._first is None:
                 self._position.assign(0)  # For an error in the data.
                 with self._counting(batches):
-                    self._first = self._next(batches.iterator(self._preparation), tf.constant(True))
+                    self._first = self._next(batches.iterator, tf.constant(True))
             return self._run(batches, 1)
 
         try:
@@ -95,12 +87,10 @@ class IteratorProgram(LoopProgram):
         return kernel_errors.located(super()._located(error, step), ahead=ahead)
 
     def _run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
-        iterator = batches.iterator(self._preparation)
-        self._is_ready = batches.prepared_by is self._preparation
         takes_first = self._first is not None or self.plan.kind != GRAPH_LOOP
-        form = self.plan.kind, self._is_ready, takes_first, self.plan.compiles_updates
+        form = self.plan.kind, takes_first, self.plan.compiles_updates
         if form not in self._loops:
-            self._loops[form] = self._traced_for(iterator, self.plan.kind, takes_first)
+            self._loops[form] = self._traced_for(batches.iterator, self.plan.kind, takes_first)
         loop, no_batch = self._loops[form]
         # XLA compiles for the size of the first batch; others run outside XLA. The size is kept from one
         # program to the next: the first batch of a program may be the small one that ends a pass.
@@ -109,7 +99,7 @@ class IteratorProgram(LoopProgram):
         # that none is lost if XLA refuses.
         first = [no_batch if self._first is None else self._first] if takes_first else []
         with self._counting(batches):
-            done, size, logs = loop(iterator, *numbers, *first)
+            done, size, logs = loop(batches.iterator, *numbers, *first)
         self.size = int(size)
         return int(done), logs
 
@@ -170,14 +160,14 @@ class IteratorProgram(LoopProgram):
         """Runs one batch, of any size."""
         step = self.trace.compiled if self._strict else self.trace
         with self._at(index), _Effects() as effects:
-            logs = step(*self._tensors(batch))
+            logs = step(*tf.nest.flatten(batch.get_value()))
         return index + 1, self._after(effects, logs, iterator, index + 1, num_steps), logs
 
     def _run_either(
         self, iterator: Any, num_steps: tf.Tensor, index: tf.Tensor, size: tf.Tensor, batch: Any
     ) -> tuple[Any, ...]:
         """Runs one batch, as an XLA program if it has the size that XLA compiles for."""
-        tensors = self._tensors(batch)
+        tensors = tf.nest.flatten(batch.get_value())
         with self._at(index), _Effects() as effects:
             if self._strict:
                 logs = self.trace.compiled(*tensors)
@@ -238,7 +228,7 @@ class IteratorProgram(LoopProgram):
             return tf.cond(room, lambda: is_like_first(batch), lambda: False)
 
         def read(count: tf.Tensor, batch: Any, blocks: Any) -> tuple[Any, ...]:
-            tensors = self._tensors(batch)
+            tensors = tf.nest.flatten(batch.get_value())
             # The number of batches read ahead is stored for an error in reading the next one.
             at = tf.cast(count, "int32")
             ahead = self._ahead.assign(count + 1)
@@ -338,20 +328,15 @@ class IteratorProgram(LoopProgram):
 
         return tf.while_loop(is_empty, read, (batch,), parallel_iterations=1)[0]
 
-    def _tensors(self, batch: Any) -> list[Any]:
-        """Returns the tensors for the step, given a batch as it was read."""
-        value = batch.get_value()
-        if isinstance(value, Prepared) and self._is_ready:
-            return list(value.tensors)
-        value = value.batch if isinstance(value, Prepared) else value
-        return tf.nest.flatten(value) if self._preparation is None else self._preparation(value)
-
     def _inner_sizes(self, batch: Any) -> list[tf.Tensor]:
         """Returns the shapes of the tensors of a batch whose other axes may differ between batches too."""
         varies = [None in spec.shape[1:] for spec in self.trace.specs]
         if not any(varies):
             return []
-        return [tf.shape(each)[1:] for each in itertools.compress(self._tensors(batch), varies)]
+        return [
+            tf.shape(each)[1:]
+            for each in itertools.compress(tf.nest.flatten(batch.get_value()), varies)
+        ]
 
     def _loop_over(self, count: tf.Tensor, run: Callable[..., Any]) -> Logs:
         start = (tf.constant(0, "int64"), self.trace.no_outputs())
@@ -389,11 +374,7 @@ class EagerIteratorProgram(EagerProgram):
 
     def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last step's logs."""
-        values = (
-            value.batch if isinstance(value, Prepared) else value
-            for value in batches.iterator(None)
-        )
-        return self.run_batches(itertools.islice(values, num_steps))
+        return self.run_batches(itertools.islice(batches.iterator, num_steps))
 
 
 class _Effects:
@@ -413,7 +394,7 @@ class _Effects:
 def _sizes(batch: Any) -> tf.Tensor:
     """Returns the number of rows of each tensor of a batch as it was read."""
     value = batch.get_value()
-    tensors = tf.nest.flatten(value.batch if isinstance(value, Prepared) else value)
+    tensors = tf.nest.flatten(value)
     sizes = [batch_size_of([tensor]) for tensor in tensors if tensor is not None]
     return tf.stack([tf.cast(size, "int64") for size in sizes])
 

@@ -40,21 +40,17 @@ class Plan:
     """A kind of program, and why it was chosen.
 
     Attributes:
-        ahead: the first of the operations that run ahead of the step, `None` if there are none.
         compiles_updates: whether XLA compiles the updates of variables within a graph loop.
     """
 
     kind: str
     reason: str
-    ahead: str | None = None
     compiles_updates: bool = False
 
     def __str__(self) -> str:
         parts = [f"{self.kind}: {self.reason}"]
         if self.compiles_updates:
             parts.append("XLA compiles the updates of the variables")
-        if self.ahead is not None:
-            parts.append(f"strings are prepared ahead of the step, from {self.ahead} on")
         return "; ".join(parts)
 
 
@@ -87,13 +83,6 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     Raises:
         ValueError: under `jit_compile=True`, with the part that XLA cannot compile.
     """
-    plan = _choose(trace, jit_compile)
-    if trace.preparation is None:
-        return plan
-    return dataclasses.replace(plan, ahead=_describe(*trace.preparation.first))
-
-
-def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     if trace.is_distributed:
         return Plan(GRAPH_LOOP, "XLA does not compile what replicas exchange")
     if jit_compile is False:
@@ -117,10 +106,6 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         if jit_compile == "auto":
             return Plan(GRAPH_LOOP, f"XLA {difference.described(trace.watch.path_of)}")
         difference.warn(trace.watch.path_of)
-    if trace.preparation is not None and not trace.preparation.is_even:
-        return Plan(
-            GRAPH_LOOP, "XLA would compile again for each size that strings of a batch give"
-        )
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile again for each size that the batches have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
@@ -129,8 +114,6 @@ def _choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
     slow = convolution or _first(operations, xla.LOOPS)
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
-    if trace.preparation is not None and trace.preparation.may_refuse:
-        return Plan(XLA_STEP, "the steps before a batch that a kernel refuses must be done")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
 
 

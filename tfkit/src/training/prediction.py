@@ -42,11 +42,6 @@ class PredictProgram:
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
 
-    @classmethod
-    def made(cls, trace: StepTrace, jit_compile: bool | str) -> PredictProgram:
-        """Returns the program for a step."""
-        return cls(trace, jit_compile)
-
     @staticmethod
     def eagerly(step: Step) -> EagerPrediction:
         """Returns the object that runs a step eagerly instead of such a program."""

@@ -53,10 +53,6 @@ class TracedProgram(Program, Protocol):
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None: ...
 
-    @classmethod
-    def made(cls, trace: StepTrace, jit_compile: bool | str) -> Program:
-        """Returns the program for a step, or a program of a different class that suits it better."""
-
     @staticmethod
     def eagerly(step: Step) -> Program:
         """Returns the object that runs a step eagerly instead of such a program."""
@@ -177,8 +173,6 @@ class LoopProgram:
 
     def _located(self, error: tf.errors.OpError, step: Callable[[], int]) -> Any:
         """Returns the error of a kernel with its layer and the step of the program."""
-        if self.trace.preparation is not None:
-            error = self.trace.preparation.named(error)
         error = kernel_errors.in_layer(error, self.trace.watch.path_of, self.trace.graph)
         return kernel_errors.located(error, step=step())
 

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
+from tfkit.src.training.batches import Batches
 from tfkit.src.training.data import Pass, batch_size_of, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, Plan
 from tfkit.src.training.prediction import PredictProgram
-from tfkit.src.training.preparation import Batches, Prepared
 from tfkit.src.training.programs import Logs
 from tfkit.src.training.step import StepTrace, trace_once, traced
 
@@ -149,7 +149,7 @@ class ScheduledBatches(_Scheduled):
         super().__init__(trace, workers)
         self.size = -1
         # If batches may differ in more than the number of rows, each is a part.
-        self._can_be_joined = trace.preparation is None and all(
+        self._can_be_joined = all(
             isinstance(spec, tf.TensorSpec)
             and spec.shape.rank
             and spec.shape[1:].is_fully_defined()
@@ -159,16 +159,14 @@ class ScheduledBatches(_Scheduled):
 
     def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last logs."""
-        iterator = batches.iterator(self.trace.preparation)
-        is_ready = batches.prepared_by is self.trace.preparation
         limit = _size_of_part(num_steps, self._workers) if self._can_be_joined else 1
         done, part, last = 0, _Part(), None
         try:
             while done + len(part) < num_steps:
-                value = next(iterator, None)
+                value = next(batches.iterator, None)
                 if value is None:
                     break
-                batch = self._tensors(value, is_ready)
+                batch = tf.nest.flatten(value)
                 if len(part) == limit or not part.accepts(batch):
                     done, last, part = done + len(part), self._sent(part), _Part()
                 part.add(batch)
@@ -184,14 +182,6 @@ class ScheduledBatches(_Scheduled):
         if len(part):
             done, last = done + len(part), self._sent(part)
         return done, self._ended(last)
-
-    def _tensors(self, value: Any, is_ready: bool) -> list[Any]:
-        """Returns the tensors for the step, given a batch as it was read."""
-        if isinstance(value, Prepared) and is_ready:
-            return list(value.tensors)
-        value = value.batch if isinstance(value, Prepared) else value
-        preparation = self.trace.preparation
-        return tf.nest.flatten(value) if preparation is None else preparation(value)
 
     def _sent(self, part: _Part) -> Any:
         """Schedules a part; returns the logs of its last step."""

@@ -85,20 +85,14 @@ class StepTrace:
             self.relies_on_rows = self.relies_on_rows or known.were_used
             return tf.nest.map_structure(_as_tensor, results)
 
-        self._begin(flat_step, step.scope)
-        self.graph = self.function.graph
-
-    def _begin(self, flat_step: Callable[..., Any], scope: Any = contextlib.nullcontext) -> None:
         self._flat_step = flat_step
-        with scope():
+        with step.scope():
             self.function = trace_once(flat_step, self.specs)
-        self.is_distributed = scope is not contextlib.nullcontext
+        self.graph = self.function.graph
+        self.is_distributed = step.scope is not contextlib.nullcontext
         outputs = self.function.structured_outputs
         self.outputs = tf.nest.map_structure(tf.type_spec_from_value, outputs)
         self._compiled = tf.function(self._run_in_xla, autograph=False, jit_compile=True)
-
-    # The part of the step that runs ahead of it, see `preparation.py`; `None` if the step is whole.
-    preparation: Any = None
 
     def __call__(self, *tensors: Any) -> Any:
         """Adds the step, as TensorFlow's kernels run it, to the current trace."""

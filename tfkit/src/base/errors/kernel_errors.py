@@ -45,10 +45,6 @@ _NO_KERNEL = re.compile(
 )
 # TensorFlow's description of a node that it cannot add to a graph.
 _TRACED_NODE = re.compile(r"\.? for '\{\{node ([^}]*)\}\} = (\w+)\[.*?\]\([^()]*\)'")
-# The prefix of an error in a function that a dataset runs.
-_STAGE = re.compile(
-    r"^Error in user-defined function passed to \S+ transformation with iterator: \S+: "
-)
 # The part of XLA that refuses computed sizes in an operation that does not accept them.
 _PADDER = "dynamic_padder.cc"
 _COMPILER = (
@@ -87,33 +83,12 @@ def named(error: tf.errors.OpError, name_of: Callable[[str, str], Any] | None = 
             if found := name_of(function or (program[1] if program else ""), node):
                 place |= {"type": found[0], "name": found[1], "callers": found[2:]}
                 break
-        else:
-            place["nodes"] = tuple(_NODE.findall(message))
     text = _FUNCTION.sub("", _PLACES.sub("", _FIRST.sub(r"\1", message))).strip()
     if place["is_of_compiler"]:  # The rest is about TensorFlow's files.
         text = text.partition("\n")[0].partition(" for '{{node")[0]
         if _PADDER in text:
             text = "The size of a slice depends on values that are computed."
     return _made(type(error), text + _position_of_label(text), place)
-
-
-def named_in(error: tf.errors.OpError, function: str, type_of: Callable[[str], str | None]) -> Any:
-    """Returns the error with the operation that raised it, if a dataset has run it in a function of ours.
-
-    Args:
-        error: TensorFlow's error.
-        function: the name of the function.
-        type_of: the type of the operation of a name.
-    """
-    text, place = named(error)._tfkit
-    nodes = place.get("nodes", ())
-    if all(name != function for name, _ in nodes):
-        return error
-    names = [node for name, node in nodes if name]
-    place = place | {"name": names[0], "callers": tuple(names[1:])}
-    if kind := type_of(names[0]):
-        place["type"] = kind
-    return _made(type(error), _STAGE.sub("", text), place).with_traceback(error.__traceback__)
 
 
 def is_of_compiler(error: tf.errors.OpError) -> bool:

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import uuid
-import weakref
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context
-
-# The tables that are in use, by the identity of their handles.
-_tables: weakref.WeakValueDictionary[int, Table] = weakref.WeakValueDictionary()
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
@@ -36,8 +32,6 @@ class Table(tf.saved_model.experimental.TrackableResource):
         self._name_in_files = f"table_{uuid.uuid4().hex}"
         if len(self._keys):  # TensorFlow has no empty tables.
             self._initialize()
-        # Weakly, so that a table is freed with its layer; the handle does not refer to it.
-        _tables[id(self.resource_handle)] = self
 
     def _create_resource(self) -> Any:
         dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
@@ -63,9 +57,3 @@ class Table(tf.saved_model.experimental.TrackableResource):
         )
         # A trace forgets all sizes in the lookup.
         return values if tf.executing_eagerly() else tf.reshape(values, tf.shape(keys))
-
-
-def is_constant_table(handle: tf.Tensor) -> bool:
-    """Whether a resource is a table that never changes."""
-    table = _tables.get(id(handle))
-    return table is not None and table.resource_handle is handle
