@@ -291,7 +291,6 @@ CLASSES = {
     "objectives": "It is called `losses`.",
     "permute": "It is called `transpose`.",
     "recurrent": "Its layers are in `tfkit.layers`.",
-    "scikit_learn": "Use `SKLearnClassifier` and `SKLearnRegressor` of `tfkit.wrappers`.",
     "unsqueeze": "It is called `expand_dims`.",
 }
 

@@ -17,6 +17,7 @@ _CALIBRATION = (
 # The names by module, with what to use instead; an empty string if there is no replacement.
 ABSENT: dict[str, dict[str, str]] = {
     "": {
+        "engine": "Its classes are public: `tfkit.layers.Layer`, `tfkit.InputSpec`, `tfkit.Model`.",
         "legacy": "It holds Keras 2's functions for files. Use the functions of `tfkit.saving`.",
     },
     "quantizers": {
@@ -30,8 +31,17 @@ ABSENT: dict[str, dict[str, str]] = {
     "dtype_policies": {
         "AWQDTypePolicy GPTQDTypePolicy": _CALIBRATION,
     },
-    # Names of `tf.keras` only.
+    # Names of `tf.keras` and of older versions only.
+    "backend": {
+        "get_session set_session": "TensorFlow 2 runs without sessions: leave it out.",
+        "learning_phase set_learning_phase": "Pass `training=True` or `training=False` to the call.",
+        "function placeholder": "Use `tfkit.Model(inputs, outputs)`, and call it.",
+    },
     "layers": {
+        "LocallyConnected1D LocallyConnected2D": (
+            "Multiply `ops.image.extract_patches(x, size)` by a weight with a kernel for each position, "
+            "as in `ops.einsum('bxyi,xyio->bxyo', patches, kernel)`."
+        ),
         "RandomHeight RandomWidth": "Use `RandomZoom`, which keeps the size of the images.",
         "ThresholdedReLU": "Use `ReLU(threshold=theta)`.",
         "experimental": "Its layers are in `tfkit.layers`.",
@@ -39,6 +49,7 @@ ABSENT: dict[str, dict[str, str]] = {
     "optimizers": {
         "legacy": "Use the optimizer of the same name.",
     },
+    "wrappers": {"scikit_learn": "Use `SKLearnClassifier` and `SKLearnRegressor`."},
     "utils": {"legacy": "Use the functions of the same names in `tfkit.saving`."},
 }
 _FROM_IMPORT = dis.opmap["IMPORT_FROM"]
