@@ -359,6 +359,32 @@ def test_large_arrays_are_copied_as_they_are(dtype):
     np.testing.assert_array_equal(tf.cast(tensor, "float32"), before)
 
 
+def test_files_that_are_mapped_into_memory_are_not_copied(tmp_path):
+    array = np.random.default_rng(0).random((1200, 256)).astype("float32")
+    np.save(tmp_path / "x.npy", array)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    for part in (mapped, mapped[100:], mapped[:1100]):
+        assert np.shares_memory(np.asarray(memoryview(as_tensor(part))), mapped)
+    # Other dtypes and rows with gaps cannot be shared.
+    for part in (mapped[:, :250], mapped[::-1], mapped.view("float64")):
+        tensor = as_tensor(part)
+        assert not np.shares_memory(np.asarray(memoryview(tensor)), mapped)
+        np.testing.assert_array_equal(tensor, part.astype("float32"))
+    trained = []
+    for x in (mapped, array):
+        model = keras.Sequential([keras.layers.Dense(1, kernel_initializer="ones")])
+        model.compile("sgd", "mse")
+        model.fit(x, array[:, :1], validation_split=0.25, shuffle=False, verbose=0)
+        trained.append(model.get_weights())
+    np.testing.assert_array_equal(trained[0][0], trained[1][0])
+    # The tensor keeps the file mapped, and is not written to.
+    tensor = as_tensor(mapped)
+    del mapped, part
+    gc.collect()
+    (tmp_path / "x.npy").unlink()
+    np.testing.assert_array_equal(tf.nn.relu(tf.negative(tensor)) - tensor, -array)
+
+
 def test_a_model_does_not_hold_what_it_was_trained_on():
     x, y = tf.constant(X), tf.constant(Y)
     model, _ = train(x, y=y, validation_data=(x[:20], y[:20]))

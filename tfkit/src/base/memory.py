@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mmap
 from typing import Any
 
 import ml_dtypes
@@ -27,3 +28,25 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     # NumPy promises no such alignment. The slice keeps the whole array alive.
     first = -memory.ctypes.data % _ALIGNMENT
     return memory[first : first + num_bytes].view(dtype).reshape(shape)
+
+
+def of_mapped_file(array: np.ndarray) -> np.ndarray | None:
+    """Returns an array as one that a tensor can share, if it is a part of a file that is mapped into memory.
+
+    `None` for an array in other memory, and for one whose values have gaps or begin at an address that
+    TensorFlow does not accept. The values in an `.npy` file begin at an accepted one.
+    """
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    is_aligned = array.flags.c_contiguous and array.ctypes.data % _ALIGNMENT == 0
+    return np.asarray(_Shared(array)) if isinstance(base, mmap.mmap) and is_aligned else None
+
+
+class _Shared:
+    """Memory that may be read-only, as DLPack accepts it: TensorFlow does not write to its inputs."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self._array = array  # For as long as a tensor uses the memory.
+        interface = array.__array_interface__
+        self.__array_interface__ = {**interface, "data": (interface["data"][0], False)}

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.base.memory import aligned_empty
+from tfkit.src.base.memory import aligned_empty, of_mapped_file
 
 _LARGE = 2**20
 
@@ -42,7 +42,9 @@ def as_tensor(value: Any) -> Any:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
     # DLPack, which shares the memory, knows no byte order but the machine's.
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
-        return _copied(array, dtype)
+        # A file that is mapped into memory may be larger than the memory: it is not copied.
+        mapped = of_mapped_file(array) if array.dtype == dtype else None
+        return _copied(array, dtype) if mapped is None else tensor_in(mapped)
     return tf.convert_to_tensor(
         array.astype(dtype, copy=False) if array.dtype.kind == "f" else array
     )

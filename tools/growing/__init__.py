@@ -1,0 +1,1 @@
+"""Measures how the costs of tfkit grow with sizes."""

@@ -1,0 +1,248 @@
+"""What is measured: each function does the work of one size, and notes figures in a `Meter`."""
+
+import contextlib
+import gc
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+import tensorflow as tf
+
+import tfkit
+from growing.meter import resident
+from tfkit import layers
+
+
+def sequential(size, meter):
+    """A `Sequential` model of many layers."""
+
+    def build():
+        # Narrow layers: the number of layers counts, not the products.
+        return tfkit.Sequential([tfkit.Input((4,))] + [layers.Dense(4) for _ in range(size)])
+
+    _life_of(build, meter)
+
+
+def functional(size, meter):
+    """A functional model of many layers, with a sum of two tensors after each two."""
+
+    def build():
+        x = inputs = tfkit.Input((4,))
+        for _ in range(size // 3):
+            x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
+        return tfkit.Model(inputs, x)
+
+    _life_of(build, meter)
+
+
+def _life_of(build, meter):
+    x = np.ones((64, 4), "float32")
+    with meter.time("build"):
+        model = build()
+    with meter.time("first call"):
+        model(x)
+    model.compile("sgd", "mse")
+    with meter.time("first fit"):
+        model.fit(x, x, verbose=0)
+    with meter.time("predict"):
+        model.predict(x, verbose=0)
+    with contextlib.redirect_stdout(io.StringIO()), meter.time("summary"):
+        model.summary()
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("keras", "h5"):
+            path = os.path.join(folder, f"model.{ending}")
+            with meter.time(f"save .{ending}"):
+                model.save(path)
+            with meter.time(f"load .{ending}"):
+                tfkit.saving.load_model(path)
+
+
+def plot(size, meter):
+    """The layout of `plot_model`, for a functional model of many layers."""
+    x = inputs = tfkit.Input((4,))
+    for _ in range(size // 3):
+        x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
+    model = tfkit.Model(inputs, x)
+    with tempfile.TemporaryDirectory() as folder, meter.time("plot_model"):
+        tfkit.utils.plot_model(model, os.path.join(folder, "model.svg"))
+
+
+def weights(size, meter):
+    """One layer that holds many weights."""
+
+    class Holder(layers.Layer):
+        def build(self, input_shape):
+            self.parts = [self.add_weight(shape=(4,), initializer="ones") for _ in range(size)]
+
+        def call(self, inputs):
+            return inputs * tf.add_n([tf.convert_to_tensor(part) for part in self.parts])
+
+    inputs = tfkit.Input((4,))
+    with meter.time("build"):
+        model = tfkit.Model(inputs, Holder()(inputs))
+    with meter.time("get_weights and set_weights"):
+        model.set_weights(model.get_weights())
+    model.compile("adam", "mse")
+    x = np.ones((32, 4), "float32")
+    with meter.time("first fit"):
+        model.fit(x, x, verbose=0)
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "model.weights.h5")
+        with meter.time("save_weights"):
+            model.save_weights(path)
+        with meter.time("load_weights"):
+            model.load_weights(path)
+
+
+def vocabulary(size, meter):
+    """A `StringLookup` with many words."""
+    words = np.array([f"word{number}" for number in range(size)])
+    with meter.peak("memory, MiB"):
+        with meter.time("given"):
+            layer = layers.StringLookup(vocabulary=words)
+        with meter.time("first call"):
+            layer(tf.constant(["word1", "none"]))
+    with tempfile.TemporaryDirectory() as folder:
+        model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), layer])
+        path = os.path.join(folder, "model.keras")
+        with meter.time("save"):
+            model.save(path)
+        with meter.time("load"):
+            tfkit.saving.load_model(path)
+    other = layers.StringLookup()
+    with meter.time("adapt"):
+        other.adapt(tf.data.Dataset.from_tensor_slices(words).batch(4096))
+
+
+def mapped(size, meter):
+    """`fit` on rows of a file that is mapped into memory: 4 KiB each."""
+    with tempfile.NamedTemporaryFile() as file:
+        file.truncate(size * 4096)
+        x = np.memmap(file.name, "float32", "r", shape=(size, 1024))
+        y = np.zeros((size, 1), "float32")
+        model = tfkit.Sequential([tfkit.Input((1024,)), layers.Dense(1)])
+        model.compile("sgd", "mse")
+        model.fit(x[:2048], y[:2048], batch_size=1024, verbose=0)
+        before, most = resident(), [0.0]
+
+        class Watch(tfkit.callbacks.Callback):
+            def on_train_batch_end(self, batch, logs=None):
+                most[0] = max(most[0], resident() - before)
+
+        with meter.time("fit"):
+            model.fit(x, y, batch_size=1024, verbose=0, callbacks=[Watch()])
+        meter.figures["memory, MiB"] = most[0]
+
+
+def rows(size, meter):
+    """`predict` of many rows."""
+    x = np.zeros((size, 16), "float32")
+    model = tfkit.Sequential([tfkit.Input((16,)), layers.Dense(32, "relu"), layers.Dense(1)])
+    model.predict(x[:64], verbose=0)
+    with meter.peak("memory, MiB"), meter.time("predict"):
+        model.predict(x, batch_size=256, verbose=0)
+
+
+def models(size, meter):
+    """Many models, each made, trained and dropped in one process."""
+    x = np.ones((64, 4), "float32")
+
+    def live():
+        model = tfkit.Sequential([layers.Dense(8, "relu"), layers.Dense(4)])
+        model.compile("adam", "mse")
+        model.fit(x, x, verbose=0)
+
+    for _ in range(5):
+        live()
+    gc.collect()
+    before = resident()
+    with meter.time("all"):
+        for _ in range(size):
+            live()
+    gc.collect()
+    meter.figures["memory kept, MiB"] = max(0.0, resident() - before)
+
+
+def grid(size, meter):
+    """A search over learning rates and dropout rates: models of one form."""
+    x = np.ones((64, 4), "float32")
+    with meter.time("all"):
+        for number in range(size):
+            model = tfkit.Sequential(
+                [layers.Dense(8, "relu"), layers.Dropout(number / 1000), layers.Dense(4)]
+            )
+            model.compile(tfkit.optimizers.Adam(0.001 * (number + 1)), "mse")
+            model.fit(x, x, epochs=2, verbose=0)
+
+
+def steps(size, meter):
+    """A training of many steps, with a bar and a history of ten epochs."""
+    x = np.ones((32, 4), "float32")
+    model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    dataset = tf.data.Dataset.from_tensors((x, x[:, :1])).repeat()
+    fit = {"steps_per_epoch": size // 10, "epochs": 10}
+    model.fit(dataset, steps_per_epoch=100, verbose=0)
+    before = resident()
+    with contextlib.redirect_stdout(io.StringIO()), meter.time("fit"):
+        model.fit(dataset, **fit, verbose=1)
+    meter.figures["memory kept, MiB"] = max(0.0, resident() - before)
+
+
+def callbacks(size, meter):
+    """Many callbacks with a hook for each batch, 2,000 steps."""
+
+    class Count(tfkit.callbacks.Callback):
+        seen = 0
+
+        def on_train_batch_end(self, batch, logs=None):
+            self.seen += 1
+
+    x = np.ones((2000, 4), "float32")
+    model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(x[:64], x[:64, :1], batch_size=1, verbose=0, callbacks=[Count()])
+    with meter.time("fit"):
+        model.fit(x, x[:, :1], batch_size=1, verbose=0, callbacks=[Count() for _ in range(size)])
+
+
+def processes(size, meter):
+    """Processes, two at a time, that train the same model and share the cache of programs."""
+    code = (
+        "import numpy as np, tfkit; x = np.ones((2048, 8), 'float32');"
+        "m = tfkit.Sequential([tfkit.layers.Dense(8), tfkit.layers.Dense(1)]);"
+        "m.compile('adam', 'mse'); m.fit(x, x[:, :1], epochs=150, verbose=0)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "TFKIT_CACHE": folder}
+        start, running, left = time.perf_counter(), [], size
+        while left or running:
+            while left and len(running) < 2:
+                running.append(subprocess.Popen([sys.executable, "-c", code], env=env))
+                left -= 1
+            if running.pop(0).wait():
+                raise RuntimeError("A process failed.")
+        meter.elapsed("all", start)
+        files = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names]
+        meter.figures["cache, MiB"] = sum(map(os.path.getsize, files)) / 2**20
+
+
+# By name: the function and the sizes; the cost between the last two gives the exponent.
+CASES = {
+    "sequential": (sequential, (10, 100, 500, 2000)),
+    "functional": (functional, (9, 99, 501, 2001)),
+    "plot": (plot, (9, 99, 300, 501)),
+    "weights": (weights, (100, 1000, 10_000)),
+    "vocabulary": (vocabulary, (10_000, 100_000, 1_000_000, 10_000_000)),
+    "mapped": (mapped, (2**17, 2**19, 2**21)),
+    "rows": (rows, (10_000, 100_000, 1_000_000, 10_000_000)),
+    "models": (models, (10, 100, 1000)),
+    "grid": (grid, (5, 50)),
+    "steps": (steps, (100_000, 1_000_000, 10_000_000)),
+    "callbacks": (callbacks, (1, 10, 100)),
+    "processes": (processes, (2, 20, 200)),
+}

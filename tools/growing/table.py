@@ -1,0 +1,56 @@
+"""The figures as a page: a row for each of them, with the exponent of its growth."""
+
+import math
+import os
+import platform
+
+HEAD = """# How costs grow
+
+`./tools/growth --write` measures each size in a process of its own and writes this page. Times are CPU
+seconds of all threads, except for processes, where they are seconds. The exponent is that between the two
+largest sizes: 1 is linear, 0 does not grow, 2 is quadratic. Below 1, a fixed cost is part of the figures.
+
+"""
+
+
+def page(kept):
+    """Returns the page in Markdown."""
+    parts = [
+        HEAD,
+        f"Measured on {os.cpu_count()} cores, {_cpu()}, Python {platform.python_version()}.\n",
+    ]
+    for case in kept.values():
+        parts.append(f"\n## {case['title'].rstrip('.')}\n\n{_table(case['sizes'])}")
+    return "".join(parts)
+
+
+def _table(sizes):
+    numbers = [int(size) for size in sizes]
+    measured = [figures if isinstance(figures, dict) else {} for figures in sizes.values()]
+    names = list(dict.fromkeys(name for figures in measured for name in figures))
+    lines = ["| | " + " | ".join(f"{number:,}" for number in numbers) + " | exponent |"]
+    lines.append("|---" * (len(numbers) + 2) + "|")
+    for name in names:
+        values = [figures.get(name) for figures in measured]
+        cells = " | ".join("" if value is None else f"{value:.3g}" for value in values)
+        lines.append(f"| {name} | {cells} | {_exponent(numbers, values)} |")
+    failed = [
+        f"\n{number:,}: {figures}\n"
+        for number, figures in zip(numbers, sizes.values(), strict=True)
+        if not isinstance(figures, dict)
+    ]
+    return "\n".join(lines) + "\n" + "".join(failed)
+
+
+def _exponent(numbers, values):
+    known = [(n, v) for n, v in zip(numbers, values, strict=True) if v]
+    if len(known) < 2:
+        return ""
+    (small, before), (large, after) = known[-2:]
+    return f"{math.log(after / before) / math.log(large / small):.2f}"
+
+
+def _cpu():
+    with open("/proc/cpuinfo") as info:
+        names = [line.split(":")[1].strip() for line in info if line.startswith("model name")]
+    return names[0] if names else platform.machine()
