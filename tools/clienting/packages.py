@@ -93,6 +93,17 @@ PACKAGES = (
         needs=("scipy", "pillow", "deprecated", "imageio", "packaging"),
     ),
     Package(
+        "keras-cv",
+        "0.9.0",
+        "models of images",
+        uses="test_keras_cv.py",
+        needs=("packaging", "absl-py", "regex", "dm-tree", "kagglehub", "tensorflow-datasets"),
+    ),
+    Package("keras-tcn", "3.5.7", "dilated convolutions of sequences", uses="test_keras_tcn.py"),
+    Package(
+        "deepctr", "0.9.4", "predictions of clicks", uses="test_deepctr.py", needs=("requests",)
+    ),
+    Package(
         "tensorflow-recommenders",
         "0.7.7",
         "recommendations",

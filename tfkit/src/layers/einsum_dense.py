@@ -12,7 +12,7 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.engine import tensorflow_faults
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
-from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
@@ -70,6 +70,7 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
     """
 
     kernel = MainWeight()
+    _kernel = stored("kernel")
     _tfkit_modes = ("int8", "int4", "float8")
     _tfkit_omitted_from_config = {
         "lora_rank": None,
