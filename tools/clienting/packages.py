@@ -61,6 +61,8 @@ PACKAGES = (
         "quantized networks",
         tests=("tests",),
         needs=("quantizers", "tqdm", "alkaid"),
+        # A part of its 9,094 tests, without those that need a compiler of circuits.
+        options=("--skip-slow", "-kTrue and kif and SAT and RND or behavior"),
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(

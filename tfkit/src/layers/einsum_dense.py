@@ -185,6 +185,16 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
             outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
 
+    def compute_output_shape(self, input_shape: Any) -> tuple[int | None, ...]:
+        """Returns the shape of the outputs, from the equation: a subclass may ask in `build`."""
+        sizes, _, outputs, num_after = self._sizes(tuple(input_shape))
+        lettered = [sizes[letter] for letter in outputs]
+        num_dots = len(input_shape) - len(self.equation.split(",")[0].replace("...", ""))
+        dots = list(
+            input_shape[len(input_shape) - num_dots :] if num_after else input_shape[:num_dots]
+        )
+        return tuple(lettered + dots if num_after else dots + lettered)
+
     def _letters(self) -> tuple[tuple[str, str], str]:
         """Returns the letters of inputs and outputs, with digits for the axes of `...`, and of the kernel."""
         match = _EQUATION.fullmatch(self.equation)

@@ -52,6 +52,8 @@ def stored(name: str) -> Any:
     """Returns a property for the variable of a `MainWeight` itself, which subclasses for Keras read."""
 
     def read(layer: Adaptable) -> Any:
+        if name not in vars(layer):
+            raise AttributeError(f"You must build the layer before accessing `_{name}`.")
         return vars(layer)[name]
 
     def write(layer: Adaptable, value: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -104,6 +105,7 @@ _OPTIONS = {
     "histogram": {"bins"},
     "trapezoid": {"x"},
     "unique": {"fill_value"},
+    "squareplus": {"b"},
     "resize": {"fill_value"},
     "affine_transform": {"fill_value"},
     "map_coordinates": {"fill_value"},
@@ -163,8 +165,21 @@ class OpCall(FunctionCall):
 
     def call(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function with the arguments, and with the options of the constructor."""
-        options = {name: vars(self)[name] for name in options_of(self.function).parameters}
-        return self.function(*args, **{**options, **kwargs})
+        signature, options = inspect.signature(self.function), options_of(self.function).parameters
+        of_the_call = [it for it in signature.parameters.values() if it.name not in options]
+        given = inspect.Signature(_in_order(of_the_call)).bind(*args, **kwargs).arguments
+        given = {**{name: vars(self)[name] for name in options}, **given}
+        # The options may be between the arguments of the call.
+        bound = inspect.BoundArguments(
+            signature,
+            OrderedDict((name, given[name]) for name in signature.parameters if name in given),
+        )
+        return self.function(*bound.args, **bound.kwargs)
+
+
+def _in_order(parameters: list[inspect.Parameter]) -> list[inspect.Parameter]:
+    """Returns parameters as a signature has them, without a default first."""
+    return sorted(parameters, key=lambda it: (it.kind, it.default is not it.empty))
 
 
 def _bound(
@@ -186,9 +201,7 @@ def options_of(function: Callable[..., Any]) -> inspect.Signature:
         for parameter in signature.parameters.values()
         if parameter.name not in of_the_call and parameter.kind not in _VARIADIC
     ]
-    # Those without a default first: the arguments of the call were between them.
-    options.sort(key=lambda option: option.default is not option.empty)
-    return inspect.Signature(options)
+    return inspect.Signature(_in_order(options))
 
 
 @functools.cache

@@ -16,13 +16,13 @@ def _build_proj_equation(free_dims: int, bound_dims: int, output_dims: int) -> t
     """Returns the equation of a projection in an attention layer, the axes of its bias, and its rank.
 
     Args:
-        free_dims: number of axes without the batch that stay.
+        free_dims: number of axes that stay, the batch among them.
         bound_dims: number of axes that are summed over.
         output_dims: number of axes that are made.
     """
-    equation = attention_projection.projection_equation(free_dims + 1, bound_dims, output_dims)
+    equation = attention_projection.projection_equation(free_dims, bound_dims, output_dims)
     outputs = equation.split("->")[1]
-    return equation, outputs[free_dims + 1 :], len(outputs)
+    return equation, outputs[free_dims:], len(outputs)
 
 
 def _build_attention_equation(rank: int, attn_axes: Any) -> tuple[str, str, int]:
@@ -49,18 +49,13 @@ def _analyze_einsum_string(
     """
     layer = EinsumDense(equation, output_shape, bias_axes=bias_axes)
     sizes, kernel, outputs, num_after = layer._sizes(tuple(input_shape))
-    rest = len(input_shape) - len(equation.split(",")[0].replace("...", ""))
-    full = [sizes[letter] for letter in outputs]
-    if rest and num_after:
-        full += list(input_shape[-rest:])
-    elif rest:
-        full = [*input_shape[:rest], *full]
     bias = None
     if bias_axes is not None:
         first = min(outputs.index(letter) for letter in bias_axes)
         bias = [sizes[it] if it in bias_axes else 1 for it in outputs[first:]] + [1] * num_after
     summed = [axis for axis, letter in enumerate(kernel) if letter not in outputs]
     made = [axis for axis, letter in enumerate(kernel) if letter in outputs]
+    full = list(layer.compute_output_shape(input_shape))
     return [sizes[letter] for letter in kernel], bias, full, summed, made
 
 
