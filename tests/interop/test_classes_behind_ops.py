@@ -197,7 +197,8 @@ def test_shapes_of_convolutions(shape, options):
 def test_the_variable_itself_is_read_and_replaced(layer):
     arguments = {"Dense": (2,), "Embedding": (3, 2), "Conv1D": (2, 1)}[layer]
     layer = getattr(tfkit.layers, layer)(*arguments)
-    assert not hasattr(layer, "_kernel") and not hasattr(layer, "_embeddings")
+    assert not hasattr(layer, "_kernel")
+    assert not hasattr(layer, "_embeddings")
     layer.build((None, 4, 3))
     name = "embeddings" if hasattr(layer, "embeddings") else "kernel"
     variable = getattr(layer, f"_{name}")

@@ -262,7 +262,7 @@ def _as_passed(
             args += value
         elif parameter.kind is parameter.VAR_KEYWORD:
             kwargs |= value
-        elif symbolic_leaves([value]) and not kwargs:
+        elif not kwargs and (parameter.default is parameter.empty or symbolic_leaves([value])):
             args.append(value)
         else:
             kwargs[parameter.name] = value
