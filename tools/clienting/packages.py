@@ -84,7 +84,16 @@ PACKAGES = (
         "4.0.2",
         "networks of graphs",
         tests=("test",),
-        needs=("scikit-learn", "pandas", "scipy", "networkx", "pyyaml", "matplotlib", "requests"),
+        needs=(
+            "scikit-learn",
+            "pandas",
+            "scipy",
+            "networkx",
+            "pyyaml",
+            "matplotlib",
+            "requests",
+            "dm-tree",
+        ),
     ),
     Package(
         "tf-keras-vis",
