@@ -198,6 +198,7 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
         return lambda inputs, training: [model(inputs, training=training)] * len(layers)
     # The graph's own tensors: `input` and `output` of a Sequential model may be those of another model.
     graph = model._tfkit_graph
+    assert graph is not None  # The losses have checked it.
     outputs = [
         graph.outputs if layer is None else model.get_layer(layer).output for layer in layers
     ]
