@@ -196,11 +196,16 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
     """Returns a function that computes the outputs of layers of a model, and of the model for `None`."""
     if not any(layers):
         return lambda inputs, training: [model(inputs, training=training)] * len(layers)
-    outputs = [model.output if layer is None else model.get_layer(layer).output for layer in layers]
+    # The graph's own tensors: `input` and `output` of a Sequential model may be those of another model.
+    graph = model._tfkit_graph
+    assert graph is not None  # The losses have checked it.
+    outputs = [
+        graph.outputs if layer is None else model.get_layer(layer).output for layer in layers
+    ]
     # Not an attribute of the distiller: its layers belong to the model. A dict, because a list of one
     # output would be unpacked.
     features = Functional(
-        model.input,
+        graph.inputs,
         {str(i): output for i, output in enumerate(outputs)},
         dtype=model.dtype_policy,
     )

@@ -320,6 +320,18 @@ class Sequential(Model):
             )
         return self._tfkit_graph.flat_outputs
 
+    # As in Keras, these are tensors of the first call, such as those of the model that this one is part
+    # of; `inputs` and `outputs` are always its own.
+    @property
+    def input(self) -> Any:
+        """The symbolic input of the first recorded call; if there is none, the model's own."""
+        return self._tfkit.first_node.inputs if self._tfkit.nodes else super().input
+
+    @property
+    def output(self) -> Any:
+        """The symbolic output of the first recorded call; if there is none, the model's own."""
+        return self._tfkit.first_node.outputs if self._tfkit.nodes else super().output
+
     @property
     def layers(self) -> list[Layer]:
         """The layers, without the input."""
