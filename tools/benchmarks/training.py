@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
+from benchmarks.lazily import tf
 
 from benchmarks.frameworks import FRAMEWORKS, force
 from benchmarks.plain import Loop
