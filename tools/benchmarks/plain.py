@@ -1,6 +1,7 @@
 """Training loops in plain TensorFlow, as lower bounds of the cost."""
 
 import numpy as np
+
 from benchmarks.lazily import tf
 
 

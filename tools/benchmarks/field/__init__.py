@@ -1,1 +1,1 @@
-"""The field: the same nine trainings in all that a user might pick instead, in turns; `./tools/bench --field`."""
+"""The field: nine trainings in tfkit and in what a user might pick instead, in turns."""

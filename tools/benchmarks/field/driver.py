@@ -1,5 +1,6 @@
 """Starts the frameworks of a work, each in a process of its own, and lets them measure in turns."""
 
+import contextlib
 import json
 import os
 import queue
@@ -62,7 +63,8 @@ class Worker:
             text=True,
         )
         self._lines = queue.SimpleQueue()
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
         if begun := self._answer():
             result.versions = begun["versions"]
             result.measures = {name: [value] for name, value in begun["measures"].items()}
@@ -70,8 +72,9 @@ class Worker:
     def measure(self, name):
         """Adds a measurement to the result; nothing after an error."""
         if self.result.error is None:
-            self._process.stdin.write(f"{name}\n")
-            self._process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # Its end is the answer.
+                self._process.stdin.write(f"{name}\n")
+                self._process.stdin.flush()
             value = self._answer()
             if value is not None:
                 self.result.measures.setdefault(name, []).append(value)
@@ -79,6 +82,10 @@ class Worker:
     def end(self):
         self._process.kill()
         self._process.wait()
+        self._reader.join()
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
+        self._process.stdout.close()
         self._errors.close()
         self._folder.cleanup()
 
@@ -108,11 +115,13 @@ def run(works, frameworks, quick, minutes):
     end = time.monotonic() + 60 * minutes
     results = []
     for place, work in enumerate(works):
-        until = time.monotonic() + (end - time.monotonic()) / (len(works) - place)
-        found = run_work(work, turned(frameworks, place), quick, until)
+        start = time.monotonic()
+        until = start + (end - start) / (len(works) - place)
+        found = run_work(work, turned(frameworks, place), quick, until, end)
         results += found
         errors = [f"{it.framework}: {it.error}" for it in found if it.error]
-        print(f"{NAMES[work]}: {'; '.join(errors) or 'done'}", file=sys.stderr, flush=True)
+        spent = f"{time.monotonic() - start:.0f} s"
+        print(f"{NAMES[work]}: {'; '.join([spent, *errors])}", file=sys.stderr, flush=True)
     return results
 
 
@@ -121,20 +130,26 @@ def turned(items, places):
     return [*items[places % len(items) :], *items[: places % len(items)]]
 
 
-def run_work(work, frameworks, quick, until):
-    """Returns the results of a work: as many turns as the time allows, but at least one."""
+def run_work(work, frameworks, quick, until, end):
+    """Returns the results of a work: as many turns as there is time for until `until`, but at least one.
+
+    Nothing begins after `end`.
+    """
     results = [Result(work, framework) for framework in frameworks]
     workers = []
     try:
         for result in results:
-            workers.append(Worker(result, quick))
+            if time.monotonic() > end:
+                result.error = "not begun: the time was over"
+            else:
+                workers.append(Worker(result, quick))
         for measure in MEASURES[1:]:
             for worker in workers:  # The first time may compile.
-                if worker.result.framework != "products":
+                if worker.result.framework != "products" and time.monotonic() < end:
                     worker.measure(measure)
                     worker.result.measures.pop(measure, None)
         for turn in range(1 if quick else MOST_TURNS):
-            if turn and time.monotonic() > until:
+            if time.monotonic() > (until if turn else end):
                 break
             for measure in MEASURES:
                 for worker in turned(workers, turn):

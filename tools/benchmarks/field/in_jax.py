@@ -1,6 +1,7 @@
 """The works in plain JAX: all steps of an epoch in one compiled `lax.scan`."""
 
 import functools
+import itertools
 import time
 
 import jax
@@ -58,8 +59,7 @@ class Perceptron(Network):
         self.sizes = features, units, units, 10
 
     def weights(self, draw):
-        pairs = zip(self.sizes[:-1], self.sizes[1:], strict=True)
-        return [each for pair in pairs for each in dense(draw, *pair)]
+        return [each for pair in itertools.pairwise(self.sizes) for each in dense(draw, *pair)]
 
     def outputs(self, weights, x):
         w1, b1, w2, b2, w3, b3 = weights
@@ -109,23 +109,21 @@ class Resnet(Network):
 class Recurrent(Network):
     """A cell over 50 steps of 32 features, with 64 units."""
 
-    def __init__(self, gates):
-        self.gates = gates
+    def __init__(self, compute, gates):
+        self.compute, self.gates = compute, gates
 
     def weights(self, draw):
-        cell = dense(draw, 32, 64 * self.gates) + dense(draw, 64, 64 * self.gates)
-        return [*cell, *dense(draw, 64, 10)]
+        recurrent = dense(draw, 64, 64 * self.gates)
+        recurrent = recurrent[: 1 if self.compute is lstm else 2]  # The LSTM has one bias.
+        return [*dense(draw, 32, 64 * self.gates), *recurrent, *dense(draw, 64, 10)]
 
     def outputs(self, weights, x):
-        kernel, bias, recurrent, offset, w, b = weights
-        zeros = jnp.zeros((len(x), 64))
+        kernel, bias, *recurrent, w, b = weights
         projected = jnp.swapaxes(x @ kernel + bias, 0, 1)
-        if self.gates == 4:
-            return lstm(projected, recurrent, zeros) @ w + b
-        return gru(projected, recurrent, offset, zeros) @ w + b
+        return self.compute(projected, jnp.zeros((len(x), 64)), *recurrent) @ w + b
 
 
-def lstm(projected, recurrent, zeros):
+def lstm(projected, zeros, recurrent):
     """Returns the last state; the inputs are multiplied by the kernel already."""
 
     def step(carry, row):
@@ -137,7 +135,7 @@ def lstm(projected, recurrent, zeros):
     return lax.scan(step, (zeros, zeros), projected)[0][0]
 
 
-def gru(projected, recurrent, offset, zeros):
+def gru(projected, zeros, recurrent, offset):
     def step(h, row):
         z, r, g = jnp.split(row, 3, -1)
         z_h, r_h, g_h = jnp.split(h @ recurrent + offset, 3, -1)
@@ -204,8 +202,8 @@ NETWORKS = {
     "wide": Perceptron(784, 256),
     "cnn": Cnn(),
     "resnet": Resnet(),
-    "lstm": Recurrent(4),
-    "gru": Recurrent(3),
+    "lstm": Recurrent(lstm, 4),
+    "gru": Recurrent(gru, 3),
     "transformer": Transformer(),
     "embedding": Embedding(),
     "vae": Vae(),

@@ -19,7 +19,9 @@ class Trained:
         self.loop = Loop(self.model, workload.program, work.batch_size)
         spec = tf.TensorSpec([None, *self.x.shape[1:]], self.x.dtype)
         self.compute = tf.function(self.model, autograph=False, input_signature=[spec])
-        self.in_batches = tf.function(in_batches(self.model), autograph=False, input_signature=[spec])
+        self.in_batches = tf.function(
+            in_batches(self.model), autograph=False, input_signature=[spec]
+        )
         self.compiled = tf.function(self.model, autograph=False, jit_compile=True)
 
     as_input = staticmethod(lambda x: tf.constant(x))

@@ -118,9 +118,7 @@ NETWORKS = {
     "lstm": functools.partial(Recurrent, nn.LSTM),
     "gru": functools.partial(Recurrent, nn.GRU),
     "transformer": Transformer,
-    "embedding": lambda: nn.Sequential(
-        nn.Embedding(50000, 32), nn.Flatten(), nn.Linear(640, 10)
-    ),
+    "embedding": lambda: nn.Sequential(nn.Embedding(50000, 32), nn.Flatten(), nn.Linear(640, 10)),
     "vae": Vae,
 }
 

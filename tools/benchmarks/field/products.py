@@ -4,6 +4,7 @@ Convolutions count as the products of their patches; the gradients of a product 
 size, of which the first layer needs only the one for its weights.
 """
 
+import itertools
 import time
 
 import numpy as np
@@ -15,7 +16,7 @@ IMPORTED = time.perf_counter()
 
 def perceptron(rows, *sizes):
     """Yields the products of dense layers, the first of which needs no gradient of its input."""
-    for index, (fan_in, units) in enumerate(zip(sizes[:-1], sizes[1:], strict=True)):
+    for index, (fan_in, units) in enumerate(itertools.pairwise(sizes)):
         yield 1, rows, fan_in, units
         yield 1, fan_in, rows, units
         if index:

@@ -21,26 +21,33 @@ TABLES = {
     "first result": ("From the start of Python's program to the first result of a model", "s", 1),
     "memory": ("Peak memory of a training", "MiB", 1),
 }
-DRAWN = ("step", "first epoch", "predict 1", "predict 10,000")
+ALL = "all"
+DRAWN = {
+    "step": "a training step",
+    "first epoch": "the first epoch",
+    "predict 1": "predict, one row",
+    "predict 10,000": "predict, 10,000 rows",
+}
 
 HEAD = """# The field
 
-How long tfkit and what a user might pick instead take for the same nine models, on the same machine, in one run
-of `./tools/bench --field`.
+How long tfkit and what a user might pick instead take for the same nine models, on the same machine, in one
+run of `./tools/bench --field`.
 
 {machine}, {cores} cores; {versions}; {date}.
 
 ![The times of the others, divided by tfkit's]({picture})
 
-Each framework runs each model in a process of its own. The processes measure in turns, at least 0.2 seconds at a time,
-{turns}; the tables have the medians. In tfkit and Keras a model is trained by `fit` with the defaults; by
-hand there is a loop over batches in PyTorch, with its fused Adam, and one compiled loop over the steps of an epoch in JAX
-and in TensorFlow. The batch of a step is in parentheses. "Products alone" is the floor: the matrix products of the
-step and of its gradients, in NumPy, and nothing else. The last column compares tfkit with the fastest of the others, the last
-row has geometric means of the ratios to tfkit. Over 1: tfkit is faster.
+Each framework runs each model in a process of its own. The processes measure in turns, at least 0.2 seconds
+at a time, {turns}; the tables have the medians. In tfkit and Keras a model is trained by `fit` with the
+defaults; by hand there is a loop over batches in PyTorch, with its fused Adam, and one compiled loop over the
+steps of an epoch in JAX and in TensorFlow. The batch of a step is in parentheses. "Products alone" is the
+floor: the matrix products of the step and of its gradients, in NumPy, and nothing else. The last column
+compares tfkit with the fastest of the others, the last row has geometric means of the ratios to tfkit. Over
+1: tfkit is faster.
 
-A step is one of a long training: tfkit's first epoch has run without XLA where that pays later. JAX's and TensorFlow's
-calls by hand are compiled by XLA for one row.
+A step is one of a long training: tfkit's first epoch has run without XLA where that pays later. JAX's and
+TensorFlow's calls by hand are compiled by XLA for one row.
 """
 
 
@@ -59,6 +66,15 @@ class Report:
             for it in results
             for measure, values in it.measures.items()
         }
+        for framework in FRAMEWORKS:
+            imports = [
+                value
+                for it in results
+                if it.framework == framework
+                for value in it.measures.get("import", ())
+            ]
+            if imports:
+                self.times[ALL, framework, "import"] = statistics.median(imports)
         self.works = [work for work in NAMES if any(it.work == work for it in results)]
         ran = {it.framework for it in results}
         self.frameworks = [framework for framework in FRAMEWORKS if framework in ran]
@@ -82,8 +98,10 @@ class Report:
         columns += [it for it in ("products",) if (self.works[0], it, measure) in self.times]
         columns = [it for it in columns if it != "products" or measure == "step"]
         ratios = {it: [] for it in (*peers, "best")}
-        for work in self.works:
-            row = {"work": NAMES[work]}
+        # The import is the same for all works: their medians are one row.
+        works = self.works if measure != "import" else [ALL]
+        for work in works:
+            row = {"work": NAMES.get(work, work)}
             for framework in columns:
                 value = self.times.get((work, framework, measure))
                 row[FRAMEWORKS[framework].title] = "" if value is None else number(value * scale)
@@ -95,10 +113,14 @@ class Report:
                 ratios[framework].append(value)
             yield row | {"best / tfkit": f"{known['best']:.2f}" if known else ""}
         means = {
-            it: f"{statistics.geometric_mean(values):.2f}" for it, values in ratios.items() if values
+            it: f"{statistics.geometric_mean(values):.2f}"
+            for it, values in ratios.items()
+            if values
         }
         titles = {FRAMEWORKS[it].title: means.get(it, "") for it in columns}
-        yield {"work": "mean of the ratios", **titles, "best / tfkit": means.get("best", "")}
+        if len(works) > 1:
+            last = {"work": "mean of the ratios", **titles}
+            yield last | {"best / tfkit": means.get("best", "")}
 
     def markdown(self):
         """Returns the page."""
@@ -144,7 +166,7 @@ class Report:
                     label=FRAMEWORKS[framework].title,
                 )
             axis.axvline(1, color="black", linewidth=0.8)
-            axis.set(xscale="log", title=TABLES[measure][0].partition(",")[0])
+            axis.set(xscale="log", title=DRAWN[measure])
             axis.grid(axis="x", which="both", linewidth=0.3)
         axes[0].set_yticks(range(len(names)), names)
         axes[0].invert_yaxis()

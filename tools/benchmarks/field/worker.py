@@ -1,7 +1,7 @@
-"""Runs one work in one framework, in a separate process: `python -m benchmarks.field.worker WORK FRAMEWORK QUICK`.
+"""Runs one work in one framework, in a separate process.
 
-It writes the times of the beginning as a line of JSON. Each line that it reads is a measure, and is answered by
-the seconds that it takes.
+`python -m benchmarks.field.worker WORK FRAMEWORK quick` writes the times of the beginning as a line of JSON.
+Each line that it reads is a measure, and is answered by the seconds that it takes.
 """
 
 import json

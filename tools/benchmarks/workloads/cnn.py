@@ -1,8 +1,8 @@
 """Two convolutions with pooling and a dense layer: small images."""
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, constant, dense, glorot
 from benchmarks.training import Training
 

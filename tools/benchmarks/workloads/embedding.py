@@ -1,8 +1,8 @@
 """A large table of which a step reads little and Adam updates everything."""
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, dense
 from benchmarks.training import Training
 

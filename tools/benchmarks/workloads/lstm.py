@@ -4,8 +4,8 @@ Reference: Hochreiter, Schmidhuber (1997), "Long Short-Term Memory".
 """
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, dense, glorot
 from benchmarks.training import Training
 

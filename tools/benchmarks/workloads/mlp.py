@@ -1,8 +1,8 @@
 """A tiny multilayer perceptron, for which the framework is nearly all of the cost."""
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, dense
 from benchmarks.training import Training
 

@@ -4,8 +4,8 @@ Reference: He et al. (2016), "Deep Residual Learning for Image Recognition".
 """
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, constant, dense, glorot
 from benchmarks.training import Training
 

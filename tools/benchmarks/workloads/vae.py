@@ -3,8 +3,8 @@
 import os
 
 import numpy as np
-from benchmarks.lazily import tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import dense
 from benchmarks.training import Training
 
