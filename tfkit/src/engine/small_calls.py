@@ -1,4 +1,4 @@
-"""Which calls of a program handle so few values that the calling thread computes them faster itself.
+"""Finds calls of programs with so few values that the calling thread computes them faster itself.
 
 TensorFlow hands a function to its own threads, which compute independent operations at the same time, while
 the caller waits. To hand it over takes 35 to 45 microseconds. Measured for calls from Python, on two cores:

@@ -22,7 +22,7 @@ _PATIENCE = 180  # Seconds for an answer.
 
 @dataclass
 class Result:
-    """What was measured of one work in one framework."""
+    """The measurements of one work in one framework."""
 
     work: str
     framework: str
