@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -102,8 +103,16 @@ def test_a_process_that_ends_is_an_error(benchmarks):
     from benchmarks.field.driver import Result, Worker
 
     result = Result("nothing", "products")
-    Worker(result, quick=True).end()
+    Worker(result, quick=True, end=time.monotonic() + 60).end()
     assert "exit status 1: ModuleNotFoundError" in result.error
+
+
+def test_a_process_that_does_not_answer_in_time_is_an_error(benchmarks):
+    from benchmarks.field.driver import Result, Worker
+
+    result = Result("mlp", "tfkit")
+    Worker(result, quick=True, end=time.monotonic() - 20).end()
+    assert result.error == "no answer after 1 s"
 
 
 def model_and_formula(name):
