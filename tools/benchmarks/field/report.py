@@ -139,9 +139,10 @@ class Report:
                 turns=f"up to {turns} times" if turns != 1 else "once",
             )
         ]
+        measured = {measure for _, _, measure in self.times}
         for measure, (heading, unit, _) in TABLES.items():
-            if rows := list(self.rows(measure)):
-                lines += [f"## {heading}, {unit}", "", *table(rows), ""]
+            if measure in measured:
+                lines += [f"## {heading}, {unit}", "", *table(list(self.rows(measure))), ""]
         if self.errors:
             lines += ["## Errors", "", *(f"* {text}" for text in self.errors), ""]
         return "\n".join(lines).rstrip() + "\n"
