@@ -559,6 +559,30 @@ def ObservedGraph():
 
 
 @contract
+def call_in_this_thread():
+    concrete = doubling()
+    tensors = [tf.constant(3.0), *concrete.captured_inputs]
+    kinds = [tf.float32, *[it.dtype for it in concrete.captured_inputs]]
+    inputs = [kind.as_datatype_enum for kind in kinds]
+    name = concrete.function_def.signature.name.encode()
+    outputs = [tf.float32.as_datatype_enum]
+    assert [float(it) for it in private.call_in_this_thread(name, tensors, inputs, outputs)] == [6]
+    assert concrete.kept[1].numpy() == 3
+
+
+@contract
+def execute():
+    (total,) = private.execute.execute(
+        "AddV2",
+        1,
+        [tf.constant(1), tf.constant(2)],
+        ("T", tf.int32.as_datatype_enum),
+        private.context.context(),
+    )
+    assert int(total) == 3
+
+
+@contract
 def has_begun():
     tf.constant(0) + 1
     assert private.has_begun()

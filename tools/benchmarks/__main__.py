@@ -6,7 +6,10 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks.driver import compile_tfkit, execute, plan
+from benchmarks.driver import ROOT, compile_tfkit, execute, plan
+from benchmarks.field import works as field
+from benchmarks.field.driver import run as run_works
+from benchmarks.field.report import Report as FieldReport
 from benchmarks.frameworks import DEFAULT_PEERS, FRAMEWORKS
 from benchmarks.programs import PROGRAMS
 from benchmarks.report import Report
@@ -62,6 +65,15 @@ def parse(arguments):
     parser.add_argument(
         "--ways", type=names_among(WAYS), default=list(WAYS), help=f"of these: {','.join(WAYS)}"
     )
+    parser.add_argument(
+        "--field",
+        type=names_among(field.FRAMEWORKS),
+        nargs="?",
+        const=list(field.FRAMEWORKS),
+        help="nine trainings in all frameworks instead, in 15 minutes, which writes docs/field.md; or in "
+        f"some of {','.join(field.FRAMEWORKS)}; with --only, or --quick, it writes build/field.md",
+    )
+    parser.add_argument("--minutes", type=positive, default=14, help="for --field, 14 unless given")
     parser.add_argument("--kinds", action="store_true", help="all kinds of tfkit's programs too")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
     parser.add_argument("--timeout", type=positive, default=300, help="seconds a process, 300")
@@ -78,6 +90,8 @@ def main(arguments=None):
     options = parse(arguments)
     frameworks = ["tfkit", *DEFAULT_PEERS, *options.peer]
     compile_tfkit()
+    if options.field:
+        return run_field(options)
     if options.short:
         runs = run_all(options.short, options.ways, options.rounds, options.quick, options.timeout)
         return publish(ShortReport(runs, options.ways), options)
@@ -87,6 +101,18 @@ def main(arguments=None):
         outcome = run.error or f"{run.seconds:.0f} s"
         print(f"{count}/{len(runs)} {run.name}: {outcome}", file=sys.stderr, flush=True)
     return publish(Report(runs, frameworks), options)
+
+
+def run_field(options):
+    """Runs the field, and writes the page and its chart; gives the exit status."""
+    works = [name for name in field.NAMES if name in options.only]
+    is_whole = len(works) == len(field.NAMES) and len(options.field) == len(field.FRAMEWORKS)
+    folder = ROOT / ("docs" if is_whole and not options.quick else "build")
+    results = run_works(works, options.field, options.quick, options.minutes)
+    report = FieldReport(results, "pictures/field.png")
+    report.draw(folder / "pictures/field.png")
+    (folder / "field.md").write_text(report.markdown())
+    return publish(report, options)
 
 
 def publish(report, options):

@@ -1,7 +1,8 @@
 """Training loops in plain TensorFlow, as lower bounds of the cost."""
 
 import numpy as np
-import tensorflow as tf
+
+from benchmarks.lazily import tf
 
 
 def glorot(*shape):
@@ -22,6 +23,28 @@ def dense(fan_in, units):
 
 def class_loss(labels, logits):
     return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+
+
+BATCH_SIZE = 32  # the default of `predict`
+
+
+def in_batches(compute):
+    """Returns a function that computes the rows in batches, as `predict` does, in a loop by hand."""
+
+    def run(x):
+        rows = tf.shape(x)[0]
+        num_batches = (rows + BATCH_SIZE - 1) // BATCH_SIZE
+        results = tf.TensorArray(tf.float32, num_batches, infer_shape=False)
+
+        def step(index, results):
+            start = index * BATCH_SIZE
+            batch = x[start : tf.minimum(start + BATCH_SIZE, rows)]
+            return index + 1, results.write(index, compute(batch))
+
+        _, results = tf.while_loop(lambda index, _: index < num_batches, step, (0, results))
+        return results.concat()
+
+    return run
 
 
 class Adam:

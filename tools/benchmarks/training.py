@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import tensorflow as tf
-
 from benchmarks.frameworks import FRAMEWORKS, force
+from benchmarks.lazily import tf
 from benchmarks.plain import Loop
 from benchmarks.timing import peak_memory, seconds
 

@@ -13,11 +13,12 @@ from collections import UserDict, defaultdict, deque
 from collections.abc import Callable, Mapping, MappingView, MutableMapping
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import tensorflow as tf
 
 # Types that are recognized without TensorFlow, which takes half a microsecond.
 _PLAIN = frozenset((list, tuple, dict))
-_LEAVES = frozenset((type(None), bool, int, float, str, bytearray, memoryview))
+_LEAVES = frozenset((type(None), bool, int, float, str, bytearray, memoryview, np.ndarray))
 
 
 def is_nested(structure: Any) -> bool:
@@ -178,6 +179,21 @@ def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
         return {key: function(child) for key, child in structure.items()}
     form, children = opened(structure)
     return closed(form, [function(child) for child in children])
+
+
+def leaves(structure: Any) -> list[Any]:
+    """Returns the leaves of a nest as `tf.nest.flatten` does, which is slow for a single leaf."""
+    return tf.nest.flatten(structure) if is_nested(structure) else [structure]
+
+
+def with_leaves(function: Callable[[Any], Any], structure: Any) -> Any:
+    """Returns the same nest with `function` applied to each leaf, like `tf.nest.map_structure`."""
+    kind = type(structure)
+    if kind is list or kind is tuple:
+        return kind([with_leaves(function, child) for child in structure])
+    if is_nested(structure):
+        return tf.nest.map_structure(function, structure)
+    return function(structure)
 
 
 def field_names(structure: Any) -> tuple[str, ...] | None:

@@ -45,9 +45,8 @@ def as_tensor(value: Any) -> Any:
         # A file that is mapped into memory may be larger than the memory: it is not copied.
         mapped = of_mapped_file(array) if array.dtype == dtype else None
         return _copied(array, dtype) if mapped is None else tensor_in(mapped)
-    return tf.convert_to_tensor(
-        array.astype(dtype, copy=False) if array.dtype.kind == "f" else array
-    )
+    # For an array the same as `tf.convert_to_tensor`, which looks for the function to convert it with.
+    return tf.constant(array.astype(dtype, copy=False) if array.dtype.kind == "f" else array)
 
 
 def _check_is_no_time(dtype: Any, shape: tuple[int, ...]) -> None:

@@ -10,6 +10,7 @@ no growth.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import itertools
@@ -19,7 +20,12 @@ import tensorflow as tf
 
 from tfkit.src.base import execution
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.borrowed.private import context, function_pb2, op_def_registry
+from tfkit.src.borrowed.private import (
+    call_in_this_thread,
+    context,
+    function_pb2,
+    op_def_registry,
+)
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
 from tfkit.src.engine.function_defs import functions_in, make_known
@@ -29,6 +35,7 @@ from tfkit.src.engine.passes.halves import halves_of
 from tfkit.src.engine.passes.orders import early_gradients, put_after
 from tfkit.src.engine.passes.places import computed_places
 from tfkit.src.engine.passes.transposes import transposed_of
+from tfkit.src.engine.small_calls import SmallCalls
 from tfkit.src.engine.xla_kernels import kernel_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
@@ -58,10 +65,17 @@ class SharedProgram:
         self._compiles_parts = compiles_parts
         self._captures = list(function.captured_inputs)
         self._num_outputs = len(function.outputs)
+        self._is_one_tensor = isinstance(function.structured_outputs, tf.Tensor)
+        self._dtypes = [
+            [tensor.dtype.as_datatype_enum for tensor in tensors]
+            for tensors in (function.inputs, function.outputs)
+        ]
         self._number = next(_numbers)
         name, renaming = self._renaming()
         self._name = name.encode()
         self._to_compile = renaming.compiled
+        may_be_small = renaming.only_reads and not renaming.compiled
+        self._small_calls = SmallCalls(function) if may_be_small else None
         # XLA compiles a program once for each shape. Where the trace knows all shapes, there is only one.
         self._has_one_form = all(it.shape.is_fully_defined() for it in function.inputs)
         self._compiled_for: set[tuple[tf.TensorShape, ...]] = set()
@@ -69,6 +83,8 @@ class SharedProgram:
     def __call__(self, *arguments: Any) -> Any:
         """Returns the results for arguments in the form that the function was traced for."""
         outputs = self.run_flat(tf.nest.flatten(arguments, expand_composites=True))
+        if self._is_one_tensor:  # To pack it takes a tenth of a small call.
+            return outputs[0]
         return tf.nest.pack_sequence_as(self._function.structured_outputs, outputs)
 
     def run_flat(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
@@ -76,6 +92,10 @@ class SharedProgram:
         if self._to_compile and tuple([it.shape for it in tensors]) not in self._compiled_for:
             return self._run_first(tensors)
         inputs = tensors + self._captures
+        if self._small_calls is not None and self._small_calls.include(tensors):
+            # An error does not say which operation raised it. That of the call below does.
+            with contextlib.suppress(tf.errors.OpError):
+                return call_in_this_thread(self._name, inputs, *self._dtypes)
         try:
             # Without TensorFlow's binding of arguments, its tape and its handling of structures.
             return context.context().call_function(self._name, inputs, self._num_outputs) or []
@@ -174,6 +194,7 @@ class _Renaming:
 
     Attributes:
         compiled: the new names of the functions that XLA compiles as programs.
+        only_reads: whether the program changes nothing, so that to run it again changes nothing either.
         operations: for the new names of a function and an operation in it, the type of the operation, its old
             name, and the names of the calls that the function is in.
     """
@@ -183,6 +204,7 @@ class _Renaming:
         self._compiles_parts = compiles_parts
         self._renamed: dict[tuple[str, bool], str] = {}
         self.compiled: list[str] = []
+        self.only_reads = True
         self.operations: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def rename(
@@ -214,6 +236,7 @@ class _Renaming:
         results = {}
         for node, before in zip(copy.node_def, definition.node_def, strict=True):
             inside = (before.name, *callers)
+            self.only_reads = self.only_reads and _only_reads(node.op)
             _strip(node.attr)
             node.ClearField("experimental_debug_info")
             if node.op in library:  # A call by the function's name, as in `tf.nn.ctc_loss`.
@@ -353,6 +376,19 @@ def _counts_draws(operation: str) -> bool:
     if definition is None or not definition.is_stateful:
         return False
     return any(attribute.name == "seed2" for attribute in definition.attr)
+
+
+# Stateful operations that change nothing, apart from what the functions inside them do.
+_READING = frozenset(("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape"))
+_READING |= {"Assert", "CheckNumericsV2", "LookupTableFindV2", "LookupTableSizeV2"}
+_READING |= {"Case", "If", "StatefulPartitionedCall", "While"}
+
+
+@functools.cache
+def _only_reads(operation: str) -> bool:
+    """Whether an operation changes nothing; for the name of a function, whose operations decide, too."""
+    definition = op_def_registry.get(operation)
+    return definition is None or not definition.is_stateful or operation in _READING
 
 
 def _strip(attributes: Any) -> None:

@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings
@@ -188,7 +189,10 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             raise ValueError(
                 f"{value!r} is not a symbolic tensor of tfkit.{other_keras.advice(value)}"
             )
-        tensor = as_tensors(tf.convert_to_tensor(value), compute_dtype)
+        # For an array the same as `tf.convert_to_tensor`, which looks for the function to convert it with.
+        is_array = isinstance(value, np.ndarray)
+        tensor = tf.constant(value) if is_array else tf.convert_to_tensor(value)
+        tensor = as_tensors(tensor, compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
             # NumPy's default for Python's floats, and therefore not the user's choice.
             tensor._tfkit_given = tf.as_dtype(settings.floatx())

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import tensorflow as tf
-
 from tfkit.src.base import nests
 
 
@@ -19,7 +17,7 @@ class Absent(NamedTuple):
 
 def without_none(data: Any) -> Any:
     """Returns a nest with each `None` replaced by `Absent`."""
-    if all(leaf is not None for leaf in tf.nest.flatten(data)):
+    if all(leaf is not None for leaf in nests.leaves(data)):
         return data
     return _without_none(data)
 

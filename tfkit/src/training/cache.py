@@ -159,7 +159,7 @@ def structure_key(value: Any) -> Any:
     """Returns a hashable form of a nest of tensors or specs: structure, dtypes, sizes except the batch's."""
     if isinstance(value, (tf.Tensor, tf.TensorSpec)):
         shape = value.shape
-        return (value.dtype, shape[1:] if shape.rank else shape)
+        return (value.dtype, tuple(shape.as_list()[1:]) if shape.rank else shape)
     if nests.is_nested(value):
         items = nests.items(value)
         # The order of a dict's keys does not matter: `tf.nest` sorts them.

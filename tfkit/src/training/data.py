@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.nests import brief
+from tfkit.src.base.nests import brief, leaves, with_leaves
 from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.losses.tensors import weights_along
 from tfkit.src.symbolic.tensors import KerasTensor
@@ -111,9 +111,9 @@ class ArrayData:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")
         self.shuffle = shuffle
         # For `fit(x, x)` of an autoencoder, one tensor is kept.
-        once = {id(leaf): as_tensor(leaf) for leaf in tf.nest.flatten(data)}
-        self.tensors = tf.nest.map_structure(lambda leaf: once[id(leaf)], data)
-        self.num_rows = int(tf.nest.flatten(self.tensors)[0].shape[0])
+        once = {id(leaf): as_tensor(leaf) for leaf in leaves(data)}
+        self.tensors = with_leaves(lambda leaf: once[id(leaf)], data)
+        self.num_rows = int(next(iter(once.values())).shape[0])
         self.batch_size = rows_a_step(self.num_rows, batch_size, num_steps)
 
     @property
@@ -312,7 +312,7 @@ def check_lengths(data: Any) -> None:
     """
     names = ("x", "y", "sample_weight")
     for name, part in zip(names, data, strict=False):
-        for leaf in tf.nest.flatten(part):
+        for leaf in leaves(part):
             if isinstance(leaf, KerasTensor):
                 raise ValueError(
                     f"Expected `{name}` to be data. Received: a symbolic tensor, which has no values: {leaf}."
@@ -336,7 +336,7 @@ def check_lengths(data: Any) -> None:
             else (leaf.shape[0] if len(leaf.shape) else None),
         )
         for name, part in zip(names, data, strict=False)
-        for leaf in tf.nest.flatten(part)
+        for leaf in leaves(part)
     ]
     if len({length for _, length in lengths}) > 1 or any(length is None for _, length in lengths):
         listed = ", ".join(f"{name}: {length}" for name, length in lengths[:_SHOWN])

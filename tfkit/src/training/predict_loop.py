@@ -7,8 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import tensorflow as tf
-
+from tfkit.src.base import nests
 from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
@@ -29,7 +28,7 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
     if data.num_batches == 1 and not verbose and callbacks is None:
         batch = data.tensors if in_order else next(data.batches())
         outputs = program.run_batch(batch)
-        return tf.nest.map_structure(to_numpy, outputs)
+        return nests.with_leaves(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
@@ -50,7 +49,7 @@ def stream(model: Trainer, data: Any, steps: int | None) -> Iterator[Any]:
     program = predict_program(model, data)
     steps = limited_steps(steps, data.num_batches)
     for batch in itertools.islice(data.batches(), steps):
-        yield tf.nest.map_structure(to_numpy, program.run_batch(batch))
+        yield nests.with_leaves(to_numpy, program.run_batch(batch))
 
 
 def _predict_arrays(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import nests
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.training.data import ArrayData, Pass, take_rows
@@ -49,7 +50,7 @@ class PredictProgram:
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
-        tensors = tf.nest.flatten(batch)
+        tensors = nests.leaves(batch)
         # The trace has no workarounds for batches without rows; the eager step has them.
         if self.trace.relies_on_rows and any(0 in it.shape[:1] for it in tensors):
             return self._located(self.trace.run_eagerly, tensors)

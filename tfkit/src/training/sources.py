@@ -61,6 +61,8 @@ def make_data(
     if x is None:
         raise ValueError("`x` is None. Expected arrays, a dataset or a generator of batches.")
     for name, value in (("x", x), ("y", y), ("sample_weight", sample_weight)):
+        if value is None or isinstance(value, np.ndarray):
+            continue
         if isinstance(value, (str, bytes, os.PathLike)) or inspect.isroutine(value):
             batches = ", a `tf.data.Dataset`, a `PyDataset` or a generator of batches"
             raise ValueError(
@@ -125,7 +127,7 @@ def one_batch(
 def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:
     """Returns the arguments as a tuple with class weights applied; `None` if all are plain arrays."""
     packed = tuple(without_none(part) for part in (x, y, sample_weight) if part is not None)
-    if not any(map(_is_composite, tf.nest.flatten(packed))):
+    if not any(_is_composite(leaf) for part in packed for leaf in nests.leaves(part)):
         return None
     check_weights(y, sample_weight, class_weight)
     if class_weight is not None:

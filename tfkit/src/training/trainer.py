@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import nests
 from tfkit.src.base.context import Lock
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import advice_on
@@ -521,7 +522,7 @@ class Trainer(OlderNames):
         # As in `predict`, so that both use one trace.
         data.tensors = pack_x_y_sample_weight(*data.tensors)
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
-        return tf.nest.map_structure(to_numpy, outputs)
+        return nests.with_leaves(to_numpy, outputs)
 
 
 def _verbosity(verbose: int | str) -> int:

@@ -6,10 +6,8 @@ import numpy as np
 import tensorflow as tf
 
 from benchmarks.frameworks import FRAMEWORKS
-from benchmarks.plain import dense
+from benchmarks.plain import dense, in_batches
 from benchmarks.timing import peak_memory, repeat
-
-BATCH_SIZE = 32  # the default of `predict`
 
 
 def build_model(keras):
@@ -29,27 +27,6 @@ class Plain:
     def __call__(self, x):
         w1, b1, w2, b2, w3, b3 = self.weights
         return tf.nn.relu(tf.nn.relu(x @ w1 + b1) @ w2 + b2) @ w3 + b3
-
-
-def in_batches(compute):
-    """Returns a function that computes the rows in batches, as `predict` does, in a loop by hand."""
-
-    def run(x):
-        rows = tf.shape(x)[0]
-        num_batches = (rows + BATCH_SIZE - 1) // BATCH_SIZE
-        results = tf.TensorArray(
-            tf.float32, num_batches, infer_shape=False, element_shape=[None, 1]
-        )
-
-        def step(index, results):
-            start = index * BATCH_SIZE
-            batch = x[start : tf.minimum(start + BATCH_SIZE, rows)]
-            return index + 1, results.write(index, compute(batch))
-
-        _, results = tf.while_loop(lambda index, _: index < num_batches, step, (0, results))
-        return results.concat()
-
-    return run
 
 
 class Predict:

@@ -4,8 +4,8 @@ Reference: Vaswani et al. (2017), "Attention Is All You Need".
 """
 
 import numpy as np
-import tensorflow as tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, constant, dense
 from benchmarks.training import Training
 

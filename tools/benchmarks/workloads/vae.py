@@ -3,8 +3,8 @@
 import os
 
 import numpy as np
-import tensorflow as tf
 
+from benchmarks.lazily import tf
 from benchmarks.plain import dense
 from benchmarks.training import Training
 
@@ -87,17 +87,25 @@ class Plain:
         self.decoder = dense(LATENT, UNITS) + dense(UNITS, PIXELS)
         self.weights = self.encoder + self.decoder
 
+    def __call__(self, x):
+        return self.compute(x, 0)[0]
+
     def loss(self, x, y, step):
+        output, divergence = self.compute(x, step)
+        return tf.reduce_mean(tf.square(output - y)) + divergence
+
+    def compute(self, x, step):
+        """Returns the output, and the divergence of the distribution of the code from a normal one."""
         w, b, w_mean, b_mean, w_log_var, b_log_var = self.encoder
         hidden = tf.nn.relu(x @ w + b)
         z_mean, z_log_var = hidden @ w_mean + b_mean, hidden @ w_log_var + b_log_var
         seed = tf.stack([1337, tf.cast(step, "int32")])
-        epsilon = tf.random.stateless_normal(z_mean.shape, seed, alg="philox")
+        epsilon = tf.random.stateless_normal(tf.shape(z_mean), seed, alg="philox")
         z = z_mean + tf.exp(0.5 * z_log_var) * epsilon
         w, b, w_output, b_output = self.decoder
         output = tf.sigmoid(tf.nn.relu(z @ w + b) @ w_output + b_output)
         divergence = -0.5 * tf.reduce_mean(z_log_var - tf.square(z_mean) - tf.exp(z_log_var) + 1)
-        return tf.reduce_mean(tf.square(output - y)) + divergence
+        return output, divergence
 
 
 WORKLOAD = Training(BATCH_SIZE, NUM_STEPS, data, build, Plain, program="xla loop")
