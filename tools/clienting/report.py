@@ -97,6 +97,11 @@ REASONS: dict[str, str] = {
     "deel-lip": "the other 40 are for Keras 2",
     "tf-keras-vis": "one file was stopped on both sides at its limit of 300 s",
 }
+# What cannot be tried, and why.
+NOT_TRIED = {
+    "alibi-detect 0.13.0": "needs TensorFlow before 2.19 with Keras 2, and NumPy before 2",
+    "tensorflow-recommenders 0.7.7": "refuses Keras 3 when it is imported",
+}
 HEAD = """# Packages that are built on Keras
 
 Programs for Keras run on tfkit unchanged, and so should the packages that others have built on it.
@@ -122,6 +127,8 @@ def write_page() -> None:
     total = {side: sum(row["seconds"][side] for row in rows()) for side in ("keras", "tfkit")}
     lines.append("")
     lines.append(f"All together: {total['keras']:.0f} s on Keras, {total['tfkit']:.0f} s on tfkit.")
+    reasons = "; ".join(f"{name} {reason}" for name, reason in NOT_TRIED.items())
+    lines += ["", f"Not in the table: {reasons}."]
     version = importlib.metadata.version("keras")
     PAGE.write_text(HEAD.format(keras=version) + "\n".join(lines) + "\n", encoding="utf-8")
 

@@ -94,7 +94,9 @@ class Lambda(Layer):
     def _with_shape(self, output: Any, shape: Any) -> Any:
         """Returns an output with the shape of `output_shape`, unless its shape is known to differ."""
         # Programs made for Keras have -1 and tensors, such as `ops.shape(x)[1]`, for unknown sizes.
-        shape = [size if isinstance(size, (int, np.integer)) and size >= 0 else None for size in shape]
+        shape = [
+            size if isinstance(size, (int, np.integer)) and size >= 0 else None for size in shape
+        ]
         if output.shape.is_compatible_with(shape):
             return tf.ensure_shape(output, shape)
         # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.

@@ -25,15 +25,9 @@ NETWORKS = {
         depth=2, transform="spline", subnet_kwargs={"widths": (16, 16)}
     ),
     "flow-matching": lambda: bf.networks.FlowMatching(subnet_kwargs={"widths": (16, 16)}),
-    "optimal-transport": lambda: bf.networks.FlowMatching(
-        subnet_kwargs={"widths": (16, 16)}, use_optimal_transport=True
-    ),
     "diffusion": lambda: bf.networks.DiffusionModel(subnet_kwargs={"widths": (16, 16)}),
     "consistency": lambda: bf.networks.ConsistencyModel(
         total_steps=20, subnet_kwargs={"widths": (16, 16)}
-    ),
-    "stable-consistency": lambda: bf.networks.StableConsistencyModel(
-        subnet_kwargs={"widths": (16, 16)}
     ),
 }
 SUMMARIES = {
@@ -41,15 +35,7 @@ SUMMARIES = {
     "set-transformer": lambda: bf.networks.SetTransformer(
         summary_dim=4, embed_dims=(8,), num_heads=(2,), mlp_depths=(1,), mlp_widths=(16,)
     ),
-    "time-series": lambda: bf.networks.TimeSeriesNetwork(
-        summary_dim=4, filters=8, recurrent_dim=8
-    ),
-    "time-transformer": lambda: bf.networks.TimeSeriesTransformer(
-        summary_dim=4, embed_dims=(8,), num_heads=(2,), mlp_depths=(1,), mlp_widths=(16,)
-    ),
-    "fusion-transformer": lambda: bf.networks.FusionTransformer(
-        summary_dim=4, embed_dims=(8,), num_heads=(2,), mlp_depths=(1,), mlp_widths=(16,)
-    ),
+    "time-series": lambda: bf.networks.TimeSeriesNetwork(summary_dim=4, filters=8, recurrent_dim=8),
 }
 
 
@@ -69,8 +55,8 @@ def workflow(network="coupling", summary="deep-set", **options):
     )
 
 
-def fitted(flow, record_property, epochs=2):
-    data = flow.simulate(32)
+def fitted(flow, record_property, epochs=1):
+    data = flow.simulate(16)
     held = flow.simulate(8)
     history = flow.fit_offline(
         data, epochs=epochs, batch_size=8, validation_data=held, verbose=0, shuffle=False
@@ -94,12 +80,12 @@ def test_inference_networks(network, record_property):
     assert all(np.isfinite(each).all() for each in samples.values())
 
 
-@pytest.mark.parametrize("summary", SUMMARIES)
+@pytest.mark.parametrize("summary", ["set-transformer", "time-series"])
 def test_summary_networks(summary, record_property):
     flow = workflow(summary=summary)
     data = fitted(flow, record_property)
     densities = flow.log_prob(data)
-    assert densities.shape == (32,) and np.isfinite(densities).all()
+    assert densities.shape == (16,) and np.isfinite(densities).all()
 
 
 def test_losses_of_a_fixed_network(record_property):
@@ -196,10 +182,3 @@ def test_comparison_of_models(record_property):
     history = approximator.fit(dataset=dataset, epochs=2, verbose=0)
     assert np.isfinite(history.history["loss"]).all()
     assert approximator.predict(conditions={"x": x[:3]}).shape == (3, 2)
-
-
-def test_diagnostics():
-    flow = workflow()
-    flow.fit_online(epochs=1, num_batches_per_epoch=2, batch_size=8, verbose=0)
-    metrics = flow.compute_default_diagnostics(test_data=8, num_samples=10)
-    assert metrics.notna().all().all()

@@ -25,7 +25,13 @@ def poisson(points=16):
     line = dde.geometry.Interval(-1, 1)
     ends = dde.icbc.DirichletBC(line, lambda x: 0.0, lambda x, on_boundary: on_boundary)
     return dde.data.PDE(
-        line, equation, ends, points, 2, solution=lambda x: np.sin(np.pi * x), num_test=20,
+        line,
+        equation,
+        ends,
+        points,
+        2,
+        solution=lambda x: np.sin(np.pi * x),
+        num_test=20,
         train_distribution="uniform",
     )
 
@@ -36,7 +42,9 @@ NETWORKS = {
         [1] + [12] * 2 + [1], "tanh", "Glorot uniform", regularization=["l2", 1e-4]
     ),
     "parallel": lambda: dde.nn.PFNN([1, [8], [8], 1], "sin", "Glorot normal"),
-    "own-activations": lambda: dde.nn.FNN([1, 12, 12, 1], ["tanh", "swish", "sin"][:2], "He normal"),
+    "own-activations": lambda: dde.nn.FNN(
+        [1, 12, 12, 1], ["tanh", "swish", "sin"][:2], "He normal"
+    ),
 }
 
 
@@ -95,7 +103,12 @@ def test_an_unknown_coefficient(record_property):
     x = np.linspace(0, 1, 9)[:, None]
     known = dde.icbc.PointSetBC(x, np.exp(3 * x))
     data = dde.data.PDE(
-        line, lambda x, y: dde.grad.jacobian(y, x) - factor * y, [known], 12, 2, anchors=x,
+        line,
+        lambda x, y: dde.grad.jacobian(y, x) - factor * y,
+        [known],
+        12,
+        2,
+        anchors=x,
         train_distribution="uniform",
     )
     model = dde.Model(data, dde.nn.FNN([1, 12, 1], "tanh", "Glorot uniform"))
