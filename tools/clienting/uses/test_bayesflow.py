@@ -85,7 +85,8 @@ def test_summary_networks(summary, record_property):
     flow = workflow(summary=summary)
     data = fitted(flow, record_property)
     densities = flow.log_prob(data)
-    assert densities.shape == (16,) and np.isfinite(densities).all()
+    assert densities.shape == (16,)
+    assert np.isfinite(densities).all()
 
 
 def test_losses_of_a_fixed_network(record_property):

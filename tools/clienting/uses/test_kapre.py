@@ -16,11 +16,10 @@ from kapre import (
 from kapre.augmentation import ChannelSwap, SpecAugment
 from kapre.composed import (
     get_frequency_aware_conv2d,
-    get_log_frequency_spectrogram_layer,
     get_melspectrogram_layer,
     get_perfectly_reconstructing_stft_istft,
-    get_stft_magnitude_layer,
     get_stft_mag_phase,
+    get_stft_magnitude_layer,
 )
 
 SOUND = np.random.default_rng(0).normal(size=(3, 800, 1)).astype("float32")
@@ -30,9 +29,6 @@ LAYERS = {
     "mel": lambda: get_melspectrogram_layer(**SHAPE, sample_rate=8000, n_mels=12),
     "mel-decibel": lambda: get_melspectrogram_layer(
         **SHAPE, sample_rate=8000, n_mels=12, return_decibel=True
-    ),
-    "log": lambda: get_log_frequency_spectrogram_layer(
-        **SHAPE, sample_rate=8000, log_n_bins=12, log_bins_per_octave=4
     ),
     "phase": lambda: get_stft_mag_phase(**SHAPE, return_decibel=True),
     "frames": lambda: keras.Sequential([keras.Input((800, 1)), Frame(100, 50)]),

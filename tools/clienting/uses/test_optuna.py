@@ -43,7 +43,8 @@ def test_pruning(callback, record_property):
     pruner = optuna.pruners.MedianPruner(n_startup_trials=1, n_warmup_steps=1)
     found = study(callback, pruner, record_property)
     states = [each.state for each in found.trials]
-    assert optuna.trial.TrialState.PRUNED in states and optuna.trial.TrialState.COMPLETE in states
+    assert optuna.trial.TrialState.PRUNED in states
+    assert optuna.trial.TrialState.COMPLETE in states
 
 
 @pytest.mark.parametrize("callback", [KerasPruningCallback, TFKerasPruningCallback])
