@@ -42,9 +42,7 @@ NETWORKS = {
         [1] + [12] * 2 + [1], "tanh", "Glorot uniform", regularization=["l2", 1e-4]
     ),
     "parallel": lambda: dde.nn.PFNN([1, [8], [8], 1], "sin", "Glorot normal"),
-    "own-activations": lambda: dde.nn.FNN(
-        [1, 12, 12, 1], ["tanh", "swish", "sin"][:2], "He normal"
-    ),
+    "own-activations": lambda: dde.nn.FNN([1, 12, 12, 1], ["tanh", "swish", "linear"], "He normal"),
 }
 
 
@@ -57,7 +55,7 @@ def test_equations(name, record_property):
     assert sum(history.loss_train[-1]) < sum(history.loss_train[0])
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "rmsprop", "nadam"])
+@pytest.mark.parametrize("optimizer", ["sgd", "nadam"])
 def test_optimizers(optimizer, record_property):
     model = dde.Model(poisson(), NETWORKS["dense"]())
     model.compile(optimizer, lr=1e-3, decay=("inverse time", 10, 0.5), loss_weights=[1, 10])
