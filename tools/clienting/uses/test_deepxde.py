@@ -45,7 +45,7 @@ NETWORKS = {
         [1] + [12] * 2 + [1], "tanh", START, regularization=["l2", 1e-4]
     ),
     "parallel": lambda: dde.nn.PFNN([1, [8], [8], 1], "sin", START),
-    "own-activations": lambda: dde.nn.FNN([1, 12, 12, 1], ["tanh", "swish", "linear"], START),
+    "own-activations": lambda: dde.nn.FNN([1, 12, 12, 1], ["tanh", "swish", "sin"], START),
 }
 
 
