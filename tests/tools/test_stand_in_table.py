@@ -25,6 +25,35 @@ def test_keras_has_the_name_at_its_place(name):
     assert hasattr(keras.src, row.place)
 
 
+@pytest.mark.parametrize("name", table.MEMBERS)
+def test_keras_has_the_member(name):
+    """And a subclass may set it, as in Keras."""
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    holder = model._functional if name == "_nodes_by_depth" else model
+    assert hasattr(holder, name)
+    row = table.MEMBERS[name]
+    assert row.users
+
+    class Held(tfkit.Sequential):
+        member = row.what
+
+    ours = Held([tfkit.Input((3,)), tfkit.layers.Dense(2)])
+    assert ours.member is not None
+    ours.member = 3
+    assert ours.member == 3
+
+
+def test_classes_are_served_where_keras_has_them():
+    for place, (_, users) in table.CLASSES.items():
+        assert hasattr(keras.src, place)
+        assert users
+    assert table.class_behind("activations.activations", "ReLU", tfkit).__name__ == "ReLU"
+    assert table.class_behind("ops.nn", "Relu", tfkit).__name__ == "Relu"
+    assert table.class_behind("ops.nn", "NoSuchOp", tfkit) is None
+    assert table.class_behind("layers.core", "Add", tfkit) is None
+    assert table.class_behind("activations", "ReLU", tfkit)(max_value=1.0)(3.0) == 1.0
+
+
 def test_bases_of_layers():
     layers = tfkit.layers
     assert isinstance(layers.Conv1D(1, 1), served("BaseConv"))

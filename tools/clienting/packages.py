@@ -61,6 +61,8 @@ PACKAGES = (
         "quantized networks",
         tests=("tests",),
         needs=("quantizers", "tqdm", "alkaid"),
+        # A part of its 9,094 tests, without those that need a compiler of circuits.
+        options=("--skip-slow", "-kTrue and kif and SAT and RND or behavior"),
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(
@@ -82,7 +84,16 @@ PACKAGES = (
         "4.0.2",
         "networks of graphs",
         tests=("test",),
-        needs=("scikit-learn", "pandas", "scipy", "networkx", "pyyaml", "matplotlib", "requests"),
+        needs=(
+            "scikit-learn",
+            "pandas",
+            "scipy",
+            "networkx",
+            "pyyaml",
+            "matplotlib",
+            "requests",
+            "dm-tree",
+        ),
     ),
     Package(
         "tf-keras-vis",
@@ -147,5 +158,16 @@ PACKAGES = (
         "explanations",
         uses="test_shap.py",
         needs=("scikit-learn", "numba", "slicer", "tqdm", "pandas"),
+    ),
+    Package(
+        "keras-cv",
+        "0.9.0",
+        "models of images",
+        uses="test_keras_cv.py",
+        needs=("packaging", "absl-py", "regex", "dm-tree", "kagglehub", "tensorflow-datasets"),
+    ),
+    Package("keras-tcn", "3.5.7", "dilated convolutions of sequences", uses="test_keras_tcn.py"),
+    Package(
+        "deepctr", "0.9.4", "predictions of clicks", uses="test_deepctr.py", needs=("requests",)
     ),
 )

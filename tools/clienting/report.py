@@ -94,6 +94,10 @@ def text(found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
+    "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
+    "keras-tuner": "a part: the tests of hyperparameters, oracles and tuners that both sides ended in 130 s",
+    "keras-cv": "ResNetV2 and what is built on it, MixUp, CutMix and Mosaic fail on Keras 3.15",
+    "deepctr": "its models are for Keras 2: they name weights by position; its layers run",
     "deel-lip": "the other 40 are for Keras 2",
     "tf-keras-vis": "one file was stopped on both sides at its limit of 300 s",
 }

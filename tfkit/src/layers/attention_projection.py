@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from tfkit.src.base.members import Alias
@@ -34,6 +35,15 @@ def projection_options(attention: AttentionWithHeads) -> dict[str, Any]:
         "bias_constraint": attention.bias_constraint,
         "dtype": attention.dtype_policy,
     }
+
+
+def projection_equation(num_kept: int, num_summed: int, num_made: int) -> str:
+    """Returns the contraction from the last axes of the inputs to new ones, such as `"abc,cde->abde"`."""
+    letters = iter(string.ascii_lowercase)
+    kept, summed, made = (
+        "".join(next(letters) for _ in range(count)) for count in (num_kept, num_summed, num_made)
+    )
+    return f"{kept}{summed},{summed}{made}->{kept}{made}"
 
 
 def projection(

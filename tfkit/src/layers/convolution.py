@@ -13,7 +13,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, is_integer
-from tfkit.src.layers.lora import Adaptable, MainWeight
+from tfkit.src.layers.lora import Adaptable, MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.ops.convolution import channels_last, convolve
@@ -111,6 +111,7 @@ class BaseConv(Adaptable, ConvolutionOptions, WithKernel):
     """The base of `Conv1D`, `Conv2D` and `Conv3D`, which describe the arguments; they set `rank`."""
 
     kernel = MainWeight()
+    _kernel = stored("kernel")
     bias: tf.Variable | None = None  # Until `build`, which a subclass may define without it.
     _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 

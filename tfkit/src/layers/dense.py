@@ -12,7 +12,7 @@ from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
-from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
@@ -78,6 +78,7 @@ class Dense(Quantizable, WithBias, WithKernel):
     """
 
     kernel = MainWeight()
+    _kernel = stored("kernel")
     _tfkit_modes = ("int8", "int4", "float8")
     _tfkit_omitted_from_config = {
         "activity_regularizer": None,

@@ -12,7 +12,7 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.engine import tensorflow_faults
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
-from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
@@ -70,6 +70,7 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
     """
 
     kernel = MainWeight()
+    _kernel = stored("kernel")
     _tfkit_modes = ("int8", "int4", "float8")
     _tfkit_omitted_from_config = {
         "lora_rank": None,
@@ -183,6 +184,16 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
         if self.bias is not None:
             outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
+
+    def compute_output_shape(self, input_shape: Any) -> tuple[int | None, ...]:
+        """Returns the shape of the outputs, from the equation: a subclass may ask in `build`."""
+        sizes, _, outputs, num_after = self._sizes(tuple(input_shape))
+        lettered = [sizes[letter] for letter in outputs]
+        num_dots = len(input_shape) - len(self.equation.split(",")[0].replace("...", ""))
+        dots = list(
+            input_shape[len(input_shape) - num_dots :] if num_after else input_shape[:num_dots]
+        )
+        return tuple(lettered + dots if num_after else dots + lettered)
 
     def _letters(self) -> tuple[tuple[str, str], str]:
         """Returns the letters of inputs and outputs, with digits for the axes of `...`, and of the kernel."""

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.layers.checks import check_positive_integer
-from tfkit.src.layers.lora import MainWeight
+from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.layers.sparse import dense
@@ -60,6 +60,7 @@ class Embedding(Quantizable):
     """
 
     embeddings = MainWeight()
+    _embeddings = stored("embeddings")
     _tfkit_main, _tfkit_kind_of_main = "embeddings", "embedding"
     _tfkit_omitted_from_config = {"lora_rank": None, "lora_alpha": None}
 

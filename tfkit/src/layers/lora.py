@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import budget
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.members import Alias
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.adaptations import noted
 from tfkit.src.layers.changes import changing_weights
@@ -45,6 +46,20 @@ class MainWeight:
     def __delete__(self, layer: Adaptable) -> None:
         """Removes the variable."""
         del vars(layer)[self._name]
+
+
+def stored(name: str) -> Any:
+    """Returns a property for the variable of a `MainWeight` itself, which subclasses for Keras read."""
+
+    def read(layer: Adaptable) -> Any:
+        if name not in vars(layer):
+            raise AttributeError(f"You must build the layer before accessing `_{name}`.")
+        return vars(layer)[name]
+
+    def write(layer: Adaptable, value: Any) -> None:
+        vars(layer)[name] = value
+
+    return Alias(read, write)
 
 
 class Adaptable(Layer):

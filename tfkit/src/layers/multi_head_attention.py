@@ -12,7 +12,12 @@ from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers.activation import Softmax
 from tfkit.src.layers.attention_heads import AttentionWithHeads
 from tfkit.src.layers.attention_masks import for_heads, with_causal
-from tfkit.src.layers.attention_projection import alias, projection, projection_options
+from tfkit.src.layers.attention_projection import (
+    alias,
+    projection,
+    projection_equation,
+    projection_options,
+)
 from tfkit.src.layers.checks import check_positive_integer, is_integer
 from tfkit.src.layers.einsum_dense import EinsumDense
 from tfkit.src.layers.regularization import Dropout
@@ -103,10 +108,6 @@ class MultiHeadAttention(AttentionWithHeads):
     _activity_regularizer = alias("_projections_regularizer")
     _dot_product_equation, _flash_attention = alias("_score_equation"), alias("flash_attention")
 
-    @property
-    def _inverse_sqrt_key_dim(self) -> float:
-        return 1.0 / math.sqrt(self.key_dim)
-
     def __init__(
         self,
         num_heads: int,
@@ -141,6 +142,7 @@ class MultiHeadAttention(AttentionWithHeads):
         self.num_heads = num_heads
         self.key_dim = key_dim
         self.value_dim = value_dim or key_dim
+        self._inverse_sqrt_key_dim = 1.0 / math.sqrt(key_dim)
         self._output_shape = (output_shape,) if is_integer(output_shape) else output_shape
         self.attention_axes = (attention_axes,) if is_integer(attention_axes) else attention_axes
         self._take_shared_options(locals())
@@ -181,12 +183,7 @@ class MultiHeadAttention(AttentionWithHeads):
     ) -> EinsumDense:
         """Returns a dense layer from the last `num_summed` axes to `features`."""
         num_kept = len(input_shape) - num_summed
-        letters = iter(string.ascii_lowercase)
-        kept, summed, made = (
-            "".join(next(letters) for _ in range(count))
-            for count in (num_kept, num_summed, len(features))
-        )
-        equation = f"{kept}{summed},{summed}{made}->{kept}{made}"
+        equation = projection_equation(num_kept, num_summed, len(features))
         output_shape = (*[None] * (num_kept - 1), *features)
         return projection(
             self, attribute, name, input_shape, equation, output_shape, activation=activation
@@ -209,7 +206,7 @@ class MultiHeadAttention(AttentionWithHeads):
         """Prepares the attention itself, for projections of `rank` axes: the inputs', and one of heads."""
         given = range(1, rank - 2) if self.attention_axes is None else self.attention_axes
         self._axes = tuple(axis % (rank - 1) for axis in given)
-        self._score_equation, self._combine_equation = _equations(rank, self._axes)
+        self._score_equation, self._combine_equation = attention_equations(rank, self._axes)
         self._has_one_axis = rank == 4 and self._axes == (1,)
         # Axes of scores: the batch, those without attention, the heads, queries, keys.
         score_rank = rank - 1 + len(self._axes)
@@ -267,7 +264,7 @@ class MultiHeadAttention(AttentionWithHeads):
         return tf.einsum(self._combine_equation, weights, values)
 
 
-def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
+def attention_equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
     """Returns the einsum equations for scores and weighted means, for tensors `(batch, ..., heads, dim)`.
 
     Args:
@@ -275,9 +272,8 @@ def _equations(rank: int, axes: tuple[int, ...]) -> tuple[str, str]:
         axes: those over which to attend.
     """
     # A key has letters of its own along the axes of attention, and shares the others.
-    letters = string.ascii_lowercase
-    query = letters[:rank]
-    key = "".join(letters[rank + i] if i in axes else query[i] for i in range(rank))
-    shared = "".join(query[i] for i in range(rank - 1) if i not in axes)
+    query, others = string.ascii_lowercase[:rank], iter(string.ascii_lowercase[rank:])
+    key = "".join(next(others) if axis in axes else query[axis] for axis in range(rank))
+    shared = "".join(query[axis] for axis in range(rank - 1) if axis not in axes)
     scores = shared + "".join(query[i] for i in axes) + "".join(key[i] for i in axes)
     return f"{key},{query}->{scores}", f"{scores},{key}->{query}"

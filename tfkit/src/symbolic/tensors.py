@@ -20,7 +20,7 @@ import tensorflow as tf
 from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import tracebacks
 from tfkit.src.base.errors.kernel_errors import add_arguments
-from tfkit.src.base.names import explain_missing
+from tfkit.src.base.names import auto_name, explain_missing
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.borrowed.private import (
@@ -107,7 +107,7 @@ class KerasTensor:
         self._dtype = standardize_dtype(dtype)
         self._sparse = bool(sparse)
         self._ragged = bool(ragged)
-        self.name = name or "keras_tensor"
+        self._name = name
         self.node: Node | None = None
 
     shape = _immutable(
@@ -116,6 +116,17 @@ class KerasTensor:
     dtype = _immutable("dtype", "The name of the dtype.")
     sparse = _immutable("sparse", "Whether it represents a `tf.SparseTensor`.")
     ragged = _immutable("ragged", "Whether it represents a `tf.RaggedTensor`.")
+
+    @property
+    def name(self) -> str:
+        """The name; without a given one, a number makes it different from that of all others."""
+        # When it is first read: most symbolic tensors are never asked.
+        self._name = self._name or auto_name("keras_tensor")
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name = name
 
     @property
     def ndim(self) -> int:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tfkit.src.core.layer import Layer
-from tfkit.src.files.interop.stand_in import functions, table
+from tfkit.src.files.interop.stand_in import table
 
 # The version of Keras whose API and numbers tfkit has, for libraries that check it.
 _VERSION = "3.15.1"
@@ -87,6 +87,9 @@ class _StandIn(ModuleType):
         if self.__name__.startswith(_PRIVATE):
             tfkit = sys.modules["tfkit"]
             if (served := table.named(name, tfkit)) is not None:
+                return served
+            place = self.__name__.removeprefix(_PRIVATE)
+            if (served := table.class_behind(place, name, tfkit)) is not None:
                 return served
             for other in (tfkit, *([tfkit.ops] if self._target is tfkit.backend else [])):
                 if name in dir(other):
@@ -223,6 +226,7 @@ def stand_in_for_keras() -> None:
             "`tfkit.interop.stand_in_for_keras()` before any import of Keras, or of a library that uses "
             "it, and import tfkit before TensorFlow."
         )
-    Layer._flatten_layers = functions.flatten_layers  # type: ignore[attr-defined]
+    for name, row in table.MEMBERS.items():
+        setattr(Layer, name, row.what)
     # Before the finder of installed packages, which would find Keras.
     sys.meta_path.insert(0, _Finder())

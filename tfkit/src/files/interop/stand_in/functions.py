@@ -146,6 +146,21 @@ def flatten_layers(
             pending.extendleft(tracking.sublayers(layer) if recursive else [])
 
 
+class Reader:
+    """An attribute that a function of the object computes; a subclass may set another value.
+
+    Args:
+        function: a function of the object.
+    """
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """Returns the value for an object."""
+        return self if instance is None else self.function(instance)
+
+
 class _Activations(dict[str, Callable[..., Any]]):
     """Activations by name; what is added to it is found by its name from then on."""
 
