@@ -94,6 +94,7 @@ def text(found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
+    "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
     "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
     "keras-tuner": "a part: the tests of hyperparameters, oracles and tuners that both sides ended in 130 s",
     "keras-cv": "ResNetV2 and what is built on it, MixUp, CutMix and Mosaic fail on Keras 3.15",
