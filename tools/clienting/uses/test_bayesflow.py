@@ -90,7 +90,7 @@ def test_summary_networks(summary, record_property):
 
 
 def test_losses_of_a_fixed_network(record_property):
-    """Nothing random but the weights and the data: the numbers are those of Keras."""
+    """Compares a loss whose only random part, the weights, is set."""
     network = bf.networks.CouplingFlow(
         depth=2, subnet_kwargs={"widths": (8,), "dropout": 0.0}, permutation=None
     )

@@ -20,7 +20,7 @@ def seeded():
 
 
 def poisson(points=16):
-    """`-u'' = pi^2 sin(pi x)`, whose solution is `sin(pi x)`."""
+    """Returns `-u'' = pi^2 sin(pi x)`, whose solution is `sin(pi x)`."""
 
     def equation(x, y):
         return -dde.grad.hessian(y, x) - np.pi**2 * tf.sin(np.pi * x)
@@ -80,7 +80,7 @@ def test_a_solution_by_two_optimizers(record_property):
 
 
 def test_time(record_property):
-    """The diffusion of heat, with conditions at the ends and at the start, which the network satisfies."""
+    """Trains on the diffusion of heat, with conditions at the ends and at the start."""
     line, times = dde.geometry.Interval(0, 1), dde.geometry.TimeDomain(0, 1)
     area = dde.geometry.GeometryXTime(line, times)
 
