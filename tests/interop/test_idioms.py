@@ -116,6 +116,41 @@ def quantized_layer(keras):
     return history.history["loss"], model(X)
 
 
+def checkpoint_that_notes_its_files(keras):
+    """A subclass of `ModelCheckpoint` that does the hooks itself, and notes where its base class saved."""
+
+    class Noting(keras.callbacks.ModelCheckpoint):
+        noted: list
+
+        def on_train_batch_end(self, batch, logs=None):
+            if self._should_save_on_batch(batch):
+                self._save_model(epoch=self._current_epoch, batch=batch, logs=logs)
+                self.note(batch, logs)
+
+        def on_epoch_end(self, epoch, logs=None):
+            super().on_epoch_end(epoch, logs)
+            if self.save_freq == "epoch":
+                self.note(None, logs)
+
+        def note(self, batch, logs):
+            path = Path(self._get_file_path(epoch=self._current_epoch, batch=batch, logs=logs))
+            assert path.exists()
+            self.noted.append((len(path.name), self._current_epoch, -1 if batch is None else batch))
+
+    noted = []
+    for frequency, file in (("epoch", "{epoch}"), (3, "{epoch}-{batch}")):
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        with tempfile.TemporaryDirectory() as folder:
+            callback = Noting(
+                f"{folder}/{file}.weights.h5", save_weights_only=True, save_freq=frequency
+            )
+            callback.noted = []
+            model.fit(X, Y, batch_size=2, epochs=3, verbose=0, callbacks=[callback])
+        noted.append(np.array(callback.noted))
+    return noted
+
+
 def tuner(keras):
     """A loop over hyperparameters that copies callbacks, keeps the best weights and clears the session."""
 
@@ -336,7 +371,14 @@ def logger(keras):
 
 
 IDIOMS = (
-    *(cached_attention, backbone_with_presets, quantized_layer, tuner, probabilistic_model),
+    *(
+        cached_attention,
+        backbone_with_presets,
+        quantized_layer,
+        checkpoint_that_notes_its_files,
+        tuner,
+        probabilistic_model,
+    ),
     *(lipschitz_layer, memory_cell, message_passing, pickled_estimator, logger),
 )
 

@@ -77,6 +77,24 @@ def test_an_output_shape_that_is_known_to_be_wrong_is_passed_over_as_in_keras():
         np.testing.assert_array_equal(layer(tf.zeros((1, 2, 3))), [1.0, 1.0])
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_unknown_sizes_of_an_output_shape_may_be_minus_one_or_a_tensor(compiled):
+    """ncps cuts the state of a cell so; its `output_shape` is wrong, and has such sizes."""
+
+    def cut(x, *shape):
+        return layers.Lambda(lambda x: x[:, 1:3], output_shape=shape, name="cut")(x)
+
+    def call(x):
+        y = cut(x, 2), cut(x, -1), cut(x, tf.shape(x)[1])
+        with pytest.warns(UserWarning, match=r"'cut'.*and not of \(None, None, None, 4\)"):
+            return *y, cut(x, tf.shape(x)[0], -1, 4)
+
+    x = np.arange(8.0, dtype="float32").reshape(2, 4)
+    program = tf.function(call, input_signature=[tf.TensorSpec([None, 4])]) if compiled else call
+    for y in program(tf.constant(x)):
+        np.testing.assert_array_equal(y, x[:, 1:3])
+
+
 def test_if_on_a_tensor_works_in_a_traced_function():
     def positive(x):
         if tf.reduce_sum(x) > 0:

@@ -94,11 +94,18 @@ def text(found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
+    "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
+    "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
     "keras-tuner": "a part: the tests of hyperparameters, oracles and tuners that both sides ended in 130 s",
     "keras-cv": "ResNetV2 and what is built on it, MixUp, CutMix and Mosaic fail on Keras 3.15",
     "deepctr": "its models are for Keras 2: they name weights by position; its layers run",
     "deel-lip": "the other 40 are for Keras 2",
     "tf-keras-vis": "one file was stopped on both sides at its limit of 300 s",
+}
+# What cannot be tried, and why.
+NOT_TRIED = {
+    "alibi-detect 0.13.0": "needs TensorFlow before 2.19 with Keras 2, and NumPy before 2",
+    "tensorflow-recommenders 0.7.7": "refuses Keras 3 when it is imported",
 }
 HEAD = """# Packages that are built on Keras
 
@@ -125,6 +132,8 @@ def write_page() -> None:
     total = {side: sum(row["seconds"][side] for row in rows()) for side in ("keras", "tfkit")}
     lines.append("")
     lines.append(f"All together: {total['keras']:.0f} s on Keras, {total['tfkit']:.0f} s on tfkit.")
+    reasons = "; ".join(f"{name} {reason}" for name, reason in NOT_TRIED.items())
+    lines += ["", f"Not in the table: {reasons}."]
     version = importlib.metadata.version("keras")
     PAGE.write_text(HEAD.format(keras=version) + "\n".join(lines) + "\n", encoding="utf-8")
 

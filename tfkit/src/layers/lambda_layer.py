@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, Self, Unpack
 
+import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors import frames
@@ -83,7 +84,7 @@ class Lambda(Layer):
             return outputs
         if callable(self._output_shape):
             return self._with_shape(outputs, self._output_shape(shapes_of(inputs)))
-        if is_shape(self._output_shape):
+        if is_shape(self._output_shape) or tf.is_tensor(outputs):
             return self._with_shape(outputs, [None, *self._output_shape])
         return type(outputs)(
             self._with_shape(output, [None, *shape])
@@ -92,6 +93,10 @@ class Lambda(Layer):
 
     def _with_shape(self, output: Any, shape: Any) -> Any:
         """Returns an output with the shape of `output_shape`, unless its shape is known to differ."""
+        # Programs made for Keras have -1 and tensors, such as `ops.shape(x)[1]`, for unknown sizes.
+        shape = [
+            size if isinstance(size, (int, np.integer)) and size >= 0 else None for size in shape
+        ]
         if output.shape.is_compatible_with(shape):
             return tf.ensure_shape(output, shape)
         # As in Keras, which holds no output to it: programs with a wrong `output_shape` run there.

@@ -77,8 +77,9 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
                 f"With save_weights_only={save_weights_only} `filepath` must end in one of "
                 f"{suffixes}. Received: filepath={self.filepath!r}"
             )
-        self._epoch = 0
+        self._current_epoch = 0
         self._steps_since_save = 0
+        self._last_batch = -1
 
     def chunk_limit(self, next_batch_index: int) -> int | None:
         """Returns the number of steps up to the next save."""
@@ -93,17 +94,15 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
 
     def on_epoch_begin(self, epoch: int, logs: Logs | None = None) -> None:
         """Stores the number of the epoch."""
-        self._epoch = epoch
+        self._current_epoch = epoch
+        self._last_batch = -1
 
     def on_train_steps_end(
         self, last_batch_index: int, num_steps: int, logs: Logs | None = None
     ) -> None:
         """Saves if enough batches have passed."""
-        if isinstance(self.save_freq, int):
-            self._steps_since_save += num_steps
-            if self._steps_since_save >= self.save_freq:
-                self._steps_since_save = 0
-                self._save_model(epoch=self._epoch, batch=last_batch_index, logs=logs or {})
+        if self._should_save_on_batch(last_batch_index):
+            self._save_model(epoch=self._current_epoch, batch=last_batch_index, logs=logs or {})
 
     def on_epoch_end(self, epoch: int, logs: Logs | None = None) -> None:
         """Saves."""
@@ -111,14 +110,32 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
             self._save_model(epoch=epoch, batch=None, logs=logs or {})
 
     def get_state(self) -> dict[str, Any]:
-        """Returns the best result, and the batches since the last save."""
-        return {"best": self.best, "steps_since_save": self._steps_since_save}
+        """Returns the best result, the batches since the last save, and the last batch."""
+        return {
+            "best": self.best,
+            "steps_since_save": self._steps_since_save,
+            "last_batch": self._last_batch,
+        }
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores a state that `get_state()` returned."""
         self.best, self._steps_since_save = state["best"], state["steps_since_save"]
+        self._last_batch = state.get("last_batch", -1)
 
-    # Subclasses may override these three methods: they have the names and arguments of Keras's.
+    # Subclasses may call and override these four methods: they have the names and arguments of Keras's.
+
+    def _should_save_on_batch(self, batch: int) -> bool:
+        """Whether enough batches have passed up to this one since the last save."""
+        if not isinstance(self.save_freq, int):
+            return False
+        if batch < self._last_batch:  # A loop of a user, without `on_epoch_begin`.
+            self._last_batch = -1
+        self._steps_since_save += batch - self._last_batch
+        self._last_batch = batch
+        if self._steps_since_save < self.save_freq:
+            return False
+        self._steps_since_save = 0
+        return True
 
     def _save_model(self, epoch: int, batch: int | None, logs: Logs) -> None:
         """Saves the model, if it should be saved."""
