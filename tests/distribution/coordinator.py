@@ -180,6 +180,8 @@ def part_in_turn(scope, **_):
             history = model.fit(*data(), epochs=2, verbose=0, callbacks=[InTurn()]).history
             results.append([np.asarray(it).tolist() for it in history.values()])
             results[-1] += [weight.tolist() for weight in model.get_weights()]
+            if name == "words":
+                results[-1].append(model.predict(WORDS, verbose=0).tolist())
         found[name] = results
     return found
 

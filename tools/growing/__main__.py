@@ -29,7 +29,7 @@ def main():
     kept = json.loads(path.read_text()) if path.exists() else {}
     for name in options.only.split(",") if options.only else CASES:
         function, sizes = CASES[name]
-        case = kept[name] = {"title": function.__doc__, "sizes": {}}
+        case = kept[name] = {"title": title_of(function), "sizes": {}}
         for size in sizes:
             if size <= options.largest:
                 case["sizes"][str(size)] = figures = run(name, size, options.timeout)
@@ -41,6 +41,12 @@ def main():
         PAGE.write_text(text)
     else:
         print(text)
+
+
+def title_of(function):
+    """Returns the description of a case, as a title."""
+    words = function.__doc__.removeprefix("Measures ")
+    return words[0].upper() + words[1:]
 
 
 def run(name, size, timeout):

@@ -1,4 +1,4 @@
-"""What is measured: each function does the work of one size, and notes figures in a `Meter`."""
+"""The cases: each function does the work of one size, and notes figures in a `Meter`."""
 
 import contextlib
 import gc
@@ -18,7 +18,7 @@ from tfkit import layers
 
 
 def sequential(size, meter):
-    """A `Sequential` model of many layers."""
+    """Measures a `Sequential` model of many layers."""
 
     def build():
         # Narrow layers: the number of layers counts, not the products.
@@ -28,7 +28,7 @@ def sequential(size, meter):
 
 
 def functional(size, meter):
-    """A functional model of many layers, with a sum of two tensors after each two."""
+    """Measures a functional model of many layers, with a sum of two tensors after each two."""
 
     def build():
         x = inputs = tfkit.Input((4,))
@@ -62,7 +62,7 @@ def _life_of(build, meter):
 
 
 def plot(size, meter):
-    """The layout of `plot_model`, for a functional model of many layers."""
+    """Measures `plot_model`, for a functional model of many layers."""
     x = inputs = tfkit.Input((4,))
     for _ in range(size // 3):
         x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
@@ -72,7 +72,7 @@ def plot(size, meter):
 
 
 def weights(size, meter):
-    """One layer that holds many weights."""
+    """Measures a layer that holds many weights."""
 
     class Holder(layers.Layer):
         def build(self, input_shape):
@@ -99,7 +99,7 @@ def weights(size, meter):
 
 
 def vocabulary(size, meter):
-    """A `StringLookup` with many words."""
+    """Measures a `StringLookup` with many words."""
     words = np.array([f"word{number}" for number in range(size)])
     with meter.peak("memory, MiB"):
         with meter.time("given"):
@@ -119,7 +119,7 @@ def vocabulary(size, meter):
 
 
 def mapped(size, meter):
-    """`fit` on rows of a file that is mapped into memory: 4 KiB each."""
+    """Measures `fit` on rows of a file that is mapped into memory: 4 KiB each."""
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(size * 4096)
         x = np.memmap(file.name, "float32", "r", shape=(size, 1024))
@@ -139,7 +139,7 @@ def mapped(size, meter):
 
 
 def rows(size, meter):
-    """`predict` of many rows."""
+    """Measures `predict` of many rows."""
     x = np.zeros((size, 16), "float32")
     model = tfkit.Sequential([tfkit.Input((16,)), layers.Dense(32, "relu"), layers.Dense(1)])
     model.predict(x[:64], verbose=0)
@@ -148,7 +148,7 @@ def rows(size, meter):
 
 
 def models(size, meter):
-    """Many models, each made, trained and dropped in one process."""
+    """Measures many models, each made, trained and dropped in one process."""
     x = np.ones((64, 4), "float32")
 
     def live():
@@ -168,7 +168,7 @@ def models(size, meter):
 
 
 def grid(size, meter):
-    """A search over learning rates and dropout rates: models of one form."""
+    """Measures a search over learning rates and dropout rates: models of one form."""
     x = np.ones((64, 4), "float32")
     with meter.time("all"):
         for number in range(size):
@@ -180,7 +180,7 @@ def grid(size, meter):
 
 
 def steps(size, meter):
-    """A training of many steps, with a bar and a history of ten epochs."""
+    """Measures a training of many steps, with a bar and a history of ten epochs."""
     x = np.ones((32, 4), "float32")
     model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
     model.compile("sgd", "mse")
@@ -194,7 +194,7 @@ def steps(size, meter):
 
 
 def callbacks(size, meter):
-    """Many callbacks with a hook for each batch, 2,000 steps."""
+    """Measures many callbacks with a hook for each batch, 2,000 steps."""
 
     class Count(tfkit.callbacks.Callback):
         seen = 0
@@ -211,7 +211,7 @@ def callbacks(size, meter):
 
 
 def processes(size, meter):
-    """Processes, two at a time, that train the same model and share the cache of programs."""
+    """Measures processes, two at a time, that train one model and share the cache of programs."""
     code = (
         "import numpy as np, tfkit; x = np.ones((2048, 8), 'float32');"
         "m = tfkit.Sequential([tfkit.layers.Dense(8), tfkit.layers.Dense(1)]);"

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import in_save_context
+from tfkit.src.engine import replicas
 
 
 class Table(tf.saved_model.experimental.TrackableResource):
@@ -45,13 +46,26 @@ class Table(tf.saved_model.experimental.TrackableResource):
             table_handle=self.resource_handle, keys=self._keys, values=self._values
         )
 
+    def _on_worker(self) -> Any:
+        """Returns a table of the process that runs the step: workers cannot read one of the coordinator.
+
+        The entries are part of the step. A worker makes the table at its first step, and keeps it; at later
+        steps, TensorFlow compares the number of entries.
+        """
+        entries = [tf.constant(it.numpy()) for it in (self._keys, self._values)]
+        dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
+        handle = tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
+        # In the trace, the lookup waits for it: both use the same table.
+        tf.raw_ops.InitializeTableV2(table_handle=handle, keys=entries[0], values=entries[1])
+        return handle
+
     def lookup(self, keys: tf.Tensor) -> tf.Tensor:
         """Returns the values of the keys."""
         default = tf.constant(self._default, self._values.dtype)
         if not len(self._keys):
             return tf.fill(tf.shape(keys), default)
         values = tf.raw_ops.LookupTableFindV2(
-            table_handle=self.resource_handle,
+            table_handle=self._on_worker() if replicas.are_on_servers() else self.resource_handle,
             keys=keys,
             default_value=default,
         )
