@@ -34,7 +34,8 @@ class StepFunction:
         if model._tfkit_settings.engine == "jax":
             raise ValueError(
                 f"`{mode}_function` runs a step on TensorFlow, and model '{model.name}' was compiled with "
-                f"`engine='jax'`. Call `{mode}_on_batch()` instead, or pass `engine='tensorflow'` to `compile()`."
+                f"`engine='jax'`. Call `{mode}_on_batch()` instead, or pass `engine='tensorflow'` to "
+                "`compile()`."
             )
         step, programs = model._tfkit_own_step_for(mode), model._tfkit_programs
         if runs_eagerly(model):

@@ -208,6 +208,7 @@ def _step_by_step(
 
 
 def join(parts: Sequence[Any]) -> Any:
+    """Returns the outputs of several batches as one, along the first axis."""
     if len(parts) == 1:
         return to_numpy(parts[0])
     if isinstance(parts[0], tf.RaggedTensor):

@@ -1,8 +1,8 @@
 """The parts of a step as functions of JAX: traced by TensorFlow, converted, differentiated by JAX.
 
-A training step has three parts. The first is the model with its loss; JAX differentiates it. The second is the
-update of the optimizer, traced as a function of gradients. The third updates the metrics. Each is a pure function
-of a batch and of the values of variables by path.
+A training step has three parts. The first is the model with its loss; JAX differentiates it. The second is
+the update of the optimizer, traced as a function of gradients. The third updates the metrics. Each is a pure
+function of a batch and of the values of variables by path.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def is_convertible(model: Any, trace: Any) -> None:
         for spec in specs:
             if isinstance(spec, tf.TensorSpec) and spec.dtype not in (tf.string, tf.variant):
                 continue
-            kind = "strings" if getattr(spec, "dtype", None) == tf.string else spec.value_type.__name__
+            kind = (
+                "strings" if getattr(spec, "dtype", None) == tf.string else spec.value_type.__name__
+            )
             raise ValueError(
                 f"`engine='jax'` computes with dense tensors of numbers. The {what} of model '{model.name}' "
                 f"have: {kind}. Convert them before the model, in `dataset.map()`, or pass "
@@ -108,7 +110,9 @@ class EvaluationParts(_Parts):
         self._run = self.converted(trace.function)
         self.logs = trace.outputs
         finish = _finish(trace) if mode != "predict" else None
-        self.finish = None if finish is None else (self.converted(finish), finish.structured_outputs)
+        self.finish = (
+            None if finish is None else (self.converted(finish), finish.structured_outputs)
+        )
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its results as a flat list."""
@@ -142,7 +146,9 @@ class TrainingParts(_Parts):
         self._measure = self.converted(measure)
         self.logs = measure.structured_outputs
         finish = _finish(trace)
-        self.finish = None if finish is None else (self.converted(finish), finish.structured_outputs)
+        self.finish = (
+            None if finish is None else (self.converted(finish), finish.structured_outputs)
+        )
 
     def _updating(self, *gradients: tf.Tensor) -> tf.Tensor:
         given = iter(gradients)
@@ -173,7 +179,9 @@ class TrainingParts(_Parts):
             model._tfkit_loss_tracker.add(loss, x, y_pred)
             if own:
                 logs = compute_metrics(x, y, y_pred, sample_weight)
-                checked: dict[str, Any] = checked_results(model, "train", logs, "`compute_metrics()`")
+                checked: dict[str, Any] = checked_results(
+                    model, "train", logs, "`compute_metrics()`"
+                )
                 return tf.nest.map_structure(tf.convert_to_tensor, dict(checked))
             with without_results(model):
                 compute_metrics(x, y, y_pred, sample_weight)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import weakref
 from typing import Any
 
@@ -28,7 +27,7 @@ JAX = "JAX"
 
 
 class _JaxProgram:
-    """The common part: a loop over the rows of arrays, compiled for a number of rows and not for one of steps.
+    """The common part: a loop over the rows of arrays, compiled once for any number of steps.
 
     Args:
         trace: the step as TensorFlow has traced it.
@@ -224,7 +223,7 @@ class JaxPredictProgram(_JaxProgram):
         return _packed(self._parts.logs, [join(leaves) for leaves in zip(*results, strict=True)])
 
 
-def program_of(kind: type) -> Any:
+def program_of(kind: Any) -> Any:
     """Returns the class of JAX's programs in the place of a class of TensorFlow's."""
     return _CLASSES[kind]
 

@@ -16,7 +16,8 @@ from tfkit.src.training.jax.parts import EvaluationParts, TrainingParts, is_conv
 from tfkit.src.training.jax.programs import program_of
 from tfkit.src.training.model_steps import is_overridden
 from tfkit.src.training.older_names import OlderNames
-from tfkit.src.training.running_steps import governed, noting_metrics, step_for as tensorflow_step
+from tfkit.src.training.running_steps import governed, noting_metrics
+from tfkit.src.training.running_steps import step_for as tensorflow_step
 
 _WAY_OUT = "or pass `engine='tensorflow'` to `compile()`."
 
@@ -30,8 +31,8 @@ def check(model: Any, strategy: Any) -> None:
     name = type(model).__name__
     if is_overridden(model, "train_step"):
         raise ValueError(
-            f"`engine='jax'` differentiates the loss itself, so it cannot run the own `train_step` of {name}. "
-            f"Override `compute_loss()` and `compute_metrics()` instead, {_WAY_OUT}"
+            f"`engine='jax'` differentiates the loss itself, so it cannot run the own `train_step` of "
+            f"{name}. Override `compute_loss()` and `compute_metrics()` instead, {_WAY_OUT}"
         )
     made = [
         method
@@ -45,8 +46,8 @@ def check(model: Any, strategy: Any) -> None:
         )
     if strategy is not None:
         raise ValueError(
-            f"`engine='jax'` does not use the strategy {type(strategy).__name__} of `tf.distribute`. Make the "
-            f"model outside `strategy.scope()`, {_WAY_OUT}"
+            f"`engine='jax'` does not use the strategy {type(strategy).__name__} of `tf.distribute`. Make "
+            f"the model outside `strategy.scope()`, {_WAY_OUT}"
         )
 
 
@@ -62,8 +63,8 @@ def step_for(model: Any, mode: str) -> Any:
     """
     if functions_run_eagerly():
         raise ValueError(
-            "`engine='jax'` runs compiled programs, and `run_functions_eagerly(True)` was called. Call it with "
-            f"False, {_WAY_OUT}"
+            "`engine='jax'` runs compiled programs, and `run_functions_eagerly(True)` was called. Call it "
+            f"with False, {_WAY_OUT}"
         )
     check(model, model._tfkit_settings.strategy)
     if mode == "train":

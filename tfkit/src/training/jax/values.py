@@ -14,8 +14,8 @@ import tensorflow as tf
 class Values:
     """Arrays of JAX for variables of TensorFlow.
 
-    An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is used
-    again as long as the variable has not changed.
+    An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is
+    used again as long as the variable has not changed.
     """
 
     def __init__(self) -> None:
@@ -30,8 +30,8 @@ class Values:
         if known is not None and known[1] is None:
             return known[2]
         content = _content(variable)
-        # TensorFlow never writes into memory that is referred to elsewhere: an assignment to the variable puts
-        # new memory in the place of what is kept here. So the same address is the same content.
+        # TensorFlow never writes into memory that is referred to elsewhere: an assignment to the variable
+        # puts new memory in the place of what is kept here. So the same address is the same content.
         if known is not None and known[1] is not None and _address(known[1]) == _address(content):
             return known[2]
         array = jnp.array(content, jax.dtypes.canonicalize_dtype(content.dtype), copy=True)
