@@ -564,11 +564,11 @@ def test_what_fit_refuses():
     assert_refused(
         model, X, "integers up to .*jax_enable_x64", OverflowError, y=np.full(90, 2**40)
     )
-    tf.config.run_functions_eagerly(True)
+    tfkit.config.run_functions_eagerly(True)
     try:
         assert_refused(model, X, r"`run_functions_eagerly\(True\)` was called")
     finally:
-        tf.config.run_functions_eagerly(False)
+        tfkit.config.run_functions_eagerly(False)
     with pytest.raises(ValueError, match="`train_function` runs a step on TensorFlow"):
         model.make_train_function()(iter([(X, Y)]))
     model.fit(X, Y, verbose=0)
