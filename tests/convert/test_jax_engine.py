@@ -561,9 +561,7 @@ def test_what_fit_refuses():
     )
     strings = np.array(["a"] * 90)
     assert_refused(compiled(words), strings, "have: strings. Convert them before the model")
-    assert_refused(
-        model, X, "integers up to .*jax_enable_x64", OverflowError, y=np.full(90, 2**40)
-    )
+    assert_refused(model, X, "integers up to .*jax_enable_x64", OverflowError, y=np.full(90, 2**40))
     tfkit.config.run_functions_eagerly(True)
     try:
         assert_refused(model, X, r"`run_functions_eagerly\(True\)` was called")

@@ -51,7 +51,7 @@ def is_convertible(model: Any, trace: Any) -> None:
 
 
 class _Parts:
-    """What the parts of a step share.
+    """The common base of the parts of a step.
 
     Args:
         model: the model.

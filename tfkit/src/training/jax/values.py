@@ -1,4 +1,4 @@
-"""The values of variables while JAX trains: arrays of JAX, which go back when somebody may read them."""
+"""The values of variables while JAX trains: arrays of JAX, which are assigned before callbacks read them."""
 
 from __future__ import annotations
 
