@@ -58,6 +58,7 @@ class Programs:
         # The devices of a strategy, or `None`, in a tuple once that is known.
         self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
+        self.values: Any = None  # Values that JAX has computed; see `training/jax/values.py`.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
     def trained_steps(self, optimizer: Optimizer | None) -> int:
@@ -69,6 +70,11 @@ class Programs:
             counted = 0 if optimizer is None else int(optimizer.iterations)
             self.steps_run["before"] = max(0, counted - self.steps_run["train"])
         return self.steps_run["train"] + self.steps_run["before"]
+
+    def settle(self) -> None:
+        """Brings the values that JAX has computed into the variables, where callbacks and files read them."""
+        if self.values is not None:
+            self.values.settle()
 
     def find(
         self,

@@ -74,6 +74,7 @@ class Compiled(Layer):
         steps_per_execution: int | None = None,
         jit_compile: bool | str = "auto",
         auto_scale_loss: bool = True,
+        engine: str = "tensorflow",
     ) -> None:
         """Sets how the model is trained: optimizer, loss and metrics.
 
@@ -98,6 +99,8 @@ class Compiled(Layer):
                 chosen, and why. Default: `"auto"`.
             auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
                 wrapped in a `LossScaleOptimizer`. Default: `True`.
+            engine: what runs `fit`, `evaluate`, `predict` and the methods for one batch: `"tensorflow"`, or
+                `"jax"`, on JAX's default device. Default: `"tensorflow"`.
 
         Raises:
             ValueError: if a name is unknown; the model's settings are not changed.
@@ -120,6 +123,7 @@ class Compiled(Layer):
             run_eagerly=run_eagerly,
             steps_per_execution=steps_per_execution,
             jit_compile=jit_compile,
+            engine=engine,
         )
 
     def _tfkit_compile(
@@ -131,7 +135,8 @@ class Compiled(Layer):
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         # Everything is made and checked first, and assigned at the end.
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
-        if checked.jit_compile == "auto" and is_op_determinism_enabled():
+        in_tensorflow = checked.engine == "tensorflow"
+        if in_tensorflow and checked.jit_compile == "auto" and is_op_determinism_enabled():
             checked.jit_compile = False  # As in Keras: XLA does not promise reproducible results.
         model = cast("ModelSteps", self)
         with placement.scope_of(model):

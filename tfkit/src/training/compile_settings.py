@@ -12,6 +12,7 @@ from tfkit.src.base.settings import positive_integer
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.training.engines import ENGINES
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -38,6 +39,7 @@ class CompileSettings:
     steps_per_execution: int | None = None
     jit_compile: bool | str = "auto"
     auto_scale_loss: bool = True
+    engine: str = "tensorflow"
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
@@ -58,6 +60,15 @@ class CompileSettings:
             self.jit_compile = bool(self.jit_compile)
         if self.jit_compile is True and self.run_eagerly:
             raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot both be asked for.")
+        if self.engine not in ENGINES:
+            raise ValueError(f"`engine` must be 'tensorflow' or 'jax'. Received: {self.engine!r}")
+        if self.engine == "jax":
+            for name, refused in (("run_eagerly", True), ("jit_compile", False)):
+                if getattr(self, name) is refused:
+                    raise ValueError(
+                        f"`engine='jax'` always compiles programs, so it cannot be combined with "
+                        f"`{name}={refused}`. Pass `engine='tensorflow'`, or leave `{name}` out."
+                    )
         if self.steps_per_execution is not None:
             self.steps_per_execution = positive_integer(
                 "steps_per_execution", self.steps_per_execution
@@ -85,7 +96,8 @@ class CompileSettings:
         return {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.init
+            # An override of `compile` need not know an engine that was not asked for.
+            if field.init and (field.name, getattr(self, field.name)) != ("engine", "tensorflow")
         }
 
 

@@ -346,6 +346,9 @@ def _build(model: Trainer, mode: str, data: Any, batch: Callable[[], Any]) -> No
         step.run(batch())
     else:
         model._tfkit_programs.trace(mode, data.structure, step, data.known_size)
+        if model._tfkit_settings.engine == "jax":  # Its program traces the metrics.
+            kind = ArrayProgram if isinstance(data, ArrayData) else IteratorProgram
+            model._tfkit_programs.find(model, mode, kind, data)
 
 
 def _zeros(spec: Any) -> tf.Tensor:

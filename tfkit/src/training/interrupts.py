@@ -43,6 +43,23 @@ def acknowledged() -> Iterator[None]:
             thread.join()
 
 
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Context manager at whose end Ctrl-C is raised, if it came inside."""
+    is_main = threading.current_thread() is threading.main_thread()
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield
+        return
+    received: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        if received:
+            raise KeyboardInterrupt
+
+
 def _answer(reader: socket.socket) -> None:
     """Reads signals up to the end; says so when one is Ctrl-C and the end does not follow soon."""
     waits = False

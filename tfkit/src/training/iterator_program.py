@@ -31,7 +31,7 @@ class IteratorProgram(LoopProgram):
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
         super().__init__(trace, jit_compile)
         self.size = -1
-        self._block = _block_size(self.trace.specs)
+        self._block = block_size(self.trace.specs)
         self._xla_steps = tf.function(self._steps, autograph=False, jit_compile=True)
         # How each kind continues from the batch that was read last.
         self._advances = {
@@ -404,7 +404,7 @@ def _num_rows(batch: Any) -> tf.Tensor:
     return tf.cast(batch_size_of(batch.get_value()), "int64")
 
 
-def _block_size(specs: list[Any]) -> int:
+def block_size(specs: list[Any]) -> int:
     """Returns the number of batches in a block, at 64 rows a batch."""
     num_bytes = 0
     for spec in specs:

@@ -74,6 +74,19 @@ class Steps:
             self.feed.begin(programs.trained_steps(self.model.optimizer))
         training = self.mode == "train"
         dense = callbacks.needs_train_batches if training else callbacks.needs_test_batches
+        try:
+            self._run_programs(callbacks, dense)
+        finally:
+            # After Ctrl-C as well: the model keeps what was trained.
+            self.model._tfkit_programs.settle()
+        # Here and not in each program: converting a tensor waits until it is computed.
+        self.logs = to_floats(self.logs)
+        self.feed.end()
+        return self.logs
+
+    def _run_programs(self, callbacks: CallbackList, dense: bool) -> None:
+        """Runs programs until there are no more steps; arguments as `_run_program`."""
+        training = self.mode == "train"
         began = time.monotonic()
         while (self.num_steps is None or self.done < self.num_steps) and self.feed.left != 0:
             if not self._run_program(callbacks, dense):
@@ -89,10 +102,6 @@ class Steps:
             alone = self.devices is None or self.devices.num_processes == 1
             if alone and getattr(self.model, self._stopped_by):
                 break
-        # Here and not in each program: converting a tensor waits until it is computed.
-        self.logs = to_floats(self.logs)
-        self.feed.end()
-        return self.logs
 
     def _run_program(self, callbacks: CallbackList, dense: bool) -> bool:
         """Runs a program and calls the callbacks; returns whether there were batches for all its steps.
@@ -105,6 +114,7 @@ class Steps:
         limit = size if dense else None
         if not dense and self.mode == "train":
             limit = callbacks.chunk_limit(first)
+        is_observed = limit is not None
         steps_run = self.model._tfkit_programs.steps_run[self.mode]
         # The number of steps of the model up to the end of this run, as far as it is known. The use of XLA
         # depends on it, and with it the rounding. So it follows from the steps that are done and from the
@@ -128,6 +138,7 @@ class Steps:
                 setattr(self.model, self._stopped_by, True)
                 return False
         if ends and self.termination is not None:
+            self.model._tfkit_programs.settle()
             self.termination.end()
         if dense:
             getattr(callbacks, f"on_{self.mode}_batch_begin")(first)
@@ -141,6 +152,8 @@ class Steps:
         self._pace.learn(steps, time.perf_counter() - started)
         self.done, self.logs = first + steps, logs
         self.model._tfkit_programs.steps_run[self.mode] += steps
+        if is_observed:  # A callback may read the variables.
+            self.model._tfkit_programs.settle()
         if dense:
             if size > 1:
                 callbacks.note_steps(self.done - 1, steps)

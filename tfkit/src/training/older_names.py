@@ -31,6 +31,12 @@ class StepFunction:
         batch = data[0] if isinstance(data, (list, tuple)) else next(data)
         batch = tf.nest.map_structure(tf.convert_to_tensor, batch)
         model, mode = self._model, self._mode
+        if model._tfkit_settings.engine == "jax":
+            raise ValueError(
+                f"`{mode}_function` runs a step on TensorFlow, and model '{model.name}' was compiled with "
+                f"`engine='jax'`. Call `{mode}_on_batch()` instead, or pass `engine='tensorflow'` to "
+                "`compile()`."
+            )
         step, programs = model._tfkit_own_step_for(mode), model._tfkit_programs
         if runs_eagerly(model):
             results = step.run(batch)

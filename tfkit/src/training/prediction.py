@@ -190,7 +190,7 @@ class Gathered:
         if self._arrays is not None:
             leaves: list[Any] = [array[: self._filled] for array in self._arrays]
         else:
-            leaves = [_join(parts) for parts in zip(*self._parts, strict=True)]
+            leaves = [join(parts) for parts in zip(*self._parts, strict=True)]
         return tf.nest.pack_sequence_as(self._structure, leaves)
 
 
@@ -201,13 +201,14 @@ def _step_by_step(
     steps = range(first_step, first_step + num_steps)
     outputs = [run_batch(batch) for batch in map(Pass(data).batch, steps)]
     joined = [
-        _join([to_numpy(leaf) for leaf in leaves])
+        join([to_numpy(leaf) for leaf in leaves])
         for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)
     ]
     return tf.nest.pack_sequence_as(outputs[0], joined)
 
 
-def _join(parts: Sequence[Any]) -> Any:
+def join(parts: Sequence[Any]) -> Any:
+    """Returns the outputs of several batches as one, along the first axis."""
     if len(parts) == 1:
         return to_numpy(parts[0])
     if isinstance(parts[0], tf.RaggedTensor):

@@ -34,21 +34,21 @@ def step_for(model: ModelSteps, mode: str) -> Step:
         def predicting(data: Any) -> Any:
             return checked_results(model, mode, convert(method)(data), f"`{mode}_step()`")
 
-        return Step(_governed(model, predicting))
+        return Step(governed(model, predicting))
     if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):
 
         def overridden(data: Any) -> Any:
             return checked_results(model, mode, convert(method)(data), f"`{mode}_step()`")
 
-        return Step(_governed(model, _noting_metrics(model, overridden)))
+        return Step(governed(model, noting_metrics(model, overridden)))
 
     def updating(data: Any) -> dict[str, Any]:
         with without_results(model):
             method(data)
         return {}
 
-    step = _governed(model, _noting_metrics(model, updating))
-    return Step(step, finish=_governed(model, model.get_metrics_result))
+    step = governed(model, noting_metrics(model, updating))
+    return Step(step, finish=governed(model, model.get_metrics_result))
 
 
 def runs_eagerly(model: ModelSteps) -> bool:
@@ -56,7 +56,7 @@ def runs_eagerly(model: ModelSteps) -> bool:
     return model.run_eagerly or settings.functions_run_eagerly()
 
 
-def _governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., Any]:
+def governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., Any]:
     """Returns `function` run under a model's settings; placeholders in the data become `None`."""
 
     def governed(*args: Any) -> Any:
@@ -81,7 +81,7 @@ def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Cal
     return warning
 
 
-def _noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def noting_metrics(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Returns `step` such that a trace of it is stale once a metric has changed."""
 
     def noting(data: Any) -> Any:

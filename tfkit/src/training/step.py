@@ -50,6 +50,7 @@ class StepTrace:
     Attributes:
         finish: function that returns further logs after the last step.
         known_size: rows of every batch, `None` for any number of rows.
+        batch: the nest of a batch, with a spec instead of each tensor.
         specs: a spec for each tensor of a batch.
         function: the step as a `ConcreteFunction` of a batch's flat tensors.
         graph: the graph in which the user's code has made the operations of the step.
@@ -65,6 +66,7 @@ class StepTrace:
         # Specs instead of the data, which may be large.
         batch = tf.nest.map_structure(free_batch, structure)
         self.finish = step.finish
+        self.batch = batch
         self.specs = tf.nest.flatten(batch)
         self.known_size = known_size
         self.watch = StateWatch()

@@ -37,6 +37,7 @@ from tfkit.src.training.data import (
     split_validation,
 )
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
+from tfkit.src.training.engines import jax_engine
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
@@ -467,13 +468,22 @@ class Trainer(OlderNames):
             feed.begin(0)
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()
+            self._tfkit_programs.settle()
             logs = loop.to_floats(logs)
         if return_dict:
             return logs
         values = self._tfkit_in_order(logs)
         return values[0] if len(values) == 1 else values
 
+    def _tfkit_compile(self, optimizer: Any, auto_scale_loss: bool, **settings: Any) -> None:
+        if settings.get("engine") == "jax":
+            jax_engine().check(self, self._tfkit_settings.strategy)
+        super()._tfkit_compile(optimizer, auto_scale_loss, **settings)
+
     def _tfkit_own_step_for(self, mode: str) -> Step:
+        if self._tfkit_settings.engine == "jax":
+            jax_step: Step = jax_engine().step_for(self, mode)
+            return jax_step
         step = step_for(self, mode)
         if mode == "predict":
             programs = self._tfkit_programs

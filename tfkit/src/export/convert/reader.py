@@ -58,6 +58,8 @@ def read(
             form = tuple(variable.shape.as_list())
             dtype = variable.dtype.base_dtype.name
             captures.append(Variable(paths(variable), dtype, form, is_trained(variable)))
+        elif outside.dtype in (tf.resource, tf.variant) and not inside.consumers():
+            captures.append(np.zeros(0))  # Nothing reads it.
         elif outside.dtype in (tf.resource, tf.variant):
             raise ValueError(
                 f"The traced call uses '{inside.name}', which is not a variable (but, say, a table). "

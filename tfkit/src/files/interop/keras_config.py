@@ -262,4 +262,5 @@ def compile_to_keras(config: dict[str, Any]) -> dict[str, Any]:
         result["steps_per_execution"] = 1
     if result.get("auto_scale_loss"):
         result.pop("auto_scale_loss")  # It is the default, which Keras does not write.
+    result.pop("engine", None)  # Keras chooses its backend elsewhere.
     return dict(result)

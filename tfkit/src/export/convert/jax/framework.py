@@ -31,7 +31,10 @@ class Jax:
             return jnp.stack([jnp.asarray(it) for it in value.ravel()]).reshape(value.shape)
         dtype = dtype_of(value.dtype)
         if value.dtype.kind in "iu" and dtype.itemsize < value.dtype.itemsize and value.size:
-            limits = np.iinfo(dtype)
+            limits, wide = np.iinfo(dtype), np.iinfo(value.dtype)
+            # An extreme of the dtype, which stands for what is no index or for no limit, remains one.
+            value = np.where(value == wide.max, limits.max, value)
+            value = np.where(value == wide.min, limits.min, value)
             if value.max() > limits.max or value.min() < limits.min:
                 raise OverflowError(
                     f"The call has a constant of {value.dtype} up to {value.max()}, and JAX computes in "

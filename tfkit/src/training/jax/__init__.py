@@ -1,0 +1,1 @@
+"""`compile(engine="jax")`: steps that JAX compiles, differentiates and runs."""

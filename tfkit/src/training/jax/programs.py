@@ -1,0 +1,243 @@
+"""Programs of JAX: one compiled call that runs many steps, on the default device."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tensorflow as tf
+from jax import lax
+
+from tfkit.src.training import interrupts
+from tfkit.src.training.array_program import ArrayProgram
+from tfkit.src.training.batches import Batches
+from tfkit.src.training.cache import Programs
+from tfkit.src.training.data import ArrayData, Pass
+from tfkit.src.training.iterator_program import IteratorProgram, block_size
+from tfkit.src.training.jax.values import Values, as_array
+from tfkit.src.training.planner import Plan
+from tfkit.src.training.prediction import PredictProgram, join
+from tfkit.src.training.step import StepTrace
+
+Logs = dict[str, Any]
+JAX = "JAX"
+
+
+class _JaxProgram:
+    """The common part: a loop over the rows of arrays, compiled once for any number of steps.
+
+    Args:
+        trace: the step as TensorFlow has traced it.
+        parts: the step as functions of JAX.
+        programs: the programs of the model, which share the values of its variables.
+    """
+
+    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
+        self.trace = trace
+        self.plan = Plan(JAX, f"`engine='jax'`, on {jax.devices()[0].platform.upper()}")
+        self.expected: Any = None
+        self._parts = parts
+        if programs.values is None:
+            programs.values = Values()
+        self._values: Values = programs.values
+        self._steps = jax.jit(self._loop, static_argnums=(0, 1), donate_argnums=2)
+
+    def expect(self, num_steps: int, batch_size: int | None) -> None:
+        """Notes what is expected: a program of JAX is the same for any number of steps."""
+        self.expected = num_steps, batch_size
+
+    def _run_rows(
+        self, arrays: list[Any], order: Any, size: int, first_row: int, num_steps: int
+    ) -> Logs:
+        """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
+        parts = self._parts
+        values = self._values.take(parts.variables)
+        changing = {path: values.pop(path) for path in sorted(parts.written)}
+        # The numbers are arrays, as the program is not to be compiled for each value.
+        numbers = np.int32(first_row), np.int32(num_steps)
+        # Ctrl-C waits for the values: the old ones are gone when the program runs.
+        with interrupts.deferred():
+            try:
+                changing, logs, last = self._steps(
+                    size, order is not None, changing, values, arrays, order, *numbers
+                )
+            except BaseException:
+                self._values.forget(parts.variables[path] for path in changing)
+                raise
+            self._values.put(parts.variables, changing)
+        found: Logs = dict(_packed(parts.logs, logs)) if parts.logs else {}
+        if parts.finish is not None:
+            found |= _packed(parts.finish[1], last)
+        return found
+
+    def _loop(
+        self,
+        size: int,
+        shuffled: bool,
+        changing: Any,
+        fixed: Any,
+        arrays: list[Any],
+        order: Any,
+        first_row: Any,
+        num_steps: Any,
+    ) -> Any:
+        """Returns the values after the steps, the logs of the last one, and the results of metrics."""
+        parts = self._parts
+
+        def batch_at(index: Any) -> list[Any]:
+            row = first_row + index * size
+            if shuffled:
+                rows = lax.dynamic_slice_in_dim(order, row, size)
+                return [jnp.take(it, rows, axis=0, mode="clip") for it in arrays]
+            return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+
+        def body(index: Any, state: Any) -> Any:
+            changing, _ = state
+            batch = [batch_at(index)[place] for place in self._places]
+            after, logs = parts.step({**fixed, **changing}, batch)
+            after = {
+                path: jnp.reshape(after[path], it.shape).astype(it.dtype)
+                for path, it in changing.items()
+            }
+            return after, logs
+
+        forms = jax.eval_shape(lambda state: body(np.int32(0), (state, None))[1], changing)
+        logs = [jnp.zeros(it.shape, it.dtype) for it in forms]
+        changing, logs = lax.fori_loop(0, num_steps, body, (changing, logs))
+        last = None
+        if parts.finish is not None:
+            last = parts.finish[0]([], {**fixed, **changing})
+        return changing, logs, last
+
+    # For each tensor of a batch, the index of its array.
+    _places: tuple[int, ...] = ()
+
+
+class JaxArrayProgram(_JaxProgram):
+    """Runs steps over the rows of arrays; the interface of `ArrayProgram`."""
+
+    _of: weakref.ref[ArrayData] | None = None
+    _arrays: list[Any]
+    _order: tuple[Any, Any] = (None, None)
+
+    def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
+        """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
+        data, size = rows.data, rows.data.batch_size
+        if self._of is None or self._of() is not data:
+            arrays, places = data.distinct
+            if places != self._places and self._places:
+                self._steps.clear_cache()
+            self._places = places
+            self._arrays = [jnp.asarray(as_array(it)) for it in arrays]
+            self._of = weakref.ref(data)
+        if self._order[0] is not rows.order:
+            order = None if rows.order is None else jnp.asarray(as_array(rows.order))
+            self._order = rows.order, order
+        order = self._order[1]
+        full = max(0, min(num_steps, data.num_rows // size - first_step))
+        logs: Logs = {}
+        if full:
+            logs = self._run_rows(self._arrays, order, size, first_step * size, full)
+        if full < num_steps:
+            start = (first_step + full) * size
+            logs = self._run_rows(self._arrays, order, data.num_rows - start, start, 1)
+        return logs
+
+
+class JaxIteratorProgram(_JaxProgram):
+    """Runs steps over the batches of an iterator, some at a time; the interface of `IteratorProgram`.
+
+    Attributes:
+        size: not used: JAX compiles for each size of batch.
+    """
+
+    size = -1
+
+    def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
+        """Runs at most `num_steps` steps; returns how many batches there were, and the last logs."""
+        self._places = tuple(range(len(self.trace.specs)))
+        block = block_size(self.trace.specs)
+        done, logs, group = 0, dict[str, Any](), list[list[np.ndarray]]()
+        while done + len(group) < num_steps:
+            batch = self._next(batches)
+            if batch is None:
+                break
+            if group and (len(group) == block or _shapes(batch) != _shapes(group[0])):
+                logs, done, group = self._run_group(group, block), done + len(group), []
+            group.append(batch)
+        if group:
+            logs, done = self._run_group(group, block), done + len(group)
+        return done, logs
+
+    def _next(self, batches: Batches) -> list[np.ndarray] | None:
+        """Returns the next batch with rows; `None` at the end."""
+        while True:
+            batch = next(batches.iterator, None)
+            if batch is None:
+                return None
+            arrays = [as_array(it) for it in tf.nest.flatten(batch)]
+            if all(len(it) for it in arrays if it.ndim):
+                return arrays
+            batches.left_out += 1
+
+    def _run_group(self, group: list[list[np.ndarray]], block: int) -> Logs:
+        """Runs batches of one shape."""
+        size = len(group[0][0])
+        if len(group) == 1:
+            return self._run_rows(group[0], None, size, 0, 1)
+        # Always as many rows, so that the program is compiled once.
+        arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
+        for place, array in enumerate(arrays):
+            np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
+        return self._run_rows(arrays, None, size, 0, len(group))
+
+
+class JaxPredictProgram(_JaxProgram):
+    """Runs `predict_step` batch by batch; the interface of `PredictProgram`."""
+
+    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
+        super().__init__(trace, parts, programs)
+        self._call = jax.jit(parts.step)
+
+    def run_batch(self, batch: Any) -> Any:
+        """Returns the outputs for one batch."""
+        return self._on_rows([as_array(it) for it in tf.nest.flatten(batch)])
+
+    def _on_rows(self, arrays: list[np.ndarray]) -> Any:
+        parts = self._parts
+        values, outputs = self._call(self._values.take(parts.variables), arrays)
+        self._values.put(parts.variables, {path: values[path] for path in parts.written})
+        self._values.settle()
+        return _packed(parts.logs, [np.asarray(it) for it in outputs])
+
+    def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
+        """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
+        arrays = [as_array(it) for it in tf.nest.flatten(data.tensors)]
+        results = []
+        for index in range(first_step, first_step + num_steps):
+            rows = slice(index * data.batch_size, (index + 1) * data.batch_size)
+            results.append(tf.nest.flatten(self._on_rows([it[rows] for it in arrays])))
+        return _packed(self._parts.logs, [join(leaves) for leaves in zip(*results, strict=True)])
+
+
+def program_of(kind: Any) -> Any:
+    """Returns the class of JAX's programs in the place of a class of TensorFlow's."""
+    return _CLASSES[kind]
+
+
+_CLASSES = {
+    ArrayProgram: JaxArrayProgram,
+    IteratorProgram: JaxIteratorProgram,
+    PredictProgram: JaxPredictProgram,
+}
+
+
+def _shapes(batch: list[np.ndarray]) -> list[tuple[int, ...]]:
+    return [it.shape for it in batch]
+
+
+def _packed(structure: Any, arrays: Any) -> Any:
+    return tf.nest.pack_sequence_as(structure, list(arrays))

@@ -1,0 +1,85 @@
+"""The values of variables while JAX trains: arrays of JAX, which are assigned before callbacks read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import tensorflow as tf
+
+
+class Values:
+    """Arrays of JAX for variables of TensorFlow.
+
+    An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is
+    used again as long as the variable has not changed.
+    """
+
+    def __init__(self) -> None:
+        self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
+
+    def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
+        """Returns the present values of variables, by path."""
+        return {path: self._taken(variable) for path, variable in variables.items()}
+
+    def _taken(self, variable: tf.Variable) -> Any:
+        known = self._arrays.get(id(variable))
+        if known is not None and known[1] is None:
+            return known[2]
+        content = _content(variable)
+        # TensorFlow never writes into memory that is referred to elsewhere: an assignment to the variable
+        # puts new memory in the place of what is kept here. So the same address is the same content.
+        if known is not None and known[1] is not None and _address(known[1]) == _address(content):
+            return known[2]
+        array = jnp.array(content, jax.dtypes.canonicalize_dtype(content.dtype), copy=True)
+        self._arrays[id(variable)] = variable, content, array
+        return array
+
+    def put(self, variables: Mapping[str, tf.Variable], arrays: Mapping[str, Any]) -> None:
+        """Keeps new values, which are ahead of the variables."""
+        for path, array in arrays.items():
+            self._arrays[id(variables[path])] = variables[path], None, array
+
+    def forget(self, variables: Iterable[tf.Variable]) -> None:
+        """Drops the arrays of variables: a program that failed has used their memory."""
+        for variable in variables:
+            self._arrays.pop(id(variable), None)
+
+    def settle(self) -> None:
+        """Assigns the values that are ahead to their variables."""
+        for key, (variable, content, array) in list(self._arrays.items()):
+            if content is None:
+                # A copy: a later program may write into the memory of the array.
+                variable.assign(np.array(array).astype(variable.dtype.as_numpy_dtype, copy=False))
+                self._arrays[key] = variable, _content(variable), array
+
+
+def _content(variable: tf.Variable) -> np.ndarray:
+    """Returns the value of a variable; on CPUs it is the variable's memory, without a copy."""
+    return np.asarray(variable.value())
+
+
+def _address(array: np.ndarray) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def as_array(tensor: Any) -> np.ndarray:
+    """Returns data of a batch for JAX.
+
+    Raises:
+        OverflowError: for integers that do not fit in the 32 bits of JAX.
+    """
+    array = np.asarray(tensor)
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    if array.dtype.kind in "iu" and dtype.itemsize < array.dtype.itemsize and array.size:
+        limits = np.iinfo(dtype)
+        if array.max() > limits.max or array.min() < limits.min:
+            raise OverflowError(
+                f"The data has integers up to {array.max()}, and JAX computes in {dtype}. Let it use 64 bits "
+                "before anything else: jax.config.update('jax_enable_x64', True)"
+            )
+    return array.astype(dtype, copy=False)
