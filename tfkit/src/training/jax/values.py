@@ -22,7 +22,11 @@ class Values:
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
-        """Returns the present values of variables, by path."""
+        """Returns the present values of variables, by path.
+
+        Raises:
+            ValueError: for a variable of float64, if JAX has only 32 bits.
+        """
         return {path: self._taken(variable) for path, variable in variables.items()}
 
     def _taken(self, variable: tf.Variable) -> Any:
@@ -34,7 +38,13 @@ class Values:
         # puts new memory in the place of what is kept here. So the same address is the same content.
         if known is not None and known[1] is not None and _address(known[1]) == _address(content):
             return known[2]
-        array = jnp.array(content, jax.dtypes.canonicalize_dtype(content.dtype), copy=True)
+        dtype = jax.dtypes.canonicalize_dtype(content.dtype)
+        if content.dtype.kind == "f" and dtype != content.dtype:
+            raise ValueError(
+                f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX use "
+                "64 bits before anything else: jax.config.update('jax_enable_x64', True)"
+            )
+        array = jnp.array(content, dtype, copy=True)
         self._arrays[id(variable)] = variable, content, array
         return array
 
