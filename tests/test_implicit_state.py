@@ -40,7 +40,6 @@ def test_implicit_state_is_where_the_table_says():
     assert found == {
         "base/calls.py": 2,
         "base/context.py": 1,
-        "layers/preprocessing/tables.py": 1,
         "training/tensor_slices.py": 1,
     }
 

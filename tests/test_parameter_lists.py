@@ -106,7 +106,9 @@ OF_OPERATIONS = {
     ("tfkit.src.export.convert.pytorch.convolutions", "_padding"),
     ("tfkit.src.export.convert.pytorch.convolutions", "_pooled"),
 }
-FIXED = {*fixed_by_keras(), *OF_OPERATIONS}
+# Functions of Keras's inner modules that packages call.
+OF_INNER_MODULES = {("tfkit.src.files.interop.stand_in.equations", "compute_conv_output_shape")}
+FIXED = {*fixed_by_keras(), *OF_OPERATIONS, *OF_INNER_MODULES}
 
 
 def too_long(room):

@@ -74,6 +74,7 @@ class Compiled(Layer):
         steps_per_execution: int | None = None,
         jit_compile: bool | str = "auto",
         auto_scale_loss: bool = True,
+        *,
         engine: str = "tensorflow",
     ) -> None:
         """Sets how the model is trained: optimizer, loss and metrics.

@@ -21,6 +21,7 @@ from tfkit.src.training import copies, loop, predict_loop
 from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
+from tfkit.src.training.compilation import OptimizerLike
 from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.counts import (
     check_counts,
@@ -475,7 +476,9 @@ class Trainer(OlderNames):
         values = self._tfkit_in_order(logs)
         return values[0] if len(values) == 1 else values
 
-    def _tfkit_compile(self, optimizer: Any, auto_scale_loss: bool, **settings: Any) -> None:
+    def _tfkit_compile(
+        self, optimizer: OptimizerLike, auto_scale_loss: bool, **settings: Any
+    ) -> None:
         if settings.get("engine") == "jax":
             jax_engine().check(self, self._tfkit_settings.strategy)
         super()._tfkit_compile(optimizer, auto_scale_loss, **settings)

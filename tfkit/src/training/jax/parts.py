@@ -8,7 +8,7 @@ function of a batch and of the values of variables by path.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
@@ -27,10 +27,13 @@ from tfkit.src.training.running_steps import checked_results, governed
 from tfkit.src.training.step import trace_once
 from tfkit.src.weights.random import SeedGenerator
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 Arrays = dict[str, Any]
 
 
-def is_convertible(model: Any, trace: Any) -> None:
+def is_convertible(model: Trainer, trace: Any) -> None:
     """Raises an error for a batch, or outputs, that JAX cannot hold.
 
     Raises:
@@ -61,7 +64,7 @@ class _Parts:
         written: the paths of those that are written.
     """
 
-    def __init__(self, model: Any) -> None:
+    def __init__(self, model: Trainer) -> None:
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()
         self._model = model
@@ -105,7 +108,7 @@ class _Parts:
 class EvaluationParts(_Parts):
     """An evaluation or prediction step: one part, without a gradient."""
 
-    def __init__(self, model: Any, trace: Any, mode: str) -> None:
+    def __init__(self, model: Trainer, trace: Any, mode: str) -> None:
         super().__init__(model)
         self._run = self.converted(trace.function)
         self.logs = trace.outputs
@@ -123,7 +126,7 @@ class EvaluationParts(_Parts):
 class TrainingParts(_Parts):
     """A training step: loss, update, metrics."""
 
-    def __init__(self, model: Any, trace: Any) -> None:
+    def __init__(self, model: Trainer, trace: Any) -> None:
         super().__init__(model)
         self._outputs = trace.outputs
         self._forward = self.converted(trace.function)
@@ -151,13 +154,14 @@ class TrainingParts(_Parts):
         )
 
     def _updating(self, *gradients: tf.Tensor) -> tf.Tensor:
-        given = iter(gradients)
+        optimizer, given = self._model.optimizer, iter(gradients)
+        assert optimizer is not None  # Or else nothing would be updated.
         # As a gradient tape does, `None` for a weight that the loss does not depend on.
         pairs = [
             (next(given) if path in self._connected else None, weight)
             for path, weight in self._weights.items()
         ]
-        self._model.optimizer.apply_gradients(pairs)
+        optimizer.apply_gradients(pairs)
         return tf.constant(0)
 
     def _measuring(self, trace: Any) -> Callable[..., dict[str, Any]]:

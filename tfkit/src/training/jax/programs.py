@@ -43,7 +43,7 @@ class _JaxProgram:
         if programs.values is None:
             programs.values = Values()
         self._values: Values = programs.values
-        self._steps = jax.jit(self._loop, static_argnums=(0, 1), donate_argnums=2)
+        self._steps = jax.jit(self._loop, static_argnums=0, donate_argnums=1)
 
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Notes what is expected: a program of JAX is the same for any number of steps."""
@@ -62,7 +62,7 @@ class _JaxProgram:
         with interrupts.deferred():
             try:
                 changing, logs, last = self._steps(
-                    size, order is not None, changing, values, arrays, order, *numbers
+                    size, changing, values, (arrays, order), *numbers
                 )
             except BaseException:
                 self._values.forget(parts.variables[path] for path in changing)
@@ -76,20 +76,19 @@ class _JaxProgram:
     def _loop(
         self,
         size: int,
-        shuffled: bool,
         changing: Any,
         fixed: Any,
-        arrays: list[Any],
-        order: Any,
+        data: tuple[list[Any], Any],
         first_row: Any,
         num_steps: Any,
     ) -> Any:
         """Returns the values after the steps, the logs of the last one, and the results of metrics."""
         parts = self._parts
+        arrays, order = data
 
         def batch_at(index: Any) -> list[Any]:
             row = first_row + index * size
-            if shuffled:
+            if order is not None:
                 rows = lax.dynamic_slice_in_dim(order, row, size)
                 return [jnp.take(it, rows, axis=0, mode="clip") for it in arrays]
             return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]

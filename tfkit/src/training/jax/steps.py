@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
@@ -19,10 +19,13 @@ from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.running_steps import governed, noting_metrics
 from tfkit.src.training.running_steps import step_for as tensorflow_step
 
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
+
 _WAY_OUT = "or pass `engine='tensorflow'` to `compile()`."
 
 
-def check(model: Any, strategy: Any) -> None:
+def check(model: Trainer, strategy: Any) -> None:
     """Raises an error for a model that JAX cannot train.
 
     Raises:
@@ -51,7 +54,7 @@ def check(model: Any, strategy: Any) -> None:
         )
 
 
-def step_for(model: Any, mode: str) -> Any:
+def step_for(model: Trainer, mode: str) -> Any:
     """Returns the step of a mode, which is traced by TensorFlow and run by JAX.
 
     Args:
@@ -77,13 +80,13 @@ def step_for(model: Any, mode: str) -> Any:
     return dataclasses.replace(step, program=functools.partial(_program, model, mode))
 
 
-def _program(model: Any, mode: str, kind: type, trace: Any) -> Any:
+def _program(model: Trainer, mode: str, kind: type, trace: Any) -> Any:
     is_convertible(model, trace)
     parts = TrainingParts(model, trace) if mode == "train" else EvaluationParts(model, trace, mode)
     return program_of(kind)(trace, parts, model._tfkit_programs)
 
 
-def _forward(model: Any, data: Any) -> dict[str, Any]:
+def _forward(model: Trainer, data: Any) -> dict[str, Any]:
     """Returns what a training step computes up to its loss, for its gradient and for its metrics."""
     x, y, sample_weight = unpack_x_y_sample_weight(data)
     y_pred = model(x, training=True)

@@ -41,8 +41,8 @@ class Values:
         dtype = jax.dtypes.canonicalize_dtype(content.dtype)
         if content.dtype.kind == "f" and dtype != content.dtype:
             raise ValueError(
-                f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX use "
-                "64 bits before anything else: jax.config.update('jax_enable_x64', True)"
+                f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX "
+                "use 64 bits before anything else: jax.config.update('jax_enable_x64', True)"
             )
         array = jnp.array(content, dtype, copy=True)
         self._arrays[id(variable)] = variable, content, array

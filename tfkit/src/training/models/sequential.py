@@ -325,12 +325,14 @@ class Sequential(Model):
     @property
     def input(self) -> Any:
         """The symbolic input of the first recorded call; if there is none, the model's own."""
-        return self._tfkit.first_node.inputs if self._tfkit.nodes else super().input
+        graph = None if self._tfkit.nodes else self._tfkit_graph
+        return self._tfkit.first_node.inputs if graph is None else graph.inputs
 
     @property
     def output(self) -> Any:
         """The symbolic output of the first recorded call; if there is none, the model's own."""
-        return self._tfkit.first_node.outputs if self._tfkit.nodes else super().output
+        graph = None if self._tfkit.nodes else self._tfkit_graph
+        return self._tfkit.first_node.outputs if graph is None else graph.outputs
 
     @property
     def layers(self) -> list[Layer]:
