@@ -30,13 +30,14 @@ def sequential(size, meter):
 def functional(size, meter):
     """Measures a functional model of many layers, with a sum of two tensors after each two."""
 
-    def build():
-        x = inputs = tfkit.Input((4,))
-        for _ in range(size // 3):
-            x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
-        return tfkit.Model(inputs, x)
+    _life_of(lambda: _graph(size), meter)
 
-    _life_of(build, meter)
+
+def _graph(size):
+    x = inputs = tfkit.Input((4,))
+    for _ in range(size // 3):
+        x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
+    return tfkit.Model(inputs, x)
 
 
 def _life_of(build, meter):
@@ -63,10 +64,7 @@ def _life_of(build, meter):
 
 def plot(size, meter):
     """Measures `plot_model`, for a functional model of many layers."""
-    x = inputs = tfkit.Input((4,))
-    for _ in range(size // 3):
-        x = layers.Add()([x, layers.Dense(4)(layers.Activation("tanh")(x))])
-    model = tfkit.Model(inputs, x)
+    model = _graph(size)
     with tempfile.TemporaryDirectory() as folder, meter.time("plot_model"):
         tfkit.utils.plot_model(model, os.path.join(folder, "model.svg"))
 

@@ -7,17 +7,11 @@ applied after the product, as in cuDNN.
 from benchmarks.lazily import tf
 from benchmarks.plain import class_loss, dense
 from benchmarks.training import Training
-from benchmarks.workloads.lstm import FEATURES, STEPS, UNITS, data
+from benchmarks.workloads.lstm import FEATURES, UNITS, classifier, data
 
 
 def build(keras):
-    layers = [
-        keras.Input((STEPS, FEATURES)),
-        keras.layers.GRU(UNITS),
-        keras.layers.Dense(10),
-    ]
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    return keras.Sequential(layers), {"optimizer": "adam", "loss": loss}
+    return classifier(keras, keras.layers.GRU(UNITS))
 
 
 class Plain:

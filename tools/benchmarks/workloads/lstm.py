@@ -18,11 +18,12 @@ def data(rows):
 
 
 def build(keras):
-    layers = [
-        keras.Input((STEPS, FEATURES)),
-        keras.layers.LSTM(UNITS),
-        keras.layers.Dense(10),
-    ]
+    return classifier(keras, keras.layers.LSTM(UNITS))
+
+
+def classifier(keras, recurrent):
+    """Returns a model with a recurrent layer, and how it is compiled."""
+    layers = [keras.Input((STEPS, FEATURES)), recurrent, keras.layers.Dense(10)]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     return keras.Sequential(layers), {"optimizer": "adam", "loss": loss}
 

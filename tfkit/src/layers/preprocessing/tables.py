@@ -17,7 +17,7 @@ class Table(tf.saved_model.experimental.TrackableResource):
     Thus threads need no lock, a trace keeps its table, and a copy of a layer shares nothing that
     could change. TensorFlow's `StaticHashTable` keeps its entries for as long as the process lives, under
     its name; this one is gone with the last program that reads it. It has a name only in a SavedModel, where
-    sessions of TensorFlow's C library need it.
+    sessions of TensorFlow's C library need it, and on the workers of a cluster.
 
     Args:
         keys: vector of integers or strings, without repetitions.
@@ -30,16 +30,25 @@ class Table(tf.saved_model.experimental.TrackableResource):
         self._keys = tf.convert_to_tensor(keys)
         self._values = tf.convert_to_tensor(values)
         self._default = default
-        self._name_in_files = f"table_{uuid.uuid4().hex}"
+        self._shared_name = f"table_{uuid.uuid4().hex}"
         if len(self._keys):  # TensorFlow has no empty tables.
             self._initialize()
 
     def _create_resource(self) -> Any:
-        dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
         # A SavedModel finds a table again by its shared name, which must be unique.
         if in_save_context() and not tf.executing_eagerly():
-            return tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
-        return tf.raw_ops.AnonymousHashTable(**dtypes)
+            return self._named()
+        return tf.raw_ops.AnonymousHashTable(
+            key_dtype=self._keys.dtype, value_dtype=self._values.dtype
+        )
+
+    def _named(self) -> Any:
+        """Returns the table of its shared name in the process that runs the operation."""
+        return tf.raw_ops.HashTableV2(
+            shared_name=self._shared_name,
+            key_dtype=self._keys.dtype,
+            value_dtype=self._values.dtype,
+        )
 
     def _initialize(self) -> None:
         tf.raw_ops.InitializeTableV2(
@@ -52,11 +61,10 @@ class Table(tf.saved_model.experimental.TrackableResource):
         The entries are part of the step. A worker makes the table at its first step, and keeps it; at later
         steps, TensorFlow compares the number of entries.
         """
-        entries = [tf.constant(it.numpy()) for it in (self._keys, self._values)]
-        dtypes = {"key_dtype": self._keys.dtype, "value_dtype": self._values.dtype}
-        handle = tf.raw_ops.HashTableV2(shared_name=self._name_in_files, **dtypes)
+        keys, values = (tf.constant(it.numpy()) for it in (self._keys, self._values))
+        handle = self._named()
         # In the trace, the lookup waits for it: both use the same table.
-        tf.raw_ops.InitializeTableV2(table_handle=handle, keys=entries[0], values=entries[1])
+        tf.raw_ops.InitializeTableV2(table_handle=handle, keys=keys, values=values)
         return handle
 
     def lookup(self, keys: tf.Tensor) -> tf.Tensor:

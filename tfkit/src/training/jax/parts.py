@@ -7,7 +7,7 @@ function of a batch and of the values of variables by path.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -90,6 +90,15 @@ class _Parts:
             self.variables.setdefault(SEED, SeedGenerator().state)
         return interpreter
 
+    def results_of(self, trace: Any) -> tuple[Interpreter, Any] | None:
+        """Returns the results of metrics after the last step as a function, with their names.
+
+        `None` if there are no metrics.
+        """
+        finish = trace_once(lambda: tf.nest.map_structure(tf.convert_to_tensor, trace.finish()), [])
+        names = finish.structured_outputs
+        return (self.converted(finish), names) if names else None
+
     def _path_of(self, variable: tf.Variable) -> str:
         path = self._paths.get(id(variable))
         if path is None:
@@ -112,10 +121,7 @@ class EvaluationParts(_Parts):
         super().__init__(model)
         self._run = self.converted(trace.function)
         self.logs = trace.outputs
-        finish = _finish(trace) if mode != "predict" else None
-        self.finish = (
-            None if finish is None else (self.converted(finish), finish.structured_outputs)
-        )
+        self.finish = self.results_of(trace) if mode != "predict" else None
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its results as a flat list."""
@@ -148,10 +154,7 @@ class TrainingParts(_Parts):
             measure = trace_once(governed(model, self._measuring(trace)), specs)
         self._measure = self.converted(measure)
         self.logs = measure.structured_outputs
-        finish = _finish(trace)
-        self.finish = (
-            None if finish is None else (self.converted(finish), finish.structured_outputs)
-        )
+        self.finish = self.results_of(trace)
 
     def _updating(self, *gradients: tf.Tensor) -> tf.Tensor:
         optimizer, given = self._model.optimizer, iter(gradients)
@@ -244,12 +247,6 @@ def _watched(array: Any, path: str, found: set[str]) -> Any:
     return same(array)
 
 
-def _finish(trace: Any) -> Any:
-    """Returns the results of metrics after the last step as a traced function; `None` if there are none."""
-    function = trace_once(lambda: tf.nest.map_structure(tf.convert_to_tensor, trace.finish()), [])
-    return function if function.structured_outputs else None
-
-
 def _sizes(spec: tf.TensorSpec) -> list[int]:
     # Any number of rows shows what depends on what.
     return [2 if size is None else size for size in spec.shape]
@@ -259,8 +256,3 @@ def _form(shape: Any, dtype: tf.DType) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(
         tuple(shape), jax.dtypes.canonicalize_dtype(dtype.base_dtype.as_numpy_dtype)
     )
-
-
-def flat_forms(parts: Any, values: Arrays, batch: list[Any]) -> Iterator[Any]:
-    """Yields the forms of the logs of a step."""
-    yield from jax.eval_shape(parts.step, values, batch)[1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,20 @@ from tfkit.src.training.step import StepTrace
 
 Logs = dict[str, Any]
 JAX = "JAX"
+
+
+class _Rows(NamedTuple):
+    """Arrays that steps take rows of.
+
+    Attributes:
+        arrays: the arrays.
+        places: for each tensor of a batch, the index of its array.
+        order: the order of the rows; `None` for the original one.
+    """
+
+    arrays: list[Any]
+    places: tuple[int, ...]
+    order: Any = None
 
 
 class _JaxProgram:
@@ -49,9 +63,7 @@ class _JaxProgram:
         """Notes what is expected: a program of JAX is the same for any number of steps."""
         self.expected = num_steps, batch_size
 
-    def _run_rows(
-        self, arrays: list[Any], order: Any, size: int, first_row: int, num_steps: int
-    ) -> Logs:
+    def _run_rows(self, data: _Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
         values = self._values.take(parts.variables)
@@ -62,7 +74,7 @@ class _JaxProgram:
         with interrupts.deferred():
             try:
                 changing, logs, last = self._steps(
-                    size, changing, values, (arrays, order), *numbers
+                    (size, data.places), changing, values, (data.arrays, data.order), *numbers
                 )
             except BaseException:
                 self._values.forget(parts.variables[path] for path in changing)
@@ -75,7 +87,7 @@ class _JaxProgram:
 
     def _loop(
         self,
-        size: int,
+        form: tuple[int, tuple[int, ...]],
         changing: Any,
         fixed: Any,
         data: tuple[list[Any], Any],
@@ -83,8 +95,7 @@ class _JaxProgram:
         num_steps: Any,
     ) -> Any:
         """Returns the values after the steps, the logs of the last one, and the results of metrics."""
-        parts = self._parts
-        arrays, order = data
+        parts, (size, places), (arrays, order) = self._parts, form, data
 
         def batch_at(index: Any) -> list[Any]:
             row = first_row + index * size
@@ -95,7 +106,8 @@ class _JaxProgram:
 
         def body(index: Any, state: Any) -> Any:
             changing, _ = state
-            batch = [batch_at(index)[place] for place in self._places]
+            rows = batch_at(index)
+            batch = [rows[place] for place in places]
             after, logs = parts.step({**fixed, **changing}, batch)
             after = {
                 path: jnp.reshape(after[path], it.shape).astype(it.dtype)
@@ -111,38 +123,31 @@ class _JaxProgram:
             last = parts.finish[0]([], {**fixed, **changing})
         return changing, logs, last
 
-    # For each tensor of a batch, the index of its array.
-    _places: tuple[int, ...] = ()
-
 
 class JaxArrayProgram(_JaxProgram):
     """Runs steps over the rows of arrays; the interface of `ArrayProgram`."""
 
     _of: weakref.ref[ArrayData] | None = None
-    _arrays: list[Any]
-    _order: tuple[Any, Any] = (None, None)
+    _rows: _Rows
+    _order: Any = None  # That of TensorFlow, which `_rows` has as an array of JAX.
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
         """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
         data, size = rows.data, rows.data.batch_size
         if self._of is None or self._of() is not data:
             arrays, places = data.distinct
-            if places != self._places and self._places:
-                self._steps.clear_cache()
-            self._places = places
-            self._arrays = [jnp.asarray(as_array(it)) for it in arrays]
-            self._of = weakref.ref(data)
-        if self._order[0] is not rows.order:
+            self._rows = _Rows([jnp.asarray(as_array(it)) for it in arrays], places)
+            self._of, self._order = weakref.ref(data), None
+        if self._order is not rows.order:
             order = None if rows.order is None else jnp.asarray(as_array(rows.order))
-            self._order = rows.order, order
-        order = self._order[1]
+            self._rows, self._order = self._rows._replace(order=order), rows.order
         full = max(0, min(num_steps, data.num_rows // size - first_step))
         logs: Logs = {}
         if full:
-            logs = self._run_rows(self._arrays, order, size, first_step * size, full)
+            logs = self._run_rows(self._rows, size, first_step * size, full)
         if full < num_steps:
             start = (first_step + full) * size
-            logs = self._run_rows(self._arrays, order, data.num_rows - start, start, 1)
+            logs = self._run_rows(self._rows, data.num_rows - start, start, 1)
         return logs
 
 
@@ -157,7 +162,6 @@ class JaxIteratorProgram(_JaxProgram):
 
     def run(self, batches: Batches, num_steps: int) -> tuple[int, Logs]:
         """Runs at most `num_steps` steps; returns how many batches there were, and the last logs."""
-        self._places = tuple(range(len(self.trace.specs)))
         block = block_size(self.trace.specs)
         done, logs, group = 0, dict[str, Any](), list[list[np.ndarray]]()
         while done + len(group) < num_steps:
@@ -184,14 +188,14 @@ class JaxIteratorProgram(_JaxProgram):
 
     def _run_group(self, group: list[list[np.ndarray]], block: int) -> Logs:
         """Runs batches of one shape."""
-        size = len(group[0][0])
+        size, places = len(group[0][0]), tuple(range(len(group[0])))
         if len(group) == 1:
-            return self._run_rows(group[0], None, size, 0, 1)
+            return self._run_rows(_Rows(group[0], places), size, 0, 1)
         # Always as many rows, so that the program is compiled once.
         arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
         for place, array in enumerate(arrays):
             np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
-        return self._run_rows(arrays, None, size, 0, len(group))
+        return self._run_rows(_Rows(arrays, places), size, 0, len(group))
 
 
 class JaxPredictProgram(_JaxProgram):
