@@ -17,6 +17,7 @@ from tests import wide
 from tfkit.datasets import mnist as mnist_dataset
 from tfkit.src.base.registry.dtype_policies import reset_dtype_policy
 
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     """Marks the wide tests; `-m "not wide"` leaves them out."""

@@ -1,4 +1,4 @@
-"""Which tests are wide: what `./tools/test` leaves out, and `./tools/test --all` and continuous integration run.
+"""The wide tests: `./tools/test` leaves them out; `./tools/test --all` and continuous integration do not.
 
 Wide are the tests of the repository's own tools; programs that take long, of whose parts other tests are
 made; and of sweeps and cross products of parameters all cases but one in so many. What is listed here is
@@ -16,7 +16,9 @@ WIDE = (
     "attacks/test_graphs.py",
     "attacks/test_harness.py",
     "attacks/test_others.py",
+    "convert/test_field.py",
     "convert/test_missing.py",
+    "convert/test_sweep.py",
     "distribution/test_coordinator.py",
     "distribution/test_faults.py",
     "engine/test_unused_gpus.py",
@@ -75,6 +77,8 @@ WIDE = (
     "applications/test_use.py::test_channels_may_be_first[EfficientNetB0",
     "applications/test_use.py::test_channels_may_be_first[MobileNetV3",
     "applications/test_use.py::test_channels_may_be_first[ResNet50",
+    "convert/test_jax_layers.py::test_layers_give_the_numbers_of_tensorflow[RandAugment",
+    "convert/test_to_torch.py::test_layers[RandAugment",
     "interop/test_idioms.py::test_an_idiom_gives_the_numbers_of_keras[tuner",
     "layers/test_images.py::test_layers_draw_in_tf_data_what_they_draw_eagerly[AugMix",
     "saving/test_large_models.py::test_it_is_loaded[thousand",
@@ -86,8 +90,8 @@ WIDE = (
     "training/test_resume.py::test_any_step_of_the_third_epoch[20",
     "training/test_resume.py::test_datasets[repeated",
 )
-# Of the cases of these tests one in so many is not wide: a number that does not divide that of the values of a
-# parameter, so that all of its values occur.
+# Of the cases of these tests, one in so many is not wide. Where a test has several parameters, the number
+# does not divide how many values one of them has: so each value occurs.
 ONE_IN = {
     "applications/test_families.py::test_larger_models": 5,
     "attacks/test_configs.py::test_a_configuration": 7,
@@ -102,6 +106,15 @@ ONE_IN = {
     "conformance/test_models.py::test_files": 2,
     "conformance/test_preprocessing.py::test_every_way_of_running": 2,
     "conformance/test_unknown_sizes.py::test_shapes_are_those": 4,
+    "convert/test_jax_engine.py::test_a_training_continues": 2,
+    "convert/test_jax_engine.py::test_each_optimizer": 3,
+    "convert/test_jax_engine.py::test_fit_has_the_numbers": 3,
+    "convert/test_jax_layers.py::test_functions": 2,
+    "convert/test_jax_layers.py::test_layers": 3,
+    "convert/test_jax_layers.py::test_losses": 3,
+    "convert/test_to_torch.py::test_functions": 2,
+    "convert/test_to_torch.py::test_layers": 3,
+    "convert/test_to_torch.py::test_losses": 3,
     "core/test_attributes.py::test_what_is_set_after_build": 3,
     "core/test_names_of_members.py::test_members_of_all_names": 4,
     "datasets/test_folders.py::test_images": 3,
@@ -228,7 +241,6 @@ ONE_IN = {
     "utils/test_feature_space.py::test_values_are": 2,
     "wrappers/test_sklearn.py::test_checks": 2,
 }
-
 
 
 @functools.cache

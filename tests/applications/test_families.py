@@ -28,9 +28,7 @@ SHORT = ("mobilenet", "mobilenet_v2", "vgg")
 
 def families(names):
     """Returns the parameters, of which those that are not short are wide."""
-    return [
-        pytest.param(name, marks=() if name in SHORT else pytest.mark.wide) for name in names
-    ]
+    return [pytest.param(name, marks=() if name in SHORT else pytest.mark.wide) for name in names]
 
 
 @pytest.fixture(params=families(FAMILIES), scope="module")

@@ -1,8 +1,8 @@
 """Runs attacks in a child process that is guarded, and tells what each of them did.
 
 A group of attacks is a module with `cases()`: a dict of `Case`s. A child runs all cases of a group that are
-tested, for a start of TensorFlow takes seconds. `results(group)` starts it and gives a `Result` for each case; the tests
-look at one result each, with `check`.
+tested, for a start of TensorFlow takes seconds. `results(group)` starts it and gives a `Result` for each
+case; the tests look at one result each, with `check`.
 
 The guards: an audit hook that stops code from being run, imported, and files and sockets from being
 opened; `inotify` on bait files and on the folder of the case, for files that C code opens; a port where
