@@ -102,6 +102,11 @@ class SharedProgram:
         except tf.errors.OpError as error:
             raise kernel_errors.named(error, self._operation_of) from None
 
+    @property
+    def num_rows_of_small_call(self) -> int:
+        """The most rows with which a call is small; 0 if none is."""
+        return 0 if self._small_calls is None else self._small_calls.num_rows
+
     def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results of the first run for shapes, in which XLA compiles unless there is a file."""
         shapes = tuple([it.shape for it in tensors])
