@@ -74,7 +74,7 @@ ALL_CHECKS = [
     "ruff check --no-cache .",
     "ruff format --check .",
     "mypy ",
-    "python -m pytest -q -n 2",
+    "python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder",
     "python tools/other_kernels.py",
 ]
 CHECKS = [*ALL_CHECKS[:3], f"{ALL_CHECKS[3]} -m not wide", ALL_CHECKS[4]]
