@@ -306,22 +306,4 @@ class Conv3DTranspose(_TransposedConvolution):
         bias_constraint: Any = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
-        super().__init__(
-            filters,
-            kernel_size,
-            strides,
-            padding,
-            output_padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            kernel_regularizer,
-            bias_regularizer,
-            activity_regularizer,
-            kernel_constraint,
-            bias_constraint,
-            **kwargs,
-        )
+        super().__init__(**constructors.given(locals()))

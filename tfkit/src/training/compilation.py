@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
@@ -114,18 +115,7 @@ class Compiled(Layer):
             'adam'
         """
         self._tfkit.check_initialized()
-        self._tfkit_compile(
-            optimizer,
-            auto_scale_loss,
-            loss=loss,
-            loss_weights=loss_weights,
-            metrics=metrics,
-            weighted_metrics=weighted_metrics,
-            run_eagerly=run_eagerly,
-            steps_per_execution=steps_per_execution,
-            jit_compile=jit_compile,
-            engine=engine,
-        )
+        self._tfkit_compile(**given(locals()))
 
     def _tfkit_compile(
         self,
