@@ -7,8 +7,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.metrics.base import Metric
-from tfkit.src.metrics.confusion import ConfusionCounts, confusion_counts, even_thresholds
+from tfkit.src.metrics.confusion import (
+    ConfusionCounts,
+    add_counts,
+    confusion_counts,
+    even_thresholds,
+)
 
 _RATES = {
     "sensitivity": ("true_positives", "false_negatives"),
@@ -44,11 +50,7 @@ class _OperatingPoint(Metric):
         self.num_thresholds = num_thresholds
         self.class_id = class_id
         self.thresholds = even_thresholds(num_thresholds).tolist()
-        shape = (num_thresholds,)
-        self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
-        self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
-        self.true_negatives = self.add_variable(shape, tf.zeros, name="true_negatives")
-        self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
+        add_counts(self, (num_thresholds,))
 
     @property
     def value(self) -> float:
@@ -75,12 +77,8 @@ class _OperatingPoint(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "num_thresholds": self.num_thresholds,
-            self._constrained: self.value,
-            "class_id": self.class_id,
-            **super().get_config(),
-        }
+        names = ("num_thresholds", self._constrained, "class_id")
+        return {**attributes(self, *names), **super().get_config()}
 
 
 class SensitivityAtSpecificity(_OperatingPoint):

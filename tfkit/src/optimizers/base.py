@@ -708,15 +708,9 @@ class Optimizer(SlotOwner):
         return {
             "name": self.name,
             "learning_rate": float(rate.numpy()) if is_number else serialize_keras_object(rate),
-            "weight_decay": self.weight_decay,
-            "clipnorm": self.clipnorm,
-            "global_clipnorm": self.global_clipnorm,
-            "clipvalue": self.clipvalue,
-            "use_ema": self.use_ema,
-            "ema_momentum": self.ema_momentum,
-            "ema_overwrite_frequency": self.ema_overwrite_frequency,
-            "loss_scale_factor": self.loss_scale_factor,
-            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+            **attributes(self, "weight_decay", "clipnorm", "global_clipnorm", "clipvalue"),
+            **attributes(self, "use_ema", "ema_momentum", "ema_overwrite_frequency"),
+            **attributes(self, "loss_scale_factor", "gradient_accumulation_steps"),
             **attributes(self, *self._tfkit_own_arguments),
         }
 

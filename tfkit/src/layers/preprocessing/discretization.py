@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
@@ -236,15 +237,9 @@ class Discretization(Preprocessing):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, including boundaries that `adapt` has found."""
-        return {
-            "bin_boundaries": self.bin_boundaries or self.input_bin_boundaries,
-            "num_bins": self.num_bins,
-            "epsilon": self.epsilon,
-            "output_mode": self.output_mode,
-            "sparse": self.sparse,
-            "name": self.name,
-            "dtype": self.dtype,
-        }
+        names = ("num_bins", "epsilon", "output_mode", "sparse", "name", "dtype")
+        boundaries = self.bin_boundaries or self.input_bin_boundaries
+        return {"bin_boundaries": boundaries, **attributes(self, *names)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.limits import BUCKETS
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.preprocessing.base import check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
 from tfkit.src.layers.preprocessing.entries import on_entries
@@ -311,22 +312,17 @@ class IndexLookup(WithVocabulary):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
-        return self._base_config() | {
-            "invert": self.invert,
-            "max_tokens": self.max_tokens,
-            "num_oov_indices": self.num_oov_indices,
-            "oov_token": self.oov_token,
-            "mask_token": self.mask_token,
-            "output_mode": self.output_mode,
-            "sparse": self.sparse,
-            "pad_to_max_tokens": self.pad_to_max_tokens,
-            "vocabulary_dtype": self.vocabulary_dtype,
+        tokens = attributes(
+            self, "invert", "max_tokens", "num_oov_indices", "oov_token", "mask_token"
+        )
+        form = attributes(self, "output_mode", "sparse", "pad_to_max_tokens", "vocabulary_dtype")
+        vocabulary = {
             "idf_weights": self.input_idf_weights,
             "vocabulary": self.input_vocabulary,
             "vocabulary_size": self._tfkit_known_size,
-            "oov_method": self.oov_method,
-            "salt": self.salt,
         }
+        hashing = attributes(self, "oov_method", "salt")
+        return {**self._base_config(), **tokens, **form, **vocabulary, **hashing}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
