@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
-from tfkit.src.base import execution, watching
+from tfkit.src.base import context, execution, watching
 from tfkit.src.base.errors.tracebacks import shorten, shortened
 from tfkit.src.base.names import explain_missing
 from tfkit.src.base.nests import brief
@@ -20,7 +20,7 @@ from tfkit.src.base.registry.serialization import (
 )
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.engine import replicas
-from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
+from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, stateless
 from tfkit.src.optimizers.exclusions import Exclusions
 from tfkit.src.optimizers.gradients import (
     clip_by_global_norm,
@@ -472,7 +472,7 @@ class Optimizer(SlotOwner):
         if not variables:
             return
         learning_rate = tf.convert_to_tensor(self.learning_rate)
-        with once.in_one_update():
+        with context.within(update_values={}):
             self._tfkit_before_updates()
             # A copy is updated on its own device; one XLA program has one device.
             on_copies = tf.distribute.has_strategy() or replicas.are_on_servers()
@@ -568,7 +568,13 @@ class Optimizer(SlotOwner):
 
         Otherwise a third of the operations of Adam's update would be repeated for each variable.
         """
-        return once.computed((id(self), name, dtype), lambda: compute(dtype))
+        values = context.current().update_values
+        if values is None:
+            return compute(dtype)
+        key = id(self), name, dtype
+        if key not in values:
+            values[key] = compute(dtype)
+        return values[key]
 
     # --- Weight decay and moving averages ---------------------------------------------------------
 

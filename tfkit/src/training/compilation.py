@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+import tensorflow as tf
+
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import given
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
+from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
@@ -19,8 +22,17 @@ from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
-from tfkit.src.training.loss_tracker import LossTracker
+from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import Plans
+
+
+class LossTracker(Mean):
+    """The mean of the loss over an epoch, in which each row has the same weight."""
+
+    def add(self, loss: tf.Tensor, *batch: Any) -> None:
+        """Adds the loss of a batch, with the number of rows of the first tensor in `batch`."""
+        self.update_state(loss, sample_weight=batch_size_of(batch))
+
 
 if TYPE_CHECKING:
     from tfkit.src.training.model_steps import ModelSteps

@@ -13,8 +13,8 @@ from typing import Any
 
 from tfkit.src.outer.serving import packages
 from tfkit.src.outer.serving.bodies import protos
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError, invalid
 from tfkit.src.outer.serving.calls import Call, Calls
-from tfkit.src.outer.serving.errors import Code, RequestError, invalid
 from tfkit.src.outer.serving.health import NAME as HEALTH
 from tfkit.src.outer.serving.health import Health, watch_handler
 from tfkit.src.outer.serving.messages import (

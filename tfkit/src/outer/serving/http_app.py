@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.outer.serving import packages
-from tfkit.src.outer.serving.bodies.errors import shortened
+from tfkit.src.outer.serving.bodies.errors import HTTP_STATUS, RequestError, invalid, shortened
 from tfkit.src.outer.serving.bodies.rest_json import check_dtype
 from tfkit.src.outer.serving.calls import Call, Calls
-from tfkit.src.outer.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.src.outer.serving.messages import SIGNATURE_DEF
 from tfkit.src.outer.serving.metrics import PATH, Metrics
 from tfkit.src.outer.serving.offload import Arrays, Body

@@ -36,8 +36,7 @@ from tfkit.src.training.models import state_tree as state_trees
 from tfkit.src.training.models.graph import Graph, graph_between, operation_names, operations_of
 from tfkit.src.training.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.training.models.input_forms import match_form, path_of
-from tfkit.src.training.models.layer_list import LayerList
-from tfkit.src.training.models.naming import local_names
+from tfkit.src.training.models.layer_list import LayerList, local_names
 from tfkit.src.training.models.quantization import QuantizesLayers
 from tfkit.src.training.models.summary import html_summary, print_summary
 from tfkit.src.training.trainer import Trainer
