@@ -1,4 +1,4 @@
-"""The arguments of `compile` in one object that all parts of training read, and the engines to choose from."""
+"""The arguments of `compile` in one object that all parts of training read; the engines to choose from."""
 
 from __future__ import annotations
 
