@@ -14,15 +14,14 @@ from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
-from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits, check_mode
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.base import at_least_32_bits, check_mode
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.symbolic.tensors import KerasTensor
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
-class Discretization(Preprocessing):
+class Discretization(IndexEncoding):
     """The index of the bin of each number: the number of boundaries that are not above it.
 
     The boundaries are given, or `adapt(data)` finds them, so that all bins contain about equally many
@@ -184,9 +183,7 @@ class Discretization(Preprocessing):
                 "calling the layer."
             )
         bins = on_entries(inputs, self._bins)
-        if self.output_mode == "int":
-            return bins
-        return encode(bins, self.output_mode, self._depth, self.compute_dtype, self.sparse)
+        return bins if self.output_mode == "int" else self._encoded(bins)
 
     def _bins(self, values: tf.Tensor) -> tf.Tensor:
         if values.dtype.is_integer:
@@ -199,24 +196,12 @@ class Discretization(Preprocessing):
         # NaN comes after all numbers, as in NumPy; XLA's search finds it before them.
         return tf.where(tf.math.is_nan(values), len(self.bin_boundaries), bins)
 
-    @property
+    def _dtypes(self) -> tuple[str, str]:
+        return "int32", self.compute_dtype
+
     def _depth(self) -> int:
         known = bool(self.bin_boundaries) or self.input_bin_boundaries is not None
         return len(self.bin_boundaries) + 1 if known else int(self.num_bins or 0)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self._depth)
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs, which are known before `adapt`."""
-        self._complete()
-        if self.output_mode == "int":
-            return KerasTensor(inputs.shape, "int32", inputs.sparse, inputs.ragged)
-        mode, depth = self.output_mode, self._depth
-        return encoded_spec(inputs, mode, depth, self.compute_dtype, self.sparse)
 
     # --- Files ----------------------------------------------------------------------------------------
 

@@ -8,16 +8,14 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.preprocessing.base import Preprocessing
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 from tfkit.src.layers.preprocessing.entries import on_entries
 from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
-from tfkit.src.symbolic.tensors import KerasTensor
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
-class Hashing(Preprocessing):
+class Hashing(IndexEncoding):
     """Computes `hash(inputs) % num_bins`: an index for each string or integer, without a vocabulary.
 
     The hash is FarmHash-64, and with a salt SipHash-64, of strings, and of integers as decimal strings. Equal
@@ -96,8 +94,10 @@ class Hashing(Preprocessing):
         indices = on_entries(inputs, self._indices)
         if self.output_mode == "int":
             return tf.cast(indices, self.compute_dtype)
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encode(indices, mode, self.num_bins, dtype, self.sparse)
+        return self._encoded(indices)
+
+    def _depth(self) -> int:
+        return self.num_bins
 
     def _indices(self, values: tf.Tensor) -> tf.Tensor:
         if self.mask_value is None:
@@ -109,20 +109,6 @@ class Hashing(Preprocessing):
         return tf.where(
             masked, tf.constant(0, tf.int64), hashed(values, self.num_bins - 1, self.salt) + 1
         )
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self.num_bins)
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs."""
-        self._complete()
-        if self.output_mode == "int":
-            return KerasTensor(inputs.shape, self.compute_dtype, inputs.sparse, inputs.ragged)
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encoded_spec(inputs, mode, self.num_bins, dtype, self.sparse)
 
 
 def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:

@@ -11,14 +11,13 @@ from tfkit.src.base import settings
 from tfkit.src.base.limits import BUCKETS
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.preprocessing.base import check_mode
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.encoding import encode
 from tfkit.src.layers.preprocessing.entries import on_entries
 from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
 from tfkit.src.layers.preprocessing.tables import Table
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
 from tfkit.src.symbolic import tensors
-from tfkit.src.symbolic.tensors import KerasTensor
 
 MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 # Values in tables for a token out of vocabulary, and for a masked one, which vectors leave out.
@@ -142,15 +141,7 @@ class IndexLookup(WithVocabulary):
         """The dtype of the vocabulary."""
         return self.vocabulary_dtype
 
-    @property
-    def compute_dtype(self) -> str:
-        """The dtype of the vocabulary."""
-        return self.vocabulary_dtype
-
-    @property
-    def variable_dtype(self) -> str:
-        """The dtype of the vocabulary."""
-        return self.vocabulary_dtype
+    compute_dtype = variable_dtype = dtype
 
     @property
     def input_dtype(self) -> str:
@@ -177,11 +168,11 @@ class IndexLookup(WithVocabulary):
         indices = on_entries(tokens, lambda x: self._indices(vocabulary, x))
         if self.output_mode == "int":
             return indices
-        depth, dtype = self._depth() or 0, settings.floatx()
         if self.output_mode != "tf_idf":
-            return encode(indices, self.output_mode, depth, dtype, self.sparse)
+            return self._encoded(indices)
         # The inverse document frequency is a token's weight, which its count is multiplied by.
-        counts = encode(indices, "count", depth, dtype, self.sparse)
+        dtype = settings.floatx()
+        counts = encode(indices, "count", self._depth() or 0, dtype, self.sparse)
         weights = tf.constant(vocabulary.idf_weights, dtype)
         if isinstance(counts, tf.SparseTensor):
             return counts.with_values(counts.values * tf.gather(weights, counts.indices[:, -1]))
@@ -270,6 +261,9 @@ class IndexLookup(WithVocabulary):
             data = tf.zeros(data.shape, self.vocabulary_dtype)
         return data if text else _cast(data, tf.int64)
 
+    def _dtypes(self) -> tuple[str, str]:
+        return self.vocabulary_dtype if self.invert else "int64", settings.floatx()
+
     def _depth(self) -> int | None:
         """Returns the size of vectors; `None` if it is not known yet."""
         if self.pad_to_max_tokens:
@@ -294,21 +288,6 @@ class IndexLookup(WithVocabulary):
                 "call `adapt` with some sample data."
             )
         return tensors.placeholder(self.compute_output_spec(tensors.specification(inputs)))
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self._depth())
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
-        self._complete()
-        if self.output_mode == "int":
-            dtype = self.vocabulary_dtype if self.invert else "int64"
-            return KerasTensor(inputs.shape, dtype, inputs.sparse, inputs.ragged)
-        mode, depth = self.output_mode, self._depth()
-        return encoded_spec(inputs, mode, depth, settings.floatx(), self.sparse)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
