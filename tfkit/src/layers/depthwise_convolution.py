@@ -65,12 +65,7 @@ class _DepthwiseConvolution(BiasedConvolution):
 
     def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
         return depthwise_conv(
-            inputs,
-            self.kernel,
-            self.strides,
-            self.padding,
-            "channels_last",
-            self.dilation_rate,
+            inputs, self.kernel, self.strides, self.padding, "channels_last", self.dilation_rate
         )
 
 

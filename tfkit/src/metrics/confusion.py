@@ -390,12 +390,7 @@ class _PrecisionOrRecall(Metric):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         counts = confusion_counts(
-            y_true,
-            y_pred,
-            self.thresholds,
-            sample_weight,
-            top_k=self.top_k,
-            class_id=self.class_id,
+            y_true, y_pred, self.thresholds, sample_weight, top_k=self.top_k, class_id=self.class_id
         )
         self.true_positives.assign_add(counts.true_positives)
         getattr(self, self._other).assign_add(getattr(counts, self._other))

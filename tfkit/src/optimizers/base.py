@@ -579,9 +579,7 @@ class Optimizer(SlotOwner):
     # --- Weight decay and moving averages ---------------------------------------------------------
 
     def exclude_from_weight_decay(
-        self,
-        var_list: Sequence[tf.Variable] | None = None,
-        var_names: Sequence[str] | None = None,
+        self, var_list: Sequence[tf.Variable] | None = None, var_names: Sequence[str] | None = None
     ) -> None:
         """Excludes variables from weight decay; it must be called before `build`.
 

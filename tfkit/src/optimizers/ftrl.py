@@ -124,9 +124,7 @@ class Ftrl(Optimizer):
             return
         super().build(var_list)
         self._accumulators, self._linears = self.add_optimizer_variables(
-            var_list,
-            ["accumulator", "linear"],
-            [constant(self.initial_accumulator_value), "zeros"],
+            var_list, ["accumulator", "linear"], [constant(self.initial_accumulator_value), "zeros"]
         )
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

@@ -14,12 +14,7 @@ from tfkit.src.optimizers.options import Options, shares_options
 
 
 def rmsprop(
-    g: Any,
-    v: tf.Tensor,
-    g_mean: tf.Tensor | None,
-    alpha: tf.Tensor,
-    rho: float,
-    epsilon: float,
+    g: Any, v: tf.Tensor, g_mean: tf.Tensor | None, alpha: tf.Tensor, rho: float, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
     """Returns the step, new `v` (mean square of gradients), and new `g_mean` (their mean), if given.
 

@@ -273,10 +273,7 @@ class SlotOwner(Owner, tf.Module):
         return variable
 
     def add_variable_from_reference(
-        self,
-        reference_variable: tf.Variable,
-        name: str | None = None,
-        initializer: Any = "zeros",
+        self, reference_variable: tf.Variable, name: str | None = None, initializer: Any = "zeros"
     ) -> tf.Variable:
         """Makes a slot: a variable of the shape and dtype of `reference_variable`, on its device.
 

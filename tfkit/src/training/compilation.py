@@ -130,10 +130,7 @@ class Compiled(Layer):
         self._tfkit_compile(**given(locals()))
 
     def _tfkit_compile(
-        self,
-        optimizer: OptimizerLike,
-        auto_scale_loss: bool,
-        **settings: Any,
+        self, optimizer: OptimizerLike, auto_scale_loss: bool, **settings: Any
     ) -> None:
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         # Everything is made and checked first, and assigned at the end.

@@ -208,11 +208,7 @@ def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
 
 
 def _add_slots(
-    loaded: weights.Loaded,
-    group: str,
-    variables: dict[str, Any],
-    stored: list[str],
-    new: list[str],
+    loaded: weights.Loaded, group: str, variables: dict[str, Any], stored: list[str], new: list[str]
 ) -> None:
     """Adds the variables of optimizers, except those whose paths begin with one of `new`."""
     variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}

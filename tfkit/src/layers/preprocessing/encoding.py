@@ -11,12 +11,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 
 
 def encode(
-    inputs: Any,
-    mode: str,
-    depth: int,
-    dtype: str,
-    sparse: bool = False,
-    weights: Any = None,
+    inputs: Any, mode: str, depth: int, dtype: str, sparse: bool = False, weights: Any = None
 ) -> Any:
     """Returns vectors of `depth` entries for indices; indices outside of `[0, depth)` are left out.
 

@@ -165,10 +165,7 @@ class CallbackList(Callback):
     # --- Notifications from the loop ------------------------------------------------------------
 
     def on_steps_end(
-        self,
-        last_batch_index: int,
-        num_steps: int,
-        logs: Logs | Callable[[], Logs] | None = None,
+        self, last_batch_index: int, num_steps: int, logs: Logs | Callable[[], Logs] | None = None
     ) -> None:
         """Calls the hooks for the end of a chunk of steps of training, evaluation or prediction.
 

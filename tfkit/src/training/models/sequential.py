@@ -155,10 +155,7 @@ class Sequential(Model):
         if not below and isinstance(layer, Model) and len(layer._tfkit_entries()) == 1:
             entry = layer._tfkit_entries()[0]
             first = InputLayer(
-                batch_shape=entry.shape,
-                dtype=entry.dtype,
-                sparse=entry.sparse,
-                ragged=entry.ragged,
+                batch_shape=entry.shape, dtype=entry.dtype, sparse=entry.sparse, ragged=entry.ragged
             )
             return [first, layer]
         return [layer]
