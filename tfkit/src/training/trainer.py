@@ -18,7 +18,11 @@ from tfkit.src.base.names import advice_on
 from tfkit.src.base.nests import brief
 from tfkit.src.engine import unused_gpus
 from tfkit.src.training import copies, loop, predict_loop
-from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
+from tfkit.src.training.callbacks.callback_list import (
+    make_callback_list,
+    plain_logs,
+    with_backup,
+)
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
 from tfkit.src.training.compilation import OptimizerLike
@@ -470,7 +474,7 @@ class Trainer(OlderNames):
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()
             self._tfkit_programs.settle()
-            logs = loop.to_floats(logs)
+            logs = plain_logs(logs)
         if return_dict:
             return logs
         values = self._tfkit_in_order(logs)
