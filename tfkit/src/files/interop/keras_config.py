@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import tables as registry
-from tfkit.src.base.registry.graph_form import check_graph, is_reference
+from tfkit.src.base.registry.graph_form import check_graph, map_references
 from tfkit.src.core.building import ADAPTED
 from tfkit.src.files.interop import keras_ops
 from tfkit.src.files.saving.errors import LoadError
@@ -150,15 +149,7 @@ def _shifted(config: dict[str, Any], step: int) -> dict[str, Any]:
         # A functional model has been called once when it was made: Keras counts this as call 0.
         return [name, call + step if name in models else call, output]
 
-    return {key: _map(config[key], shift) for key in ("input_layers", "output_layers")}
-
-
-def _map(references: Any, function: Callable[[Reference], Reference]) -> Any:
-    if isinstance(references, dict):
-        return {key: _map(item, function) for key, item in references.items()}
-    if is_reference(references):
-        return function(references)
-    return [_map(item, function) for item in references]
+    return {key: map_references(config[key], shift) for key in ("input_layers", "output_layers")}
 
 
 def compile_from_keras(config: dict[str, Any]) -> dict[str, Any]:
