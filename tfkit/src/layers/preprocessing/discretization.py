@@ -15,8 +15,7 @@ from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
 from tfkit.src.layers.preprocessing.base import at_least_32_bits, check_mode
-from tfkit.src.layers.preprocessing.encoding import IndexEncoding
-from tfkit.src.layers.preprocessing.entries import on_entries
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding, on_entries
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 

@@ -8,9 +8,8 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.preprocessing.encoding import IndexEncoding
-from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
+from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding, on_entries
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
@@ -130,3 +129,36 @@ def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
             f"'int32' or 'int64'. Received: dtype={dtype}"
         )
     return dtype
+
+
+def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> tf.Tensor:
+    """Returns integers from 0 to `num_bins - 1`, the same for equal values on every machine.
+
+    Args:
+        values: strings, or numbers, which are hashed as the decimal digits of their integer parts.
+        num_bins: positive integer.
+        salt: two integers, the key of SipHash-64; `None` for FarmHash-64.
+    """
+    if values.dtype.is_floating:
+        values = tf.cast(values, tf.int64)
+    # Integers are hashed as their decimal digits, as in Keras: files keep their meaning.
+    texts = values if values.dtype == tf.string else tf.strings.as_string(values)
+    if salt is None:
+        return tf.strings.to_hash_bucket_fast(texts, num_bins)
+    return tf.strings.to_hash_bucket_strong(texts, num_bins, salt)  # SipHash
+
+
+def salt_of(salt: Any, message: str) -> list[int] | None:
+    """Returns a salt as two integers; a single one is used twice.
+
+    Raises:
+        ValueError: with `message`, for anything else.
+    """
+    if salt is None:
+        return None
+    if is_integer(salt):
+        return [int(salt), int(salt)]
+    pair = isinstance(salt, (tuple, list)) and len(salt) == 2 and all(map(is_integer, salt))
+    if not pair:
+        raise ValueError(f"{message} Received: salt={salt}.")
+    return [int(salt[0]), int(salt[1])]

@@ -11,9 +11,8 @@ from tfkit.src.base import settings
 from tfkit.src.base.limits import BUCKETS
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.preprocessing.base import check_mode
-from tfkit.src.layers.preprocessing.encoding import encode
-from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
+from tfkit.src.layers.preprocessing.encoding import encode, on_entries
+from tfkit.src.layers.preprocessing.hashing import hashed, salt_of
 from tfkit.src.layers.preprocessing.tables import Table
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary

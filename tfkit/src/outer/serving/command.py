@@ -9,7 +9,7 @@ import logging
 import signal
 import sys
 
-from tfkit.src.outer.serving.options import Options
+from tfkit.src.outer.serving.arguments import Options
 from tfkit.src.outer.serving.server import running
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from tfkit.src.outer.serving import packages
+from tfkit.src.outer.serving.arguments import Options
 from tfkit.src.outer.serving.batching import Batcher
 from tfkit.src.outer.serving.calls import Calls
 from tfkit.src.outer.serving.grpc_service import grpc_server
@@ -16,7 +17,6 @@ from tfkit.src.outer.serving.health import Health
 from tfkit.src.outer.serving.http_app import Arriving, Handler, http_app
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.offload import Worker
-from tfkit.src.outer.serving.options import Options
 from tfkit.src.outer.serving.service import Service
 from tfkit.src.outer.serving.store import Store
 
