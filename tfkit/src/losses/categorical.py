@@ -9,18 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.registry.constructors import given
-from tfkit.src.losses.likelihood import (
-    clip_probabilities,
-    find_logits,
-    normalized,
-    smooth_labels,
-)
-from tfkit.src.losses.tensors import (
-    as_class_ids,
-    as_tensors,
-    check_class_ids,
-    check_same_shape,
-)
+from tfkit.src.losses.likelihood import clip_probabilities, find_logits, normalized, smooth_labels
+from tfkit.src.losses.tensors import as_class_ids, as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy

@@ -10,11 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.training.callbacks.callback_list import (
-    CallbackList,
-    make_callback_list,
-    plain_logs,
-)
+from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list, plain_logs
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed

@@ -18,11 +18,7 @@ from tfkit.src.base.names import advice_on
 from tfkit.src.base.nests import brief
 from tfkit.src.engine import unused_gpus
 from tfkit.src.training import copies, loop, predict_loop
-from tfkit.src.training.callbacks.callback_list import (
-    make_callback_list,
-    plain_logs,
-    with_backup,
-)
+from tfkit.src.training.callbacks.callback_list import make_callback_list, plain_logs, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
 from tfkit.src.training.compilation import OptimizerLike
@@ -52,12 +48,7 @@ from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data, one_batch
 from tfkit.src.training.step import Step
-from tfkit.src.training.validation import (
-    Validation,
-    arguments_of,
-    make_validation_data,
-    prepared,
-)
+from tfkit.src.training.validation import Validation, arguments_of, make_validation_data, prepared
 
 
 class Trainer(OlderNames):

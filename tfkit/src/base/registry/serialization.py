@@ -250,10 +250,7 @@ def serialize_keras_object(obj: Any) -> Any:
     if isinstance(obj, (np.ndarray, tf.Tensor, tf.Variable)):
         value = np.asarray(obj)
         kind = "__numpy__" if isinstance(obj, np.ndarray) else "__tensor__"
-        return {
-            "class_name": kind,
-            "config": {"value": value.tolist(), "dtype": value.dtype.name},
-        }
+        return {"class_name": kind, "config": {"value": value.tolist(), "dtype": value.dtype.name}}
     if isinstance(obj, bytes):
         return _serialize_bytes(obj)
     if isinstance(obj, tf.TypeSpec):
