@@ -78,9 +78,9 @@ def check_axes(layer: Layer, axes: Sequence[int], input_shape: Any) -> None:
     for axis in axes:
         if not -rank <= axis < rank:
             raise np.exceptions.AxisError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) works along axis={axis}, which its "
-                f"input does not have. Expected an input of more axes, or an axis from {-rank} to "
-                f"{rank - 1}. Received: an input of shape {tuple(input_shape)}"
+                f"Layer {layer._tfkit.title} works along axis={axis}, which its input does not have. "
+                f"Expected an input of more axes, or an axis from {-rank} to {rank - 1}. Received: an input "
+                f"of shape {tuple(input_shape)}"
             )
 
 
@@ -94,9 +94,8 @@ def as_floats(layer: Layer, inputs: Any) -> Any:
         return inputs
     if inputs.dtype == tf.string:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) computes with numbers. "
-            f"Expected a float tensor. Received: a string tensor of shape {tuple(inputs.shape)}. "
-            "Turn strings into numbers first."
+            f"Layer {layer._tfkit.title} computes with numbers. Expected a float tensor. Received: a string "
+            f"tensor of shape {tuple(inputs.shape)}. Turn strings into numbers first."
         )
     return tf.cast(inputs, layer.compute_dtype)
 
@@ -109,6 +108,6 @@ def check_floats(layer: Layer, inputs: Any) -> None:
     """
     if not inputs.dtype.is_floating:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) draws floats while it trains. Expected "
-            f"inputs of a float dtype. Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
+            f"Layer {layer._tfkit.title} draws floats while it trains. Expected inputs of a float dtype. "
+            f"Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
         )

@@ -61,8 +61,8 @@ def known_channels(layer: HasChannels, input_shape: Any) -> tuple[int, int]:
     channels = input_shape[axis]
     if channels is None:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) has weights for each channel. Expected "
-            f"a known number of input channels. Received: input_shape={tuple(input_shape)}"
+            f"Layer {layer._tfkit.title} has weights for each channel. Expected a known number of input "
+            f"channels. Received: input_shape={tuple(input_shape)}"
         )
     return axis, channels
 

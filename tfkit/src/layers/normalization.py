@@ -284,9 +284,9 @@ class GroupNormalization(Layer, WithScale):
         channels = input_shape[self.axis]
         if channels is None or channels % self.groups:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) cannot be built: the number of "
-                f"channels, axis {self.axis} of the inputs, must be known and a multiple of `groups`. "
-                f"Received: groups={self.groups}, inputs of shape {tuple(input_shape)}"
+                f"Layer {self._tfkit.title} cannot be built: the number of channels, axis {self.axis} of the "
+                f"inputs, must be known and a multiple of `groups`. Received: groups={self.groups}, inputs "
+                f"of shape {tuple(input_shape)}"
             )
         self.gamma = self.beta = None
         if self.scale:

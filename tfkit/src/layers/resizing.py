@@ -38,9 +38,9 @@ def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.T
         size = inputs.shape[axis]
         if size is not None and before + after >= size:
             raise ValueError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) would crop everything: "
-                f"cropping={(before, after)} along axis {axis}. Expected inputs with more than "
-                f"{before + after} entries there. Received: inputs.shape={tuple(inputs.shape)}"
+                f"Layer {layer._tfkit.title} would crop everything: cropping={(before, after)} along axis "
+                f"{axis}. Expected inputs with more than {before + after} entries there. Received: "
+                f"inputs.shape={tuple(inputs.shape)}"
             )
         # `-0` would end the slice at its beginning.
         slices[axis] = slice(before, -after or None)

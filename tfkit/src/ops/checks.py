@@ -57,8 +57,7 @@ def require_known_square(x: Any, *args: Any, **kwargs: Any) -> None:
     sizes = tuple(x.shape or ())[-2:] if isinstance(x, KerasTensor) else ()
     if None in sizes and any(sizes):
         raise ValueError(
-            "Expected square matrices, with two known sizes or two unknown ones. "
-            f"Received: shape={x.shape}"
+            f"Expected square matrices, with two known sizes or two unknown ones. Received: shape={x.shape}"
         )
 
 

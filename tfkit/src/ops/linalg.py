@@ -352,8 +352,7 @@ def _require_known_rows(a: Any, b: Any, *args: Any, **kwargs: Any) -> None:
     symbolic = isinstance(a, KerasTensor) and isinstance(b, KerasTensor) and a.ndim == b.ndim
     if symbolic and b.shape[-2] is None and a.shape[-2] is not None:
         raise ValueError(
-            "`b` must be known to have as many rows as `a`. "
-            f"Received: a.shape={a.shape}, b.shape={b.shape}"
+            f"`b` must be known to have as many rows as `a`. Received: a.shape={a.shape}, b.shape={b.shape}"
         )
 
 

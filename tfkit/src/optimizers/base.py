@@ -331,8 +331,7 @@ class Optimizer(SlotOwner):
             array([0.5, 2.5], dtype=float32)
         """
         raise NotImplementedError(
-            f"{type(self).__name__} must define "
-            "`update_step(self, gradient, variable, learning_rate)`."
+            f"{type(self).__name__} must define `update_step(self, gradient, variable, learning_rate)`."
         )
 
     def assign(self, variable: tf.Variable, value: Any) -> None:

@@ -142,8 +142,7 @@ class SlotOwner(Owner, tf.Module):
         """
         if layout is not None:
             raise ValueError(
-                "`layout` must be None: tfkit places variables by `tf.distribute`. "
-                f"Received: {layout!r}"
+                f"`layout` must be None: tfkit places variables by `tf.distribute`. Received: {layout!r}"
             )
         return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 

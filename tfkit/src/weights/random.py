@@ -456,8 +456,7 @@ def categorical(
     logits = tf.convert_to_tensor(logits)
     if logits.shape.rank != 2:
         raise ValueError(
-            "`logits` must have shape (batch, classes). "
-            f"Received: logits of shape {tuple(logits.shape)}"
+            f"`logits` must have shape (batch, classes). Received: logits of shape {tuple(logits.shape)}"
         )
     samples = tf.random.stateless_categorical(logits, num_samples, _draw_int32_seed(seed))
     return tf.cast(samples, standardize_dtype(dtype))

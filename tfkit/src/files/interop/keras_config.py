@@ -104,9 +104,8 @@ def _without_code(config: dict[str, Any]) -> dict[str, Any]:
         if registry.get_registered_object(candidate) is not None:
             return {**config, "function": {"class_name": "function", "config": candidate}}
     raise LoadError(
-        f"Lambda layer {quoted(name)} holds its function as marshalled Python code, which is never "
-        "run. Write "
-        "the function with `def`, and register it by the layer's name before loading: "
+        f"Lambda layer {quoted(name)} holds its function as marshalled Python code, which is never run. "
+        "Write the function with `def`, and register it by the layer's name before loading: "
         f"`@tfkit.saving.register_keras_serializable(name={quoted(name)})`, or pass "
         f"`custom_objects={{{quoted(name)}: function}}`."
     )

@@ -77,9 +77,8 @@ def _arguments(class_name: str, config: dict[str, Any], old: bool) -> dict[str, 
         value = result.pop(key)
         if _GONE[key] is not _ANY and value is not _GONE[key]:
             raise LoadError(
-                f"Layer {quoted(config.get('name'))} (of type {class_name}) has "
-                f"{key}={quoted(value)}, which Keras 3 "
-                "and tfkit do not have."
+                f"Layer {quoted(config.get('name'))} (of type {class_name}) has {key}={quoted(value)}, which "
+                "Keras 3 and tfkit do not have."
             )
     for key, value in result.items():
         if key in _LAYERS and isinstance(value, dict):

@@ -198,7 +198,6 @@ class Reader:
     def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
         if checksum != entry.crc32:
             raise LoadError(
-                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the "
-                "stored one "
-                f"{entry.crc32:08x}. Load another copy of the file."
+                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the stored "
+                f"one {entry.crc32:08x}. Load another copy of the file."
             )

@@ -112,9 +112,8 @@ class ShardReader:
         path = self.path.parent / name
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
-                f"File {self.path} names the file {quoted(name)}. Expected the name of a "
-                "`.weights.h5` file next "
-                "to it, and no path. It is refused."
+                f"File {self.path} names the file {quoted(name)}. Expected the name of a `.weights.h5` file "
+                "next to it, and no path. It is refused."
             )
         if path.is_symlink():
             raise LoadError(f"File {path}, named in {self.path}, is a link. It is refused.")

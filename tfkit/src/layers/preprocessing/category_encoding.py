@@ -86,8 +86,8 @@ class CategoryEncoding(IndexEncoding):
             )
         if inputs.dtype == tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects integers. Received: a tensor "
-                "of dtype string. Use `StringLookup`."
+                f"Layer {self._tfkit.title} expects integers. Received: a tensor of dtype string. Use "
+                "`StringLookup`."
             )
         return self._encoded(inputs, count_weights)
 

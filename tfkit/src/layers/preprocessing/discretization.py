@@ -80,8 +80,7 @@ class Discretization(IndexEncoding):
             )
         if num_bins is not None and (not is_integer(num_bins) or num_bins < 0):
             raise ValueError(
-                "`num_bins` must be an integer, greater than or equal to 0. "
-                f"Received: `num_bins={num_bins}`"
+                f"`num_bins` must be an integer, greater than or equal to 0. Received: `num_bins={num_bins}`"
             )
         if num_bins is not None and bin_boundaries is not None:
             raise ValueError(
@@ -177,9 +176,9 @@ class Discretization(IndexEncoding):
         """Returns the bins of `inputs`."""
         if not self.bin_boundaries and self.input_bin_boundaries is None and not self.summary.size:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) has no boundaries yet. You need to "
-                "either pass the `bin_boundaries` argument at construction time or call `adapt(data)` before "
-                "calling the layer."
+                f"Layer {self._tfkit.title} has no boundaries yet. You need to either pass the "
+                "`bin_boundaries` argument at construction time or call `adapt(data)` before calling the "
+                "layer."
             )
         bins = on_entries(inputs, self._bins)
         return bins if self.output_mode == "int" else self._encoded(bins)

@@ -113,8 +113,7 @@ class HashedCrossing(IndexEncoding):
             )
         if len(inputs) < 2:
             raise ValueError(
-                "`HashedCrossing` should be called on at least two inputs. "
-                f"Received: inputs={inputs}"
+                f"`HashedCrossing` should be called on at least two inputs. Received: inputs={inputs}"
             )
         sizes = [tf.TensorShape(getattr(column, "shape", None))[:1] for column in inputs]
         if not all(each.is_compatible_with(sizes[0]) for each in sizes):

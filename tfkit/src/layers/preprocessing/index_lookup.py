@@ -89,8 +89,7 @@ class IndexLookup(WithVocabulary):
         check_mode(self, output_mode, MODES, "output_mode")
         if invert and output_mode != "int":
             raise ValueError(
-                "`output_mode` must be `'int'` when `invert` is true. "
-                f"Received: output_mode={output_mode}"
+                f"`output_mode` must be `'int'` when `invert` is true. Received: output_mode={output_mode}"
             )
         if sparse and output_mode == "int":
             raise ValueError(
@@ -157,8 +156,8 @@ class IndexLookup(WithVocabulary):
         if self.invert:
             if inputs.dtype == tf.string:
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) has `invert=True` and expects the "
-                    "indices of tokens. Received: a tensor of dtype string."
+                    f"Layer {self._tfkit.title} has `invert=True` and expects the indices of tokens. "
+                    "Received: a tensor of dtype string."
                 )
             return on_entries(
                 _cast(inputs, tf.int64), lambda x: self._token_table(vocabulary).lookup(x)
@@ -252,9 +251,9 @@ class IndexLookup(WithVocabulary):
         if (data.dtype == tf.string) is not text and (text or data.dtype == tf.string):
             if not (isinstance(data, tf.Tensor) and 0 in data.shape):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) expects "
-                    f"{'strings' if text else 'integers'}. Received: a tensor of dtype {data.dtype.name}. "
-                    f"Use `{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
+                    f"Layer {self._tfkit.title} expects {'strings' if text else 'integers'}. Received: a "
+                    f"tensor of dtype {data.dtype.name}. Use "
+                    f"`{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
                     f"{'strings with `tf.strings.as_string`' if text else 'numbers'}."
                 )
             data = tf.zeros(data.shape, self.vocabulary_dtype)
@@ -282,9 +281,9 @@ class IndexLookup(WithVocabulary):
         if not tensors.is_described():
             mode = f"When using `output_mode={self.output_mode}` and `pad_to_max_tokens=False`, you"
             raise RuntimeError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) has no vocabulary. {mode} must set the "
-                "layer's vocabulary before calling it. Either pass a `vocabulary` argument to the layer, or "
-                "call `adapt` with some sample data."
+                f"Layer {self._tfkit.title} has no vocabulary. {mode} must set the layer's vocabulary before "
+                "calling it. Either pass a `vocabulary` argument to the layer, or call `adapt` with some "
+                "sample data."
             )
         return tensors.placeholder(self.compute_output_spec(tensors.specification(inputs)))
 

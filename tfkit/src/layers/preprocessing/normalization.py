@@ -173,8 +173,8 @@ class Normalization(Preprocessing):
             array = np.broadcast_to(array, self._sizes)
         except ValueError:
             raise ValueError(
-                f"`mean` and `variance` of layer '{self.path}' (of type {type(self).__name__}) must have the "
-                f"sizes of axis={self.axis}, which are {self._sizes}. Received: shape {array.shape}"
+                f"`mean` and `variance` of layer {self._tfkit.title} must have the sizes of "
+                f"axis={self.axis}, which are {self._sizes}. Received: shape {array.shape}"
             ) from None
         return array.reshape(self._broadcast_shape)
 
@@ -213,16 +213,16 @@ class Normalization(Preprocessing):
         """
         if self.input_mean is not None:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) was made with `mean` and `variance`, "
-                "and cannot adapt to data. Leave them out."
+                f"Layer {self._tfkit.title} was made with `mean` and `variance`, and cannot adapt to data. "
+                "Leave them out."
             )
         moments: Moments | None = None
         for batch in batches(self, data):
             if isinstance(batch, tf.RaggedTensor):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) expects batches of rows that are "
-                    f"all of one shape. Received: a ragged tensor of shape {tuple(batch.shape)}. Pass its "
-                    "values, `x.flat_values`, with `axis=None`."
+                    f"Layer {self._tfkit.title} expects batches of rows that are all of one shape. Received: "
+                    f"a ragged tensor of shape {tuple(batch.shape)}. Pass its values, `x.flat_values`, with "
+                    "`axis=None`."
                 )
             array = dense(batch)
             array = array if isinstance(array, np.ndarray) else array.numpy()
@@ -244,9 +244,9 @@ class Normalization(Preprocessing):
 
     def _misfit(self, shape: Any) -> ValueError:
         return ValueError(
-            f"Layer '{self.path}' (of type {type(self).__name__}) was built for inputs of "
-            f"{len(self._broadcast_shape)} axes, with sizes {self._sizes} at axis={self.axis}. Received: "
-            f"data with an incompatible shape {tuple(shape)}"
+            f"Layer {self._tfkit.title} was built for inputs of {len(self._broadcast_shape)} axes, with "
+            f"sizes {self._sizes} at axis={self.axis}. Received: data with an incompatible shape "
+            f"{tuple(shape)}"
         )
 
     def finalize_state(self) -> None:

@@ -280,8 +280,8 @@ class TextVectorization(Preprocessing):
         """
         if texts.dtype != tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects strings. Received: a tensor of "
-                f"dtype {texts.dtype.name}. Turn numbers into strings with `tf.strings.as_string`."
+                f"Layer {self._tfkit.title} expects strings. Received: a tensor of dtype {texts.dtype.name}. "
+                "Turn numbers into strings with `tf.strings.as_string`."
             )
         if self.split is None or texts.shape.rank in (0, 1):
             return texts

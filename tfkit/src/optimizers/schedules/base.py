@@ -54,8 +54,7 @@ class LearningRateSchedule(Watched):
             0.9
         """
         raise NotImplementedError(
-            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` "
-            "to be saved."
+            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` to be saved."
         )
 
     @classmethod

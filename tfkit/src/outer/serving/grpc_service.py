@@ -183,8 +183,7 @@ class _Methods:
         request = protos.decoded(message_type, content)
         if list(request.metadata_field) != [SIGNATURE_DEF]:
             raise invalid(
-                f"Expected metadata_field: ['{SIGNATURE_DEF}']. Received: "
-                f"{list(request.metadata_field)[:10]}"
+                f"Expected metadata_field: ['{SIGNATURE_DEF}']. Received: {list(request.metadata_field)[:10]}"
             )
         name, version, _ = protos.model_of(request.model_spec)
         return bytes(self._service.metadata(name, version).SerializeToString())

@@ -103,21 +103,18 @@ class Variable(Operators, VariableHooks):
         name = auto_name("variable") if name is None else name
         if not isinstance(name, str) or "/" in name:
             raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name!r}"
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name!r}"
             )
         if layout is not None:
             raise ValueError(
-                "`layout` must be None: tfkit places variables by `tf.distribute`. "
-                f"Received: {layout!r}"
+                f"`layout` must be None: tfkit places variables by `tf.distribute`. Received: {layout!r}"
             )
         if not isinstance(autocast, bool):
             raise ValueError(f"`autocast` must be a boolean. Received: autocast={autocast!r}")
         known = {it.name.lower(): it for it in tf.VariableSynchronization}
         if (synchronization or "none") not in known:
             raise ValueError(
-                f"Unknown `synchronization`. Expected one of {list(known)}. "
-                f"Received: {synchronization!r}"
+                f"Unknown `synchronization`. Expected one of {list(known)}. Received: {synchronization!r}"
             )
         first = _first_value(initializer, shape)
         if tf.is_tensor(first):

@@ -75,8 +75,7 @@ def predict_inputs(request: dict[str, Any], dtypes: Dtypes) -> tuple[Arrays, boo
     keys = [key for key in ("instances", "inputs") if key in request]
     if len(keys) != 1:
         raise invalid(
-            f"Expected one of the keys 'instances' (rows) and 'inputs' (columns). Received: "
-            f"{_list(request)}"
+            f"Expected one of the keys 'instances' (rows) and 'inputs' (columns). Received: {_list(request)}"
         )
     if keys == ["inputs"]:
         value = request["inputs"]
