@@ -12,16 +12,43 @@ from tfkit.src.base.nests import brief
 from tfkit.src.core.layer import Layer
 
 
-def check(layer: Layer, holds: bool, argument: str, expected: str, received: Any) -> None:
+def check(
+    layer: Layer,
+    holds: bool,
+    argument: str,
+    expected: str,
+    received: Any,
+    error: type[Exception] = ValueError,
+) -> None:
     """Raises an error about an argument of a layer's constructor unless `holds`.
 
     Raises:
-        ValueError: with the layer's class, the argument, and the expected and passed values.
+        ValueError: or `error`, with the layer's class, the argument, and the expected and passed values.
     """
     if not holds:
-        raise ValueError(
+        raise error(
             f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. "
             f"Expected {expected}. Received: {argument}={brief(received)}"
+        )
+
+
+def check_type(
+    layer: Layer,
+    holds: bool,
+    argument: str,
+    expected: str,
+    received: Any,
+    error: type[Exception] = TypeError,
+) -> None:
+    """Raises an error, which names the type of the argument, unless `holds`.
+
+    Raises:
+        TypeError: or `error`, as `check`.
+    """
+    if not holds:
+        raise error(
+            f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. Expected {expected}. "
+            f"Received: {argument}={received!r} (of type {type(received).__name__})"
         )
 
 

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.src.ops.promotion import promote
 from tfkit.src.symbolic.masking import get_mask
@@ -428,11 +428,8 @@ class Dot(Layer):
                 "Invalid type of argument `axes` of layer Dot. Expected an integer or a list of two. "
                 f"Received: axes={axes!r}"
             )
-        if not is_integer(axes) and (len(axes) != 2 or not all(map(is_integer, axes))):
-            raise ValueError(
-                "Invalid value for argument `axes` of layer Dot. Expected an integer or a list of "
-                f"two. Received: axes={axes!r}"
-            )
+        holds = is_integer(axes) or (len(axes) == 2 and all(map(is_integer, axes)))
+        check(self, holds, "axes", "an integer or a list of two", axes)
         super().__init__(**kwargs)
         self.axes = axes
         self.normalize = normalize

@@ -39,11 +39,7 @@ def _scaled(x: tf.Tensor, weight: Any, axes: list[int]) -> tf.Tensor:
 
 def _checked_axes(layer: Layer, axis: Any) -> Any:
     holds = is_integer(axis) or (isinstance(axis, (list, tuple)) and all(map(is_integer, axis)))
-    if not holds:
-        raise TypeError(
-            f"Invalid value for argument `axis` of layer {type(layer).__name__}. Expected an integer "
-            f"or a list of integers. Received: axis={axis!r}"
-        )
+    check(layer, holds, "axis", "an integer or a list of integers", axis, TypeError)
     return axis if is_integer(axis) else list(axis)
 
 

@@ -10,7 +10,13 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.tensorflow_faults import resize
-from tfkit.src.layers.checks import check, check_positive_integer, is_integer, standardize_pair
+from tfkit.src.layers.checks import (
+    check,
+    check_positive_integer,
+    check_type,
+    is_integer,
+    standardize_pair,
+)
 from tfkit.src.symbolic.input_spec import InputSpec
 
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
@@ -222,11 +228,7 @@ class UpSampling1D(Layer):
     """
 
     def __init__(self, size: int = 2, **kwargs: Unpack[LayerOptions]) -> None:
-        if not is_integer(size):
-            raise TypeError(
-                f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
-                f"integer. Received: size={size!r} (of type {type(size).__name__})"
-            )
+        check_type(self, is_integer(size), "size", "an integer", size)
         check_positive_integer(self, size=size)
         super().__init__(**kwargs)
         self.size = size
