@@ -7,7 +7,7 @@ from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.protocols import HasPath, RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions, Tracked
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
@@ -45,7 +45,7 @@ def check_padding(layer: Layer, padding: Any) -> str:
     return padding.lower()
 
 
-class HasChannels(HasPath, Protocol):
+class HasChannels(Tracked, Protocol):
     """A layer of images, as messages name it."""
 
     data_format: str

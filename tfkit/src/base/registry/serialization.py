@@ -421,6 +421,15 @@ def _compile_config(obj: Any) -> dict[str, Any] | None:
     return config
 
 
+def check_safe_mode(safe_mode: bool) -> None:
+    """Raises an error for a reader of files that shall run code of theirs."""
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
+
+
 @shortened
 def deserialize_keras_object(
     config: Any,

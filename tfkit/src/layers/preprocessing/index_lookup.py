@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.limits import BUCKETS
 from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.base import check_mode
 from tfkit.src.layers.preprocessing.encoding import encode, on_entries
 from tfkit.src.layers.preprocessing.hashing import hashed, salt_of
@@ -18,7 +19,7 @@ from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
 from tfkit.src.symbolic import tensors
 
-MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
+_MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 # Values in tables for a token out of vocabulary, and for a masked one, which vectors leave out.
 _UNKNOWN, _MASKED = -1, -2
 
@@ -82,11 +83,7 @@ class IndexLookup(WithVocabulary):
                 "`num_oov_indices` must be greater than or equal to 0, and at most "
                 f"{BUCKETS.most:,}. Received: num_oov_indices={num_oov_indices}"
             )
-        if output_mode == "binary":
-            output_mode = "multi_hot"
-        if output_mode == "tf-idf":
-            output_mode = "tf_idf"
-        check_mode(self, output_mode, MODES, "output_mode")
+        output_mode = checked_output_mode(self, output_mode)
         if invert and output_mode != "int":
             raise ValueError(
                 f"`output_mode` must be `'int'` when `invert` is true. Received: output_mode={output_mode}"
@@ -331,3 +328,17 @@ def _vector(values: Any, dtype: str) -> tf.Tensor:
 
 def _cast(data: Any, dtype: tf.DType) -> Any:
     return data if data.dtype == dtype else tf.cast(data, dtype)
+
+
+def checked_output_mode(layer: Layer, mode: str) -> str:
+    """Returns an output mode of lookups; the older names stand for the present ones.
+
+    Raises:
+        ValueError: for an unknown one.
+    """
+    if mode == "binary":
+        mode = "multi_hot"
+    if mode == "tf-idf":
+        mode = "tf_idf"
+    check_mode(layer, mode, _MODES, "output_mode")
+    return mode
