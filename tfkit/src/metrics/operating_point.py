@@ -8,13 +8,8 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.metrics import confusion
 from tfkit.src.metrics.base import Metric
-from tfkit.src.metrics.confusion import (
-    ConfusionCounts,
-    add_counts,
-    confusion_counts,
-    even_thresholds,
-)
 
 _RATES = {
     "sensitivity": ("true_positives", "false_negatives"),
@@ -49,8 +44,8 @@ class _OperatingPoint(Metric):
         setattr(self, self._constrained, level)
         self.num_thresholds = num_thresholds
         self.class_id = class_id
-        self.thresholds = even_thresholds(num_thresholds).tolist()
-        add_counts(self, (num_thresholds,))
+        self.thresholds = confusion.even_thresholds(num_thresholds).tolist()
+        confusion.add_counts(self, (num_thresholds,))
 
     @property
     def value(self) -> float:
@@ -60,10 +55,10 @@ class _OperatingPoint(Metric):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
-        counts = confusion_counts(
+        counts = confusion.confusion_counts(
             y_true, y_pred, self.thresholds, sample_weight, class_id=self.class_id
         )
-        for name in ConfusionCounts._fields:
+        for name in confusion.ConfusionCounts._fields:
             getattr(self, name).assign_add(getattr(counts, name))
 
     def result(self) -> Any:
