@@ -1,4 +1,4 @@
-"""What tfkit's optimizers share: when slots are made, the types of options, and their position in signatures.
+"""The common parts of tfkit's optimizers: when slots are made, the types of options, their positions.
 
 They are written once, in the constructor of `Optimizer`. An optimizer accepts them as `**options`, and
 `@shares_options` lets them be passed by position, too, where Keras has them.

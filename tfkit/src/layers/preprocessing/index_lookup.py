@@ -331,7 +331,7 @@ def _cast(data: Any, dtype: tf.DType) -> Any:
 
 
 def checked_output_mode(layer: Layer, mode: str) -> str:
-    """Returns an output mode of lookups; the older names stand for the present ones.
+    """Returns an output mode of lookups; for an older name, the present one.
 
     Raises:
         ValueError: for an unknown one.

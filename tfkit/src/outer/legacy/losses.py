@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from tfkit.src.losses import regression
 from tfkit.src.losses.probabilistic import kl_divergence
+from tfkit.src.losses.regression import (
+    log_cosh,
+    mean_absolute_error,
+    mean_absolute_percentage_error,
+    mean_squared_error,
+    mean_squared_logarithmic_error,
+)
 
 kld = KLD = kullback_leibler_divergence = kl_divergence
-logcosh = regression.log_cosh
-mae = MAE = regression.mean_absolute_error
-mape = MAPE = regression.mean_absolute_percentage_error
-mse = MSE = regression.mean_squared_error
-msle = MSLE = regression.mean_squared_logarithmic_error
+logcosh = log_cosh
+mae = MAE = mean_absolute_error
+mape = MAPE = mean_absolute_percentage_error
+mse = MSE = mean_squared_error
+msle = MSLE = mean_squared_logarithmic_error
 
 
 class Reduction:

@@ -278,7 +278,7 @@ class ImageDataGenerator:
 
     @property
     def _for_iterators(self) -> dict[str, Any]:
-        """What an iterator needs of the generator."""
+        """The arguments of iterators that the generator has."""
         own = {"data_format": self.data_format, "dtype": self.dtype}
         return {"image_data_generator": self, **own}
 
