@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,21 +18,23 @@ SIDES = {"keras": ("-m", "pytest"), "tfkit": ("-m", "tfkit", "run", "-m", "pytes
 
 @dataclass
 class Results:
-    """The outcomes of the tests of a package on one side.
+    """The outcomes of the tests of a file on one side.
 
     Attributes:
         tests: the last line of each test, by its identifier.
-        seconds: how long all processes ran.
-        cut: the files that did not end within the limit.
+        seconds: how long the process ran.
+        cut: whether it did not end within the limit.
     """
 
     tests: dict[str, dict[str, Any]] = field(default_factory=dict)
     seconds: float = 0.0
-    cut: list[str] = field(default_factory=list)
+    cut: bool = False
 
 
-def run(package: Package, limit: float, chosen: str = "") -> dict[str, Results]:
-    """Returns the results on each side.
+def run(
+    package: Package, limit: float, chosen: str = ""
+) -> Iterator[tuple[str, dict[str, Results]]]:
+    """Yields each file of tests with its results on each side.
 
     Args:
         package: the package.
@@ -39,12 +42,14 @@ def run(package: Package, limit: float, chosen: str = "") -> dict[str, Results]:
         chosen: a part of the names of the files to run; empty for all.
     """
     interpreter, folder = environment.prepare(package)
-    results = {side: Results() for side in SIDES}
-    files = [file for file in test_files(package, folder) if chosen in str(file)]
-    for file in files:
-        for side in SIDES:
-            _run_file(package, interpreter, file, side, limit, results[side])
-    return results
+    for file in test_files(package, folder):
+        # Two folders may have files of one name.
+        label = file.relative_to(_root(package, file)).as_posix()
+        if chosen in label:
+            yield (
+                label,
+                {side: _run_file(package, interpreter, file, side, limit) for side in SIDES},
+            )
 
 
 def test_files(package: Package, folder: Path) -> list[Path]:
@@ -67,9 +72,7 @@ def _root(package: Package, file: Path) -> Path:
     return file.parent if package.uses else environment.place_of(package) / "source"
 
 
-def _run_file(
-    package: Package, interpreter: Path, file: Path, side: str, limit: float, results: Results
-) -> None:
+def _run_file(package: Package, interpreter: Path, file: Path, side: str, limit: float) -> Results:
     place = environment.place_of(package)
     work = place / f"work-{side}"
     work.mkdir(exist_ok=True)
@@ -83,9 +86,10 @@ def _run_file(
         "CLIENTING_RECORD": str(record),
     }
     root = _root(package, file)
-    label = file.relative_to(root).as_posix()  # Two folders may have files of one name.
+    label = file.relative_to(root).as_posix()
     options = ["-q", "-pclienting.recording", "-pno:cacheprovider", "--import-mode=importlib"]
     options += ["-Wignore", "-c/dev/null", f"--rootdir={root}", *package.options]
+    results = Results()
     start = time.monotonic()
     process = subprocess.Popen(
         [interpreter, *SIDES[side], *options, file],
@@ -99,17 +103,18 @@ def _run_file(
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-        results.cut.append(label)
-    results.seconds += time.monotonic() - start
+        results.cut = True
+    results.seconds = time.monotonic() - start
     lines = record.read_text().splitlines() if record.exists() else []
     for line in lines:
         result = json.loads(line)
         name = f"{label}::{result['test'].partition('::')[2]}"
         if results.tests.get(name, {}).get("outcome") != "failed":
             results.tests[name] = result
-    if not lines and label not in results.cut:
+    if not lines and not results.cut:
         text = (work / "output.log").read_text()[-300:].strip().splitlines()
         results.tests.setdefault(
             label,
             {"outcome": "failed", "error": (text or [""])[-1], "seconds": 0.0, "values": {}},
         )
+    return results
