@@ -11,6 +11,8 @@ from mlflow.models import infer_signature
 
 X = np.random.default_rng(0).normal(size=(48, 4)).astype("float32")
 Y = X.sum(axis=1, keepdims=True)
+# Otherwise a process finds out what a model imports; one test lets it.
+NEEDED = ["tensorflow"]
 
 
 @pytest.fixture(autouse=True)
@@ -139,7 +141,7 @@ def test_models_in_a_folder(place, kind, tmp_path):
     data = X if kind is model else {"left": X, "right": X}
     expected = made.predict(data, verbose=0)
     signature = infer_signature(data, expected)
-    module.save_model(made, os.fspath(tmp_path / "m"), signature=signature)
+    module.save_model(made, os.fspath(tmp_path / "m"), signature=signature, pip_requirements=NEEDED)
     loaded = module.load_model(os.fspath(tmp_path / "m"))
     assert isinstance(loaded, keras.Model)
     np.testing.assert_allclose(loaded.predict(data, verbose=0), expected, rtol=1e-6)
@@ -152,8 +154,12 @@ def test_models_in_a_run(place, record_property):
     module = getattr(mlflow, place)
     made = model()
     fit(made)
+    if place == "keras":
+        example = {"signature": infer_signature(X, made.predict(X, verbose=0))}
+    else:
+        example = {"input_example": X[:2], "pip_requirements": NEEDED}
     with mlflow.start_run():
-        info = module.log_model(made, name="model", input_example=X[:2])
+        info = module.log_model(made, name="model", **example)
     assert info.signature.inputs.inputs[0].shape == (-1, 4)
     loaded = module.load_model(info.model_uri)
     np.testing.assert_allclose(loaded.predict(X, verbose=0), made.predict(X, verbose=0), rtol=1e-6)
@@ -166,7 +172,11 @@ def test_exported_models(tmp_path):
     expected = made.predict(X, verbose=0)
     path = os.fspath(tmp_path / "m")
     mlflow.keras.save_model(
-        made, path, save_exported_model=True, signature=infer_signature(X, expected)
+        made,
+        path,
+        save_exported_model=True,
+        signature=infer_signature(X, expected),
+        pip_requirements=NEEDED,
     )
     served = mlflow.pyfunc.load_model(path)
     np.testing.assert_allclose(np.asarray(served.predict(X)), expected, rtol=1e-5)
@@ -179,17 +189,17 @@ def test_models_of_own_classes(tmp_path):
 
     made = keras.Sequential([keras.Input((4,)), Doubled(), keras.layers.Dense(1)])
     path = os.fspath(tmp_path / "m")
-    mlflow.tensorflow.save_model(made, path, custom_objects={"Doubled": Doubled})
-    loaded = mlflow.tensorflow.load_model(path)
-    np.testing.assert_allclose(
-        loaded.predict(X, verbose=0), made.predict(X, verbose=0), rtol=1e-6
+    mlflow.tensorflow.save_model(
+        made, path, custom_objects={"Doubled": Doubled}, pip_requirements=NEEDED
     )
+    loaded = mlflow.tensorflow.load_model(path)
+    np.testing.assert_allclose(loaded.predict(X, verbose=0), made.predict(X, verbose=0), rtol=1e-6)
 
 
 def test_checkpoints(record_property):
     callback_class = mlflow.tensorflow.MlflowModelCheckpointCallback
     with mlflow.start_run() as run:
-        made = model()
+        made = model(loss=keras.losses.MeanSquaredError())
         callback = callback_class(monitor="loss", mode="min", save_best_only=True)
         fit(made, callbacks=[callback])
     loaded = mlflow.tensorflow.load_checkpoint(run_id=run.info.run_id)
