@@ -20,6 +20,7 @@ class Package:
         source: `"sdist"`, or `"wheel"` where only the wheel has the tests.
         options: further arguments of pytest.
         settings: environment variables.
+        together: whether all files run in one process, not each in its own: for many small ones.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Package:
     source: str = "sdist"
     options: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    together: bool = False
 
     @property
     def module(self) -> str:
@@ -63,6 +65,7 @@ PACKAGES = (
         needs=("quantizers", "tqdm", "alkaid"),
         # A part of its 9,094 tests, without those that need a compiler of circuits.
         options=("--skip-slow", "-kTrue and kif and SAT and RND or behavior"),
+        together=True,
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(
@@ -78,6 +81,7 @@ PACKAGES = (
         "search over architectures",
         tests=("autokeras",),
         needs=("keras-tuner", "tensorboard", "dm-tree", "pandas", "scikit-learn"),
+        together=True,
     ),
     Package(
         "kgcnn",

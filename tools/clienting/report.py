@@ -41,6 +41,7 @@ def summary(package: Package, files: Files) -> dict[str, Any]:
             lost["other values than Keras"].append(f"{name}: {'; '.join(other)[:200]}")
     return {
         "version": package.version,
+        "clock": "processors",
         "tests": len(keras),
         "keras": len(passed),
         "tfkit": len(passed) - sum(map(len, lost.values())),
@@ -139,7 +140,8 @@ Programs for Keras run on tfkit unchanged, and so should the packages that other
 `./tools/clients` installs each in an environment of its own, with nothing edited, and runs its tests on Keras
 {keras} and, by `tfkit run -m pytest`, on tfkit, file by file in turns. Where the distributions of a package
 have no tests, `tools/clienting/uses` has programs that use it, whose numbers are compared as well.
-The times are of one run, on a machine that did other work, too.
+The times are the processors' time of one run; those with * are by the clock, on a machine that did other
+work, too.
 
 """
 
@@ -154,7 +156,8 @@ def write_page() -> None:
     for package in PACKAGES:
         if (row := table.get(package.name)) is None:
             continue
-        seconds = [f"{row['seconds'][side]:.0f}" for side in SIDES]
+        mark = "" if row.get("clock") else "*"
+        seconds = [f"{row['seconds'][side]:.0f}{mark}" for side in SIDES]
         counts = [str(row[side]) for side in SIDES]
         name, source = (
             f"{package.name} {row['version']}",

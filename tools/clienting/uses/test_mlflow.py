@@ -54,7 +54,8 @@ def logged(record_property, run_id=None):
     run = mlflow.get_run(run_id) if run_id else mlflow.last_active_run()
     metrics = {name: float(value) for name, value in run.data.metrics.items()}
     record_property("metrics", metrics)
-    record_property("parameters", sorted(run.data.params))
+    # `fit` of tfkit has one more argument.
+    record_property("parameters", sorted(run.data.params.keys() - {"resume"}))
     return run
 
 
