@@ -20,6 +20,8 @@ class Package:
         source: `"sdist"`, or `"wheel"` where only the wheel has the tests.
         options: further arguments of pytest.
         settings: environment variables.
+        passengers: files that its tests would download, of the table of the Titanic's passengers: random
+            rows take their place.
         together: whether all files run in one process, not each in its own: for many small ones.
     """
 
@@ -32,6 +34,7 @@ class Package:
     source: str = "sdist"
     options: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    passengers: tuple[str, ...] = ()
     together: bool = False
 
     @property
@@ -81,6 +84,7 @@ PACKAGES = (
         "search over architectures",
         tests=("autokeras",),
         needs=("keras-tuner", "tensorboard", "dm-tree", "pandas", "scikit-learn"),
+        passengers=("train.csv", "eval.csv"),
         together=True,
     ),
     Package(

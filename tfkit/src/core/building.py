@@ -102,15 +102,38 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        for each, (attributes, state) in zip(layers, before, strict=True):
-            each._tfkit.set_build_state(state)
-            for name, value in _attributes(each).items():
-                if name not in attributes:
-                    delattr(each, name)
-                # Not by `vars`: traces that have read the attribute become stale.
-                elif attributes[name] is not value:
-                    each._tfkit_set(name, attributes[name])
+        _restore(layers, before)
         raise
+
+
+def _restore(layers: list[Layer], before: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    for each, (attributes, state) in zip(layers, before, strict=True):
+        each._tfkit.set_build_state(state)
+        for name, value in _attributes(each).items():
+            if name not in attributes:
+                delattr(each, name)
+            # Not by `vars`: traces that have read the attribute become stale.
+            elif attributes[name] is not value:
+                each._tfkit_set(name, attributes[name])
+
+
+@contextlib.contextmanager
+def unchanged(layer: Layer) -> Iterator[None]:
+    """Context manager in which a layer is traced for the shapes of its outputs alone: nothing stays built.
+
+    `build` may ask for them, when some of the layers inside are not built yet.
+    """
+    layers = tracking.all_layers(layer)
+    if all(each._tfkit.built for each in layers):
+        yield
+        return
+    before = [(_attributes(each), each._tfkit.build_state()) for each in layers]
+    layer._tfkit.built = True  # Its `build`, which may be in progress, is not called again.
+    try:
+        with drawing_aside():
+            yield
+    finally:
+        _restore(layers, before)
 
 
 def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import budget
@@ -45,7 +46,10 @@ def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
-    """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
+    """Returns the output shapes for the given input shapes, by tracing a temporary copy.
+
+    A layer that is built, or whose `build` asks, is traced itself.
+    """
     # The shape of the first argument, whatever its name is.
     if not shapes and "input_shape" in named_shapes:
         shapes = (named_shapes.pop("input_shape"),)
@@ -54,14 +58,16 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     symbolic = [specs.symbolic_from_shapes(shape, dtype) for shape in named_shapes.values()]
     named = dict(zip((it.removesuffix("_shape") for it in named_shapes), symbolic, strict=True))
     with budget.given_back():
-        if not layer._tfkit.built:
+        is_copy = not layer._tfkit.built and not layer._tfkit.builds
+        if is_copy:
             layer = building.unbuilt_copy(layer)
         # A layer that overrides both methods comes here by `super()`: calling the other one could come back
         # here without end.
         declares = layer._tfkit_overrides("compute_output_shape")
         if layer._tfkit_overrides("compute_output_spec") and not declares:
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
-        return specs.shapes_of(building.traced(layer, inputs, named))
+        with contextlib.nullcontext() if is_copy else building.unchanged(layer):
+            return specs.shapes_of(building.traced(layer, inputs, named))
 
 
 def build_by_trace(layer: Layer, input_shape: Any) -> None:
