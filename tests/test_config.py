@@ -184,5 +184,5 @@ def test_nothing_is_the_configuration_of_nothing(kind):
     """As in Keras; layers and optimizers are refused."""
     assert getattr(keras, kind).deserialize(None) is None
     assert getattr(tfkit, kind).deserialize(None) is None
-    with pytest.raises(ValueError, match="Expected a configuration of tfkit.layers"):
+    with pytest.raises(ValueError, match=r"Expected a configuration of tfkit\.layers"):
         tfkit.layers.deserialize(None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import budget
@@ -53,21 +52,18 @@ def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]
     # The shape of the first argument, whatever its name is.
     if not shapes and "input_shape" in named_shapes:
         shapes = (named_shapes.pop("input_shape"),)
-    dtype = layer.input_dtype
-    inputs = tuple(specs.symbolic_from_shapes(shape, dtype) for shape in shapes)
-    symbolic = [specs.symbolic_from_shapes(shape, dtype) for shape in named_shapes.values()]
+    inputs = tuple(specs.symbolic_from_shapes(shape, layer.input_dtype) for shape in shapes)
+    symbolic = [specs.symbolic_from_shapes(it, layer.input_dtype) for it in named_shapes.values()]
     named = dict(zip((it.removesuffix("_shape") for it in named_shapes), symbolic, strict=True))
-    with budget.given_back():
-        is_copy = not layer._tfkit.built and not layer._tfkit.builds
-        if is_copy:
+    with budget.given_back(), building.unchanged(layer):
+        if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
         # A layer that overrides both methods comes here by `super()`: calling the other one could come back
         # here without end.
         declares = layer._tfkit_overrides("compute_output_shape")
         if layer._tfkit_overrides("compute_output_spec") and not declares:
             return specs.shapes_of(layer.compute_output_spec(*inputs, **named))
-        with contextlib.nullcontext() if is_copy else building.unchanged(layer):
-            return specs.shapes_of(building.traced(layer, inputs, named))
+        return specs.shapes_of(building.traced(layer, inputs, named))
 
 
 def build_by_trace(layer: Layer, input_shape: Any) -> None:
