@@ -20,12 +20,7 @@ import tensorflow as tf
 
 from tfkit.src.base import execution
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.borrowed.private import (
-    call_in_this_thread,
-    context,
-    function_pb2,
-    op_def_registry,
-)
+from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
 from tfkit.src.engine.function_defs import functions_in, make_known
@@ -101,6 +96,11 @@ class SharedProgram:
             return context.context().call_function(self._name, inputs, self._num_outputs) or []
         except tf.errors.OpError as error:
             raise kernel_errors.named(error, self._operation_of) from None
+
+    @property
+    def num_rows_of_small_call(self) -> int:
+        """The most rows with which a call is small; 0 if none is."""
+        return 0 if self._small_calls is None else self._small_calls.num_rows
 
     def _run_first(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results of the first run for shapes, in which XLA compiles unless there is a file."""

@@ -28,6 +28,10 @@ class SmallCalls:
 
     Args:
         function: a `ConcreteFunction` that changes nothing, and of which XLA compiles no part.
+
+    Attributes:
+        num_rows: the most rows of a small call, where the number of rows is the only size that the trace does
+            not know.
     """
 
     def __init__(self, function: Any) -> None:
@@ -42,6 +46,7 @@ class SmallCalls:
         most = (_MOST_VALUES - known) / max(free, 1)
         # Where there are several devices, TensorFlow would run the operation on the device of a variable.
         self._are_possible = most > 0 and len(tf.config.list_logical_devices()) == 1
+        self.num_rows = int(most) if self._are_possible else 0
         arguments = function.inputs[: len(function.inputs) - len(function.captured_inputs)]
         self._limits = [
             (index, most * _size(tensor.shape))

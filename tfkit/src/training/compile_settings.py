@@ -1,4 +1,4 @@
-"""The arguments of `compile` in one object that all parts of training read."""
+"""The arguments of `compile` in one object that all parts of training read; the engines to choose from."""
 
 from __future__ import annotations
 
@@ -8,11 +8,23 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base import packages
 from tfkit.src.base.settings import positive_integer
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer
-from tfkit.src.training.engines import ENGINES
+
+ENGINES = ("tensorflow", "jax")
+
+
+def jax_engine() -> Any:
+    """Returns the module that makes steps for JAX.
+
+    Raises:
+        ImportError: without JAX.
+    """
+    module = "tfkit.src.training.jax.steps"
+    return packages.imported(module, "`compile(engine='jax')`", "JAX", "'tfkit-dl[jax]'")
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)

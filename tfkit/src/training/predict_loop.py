@@ -24,12 +24,14 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
     steps = limited_steps(steps, data.num_batches)
-    # One batch without callbacks needs no loop.
-    if data.num_batches == 1 and not verbose and callbacks is None:
-        batch = data.tensors if in_order else next(data.batches())
-        outputs = program.run_batch(batch)
-        return nests.with_leaves(to_numpy, outputs)
     num_steps = steps if steps is not None else data.num_batches
+    # One batch without callbacks needs no loop.
+    if not verbose and callbacks is None:
+        if data.num_batches == 1:
+            batch = data.tensors if in_order else next(data.batches())
+            return nests.with_leaves(to_numpy, program.run_batch(batch))
+        if in_order and steps is None and data.num_rows <= program.rows_at_once:
+            return nests.with_leaves(to_numpy, program.run(data, 0, num_steps))
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )
@@ -58,7 +60,8 @@ def _predict_arrays(
     """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
-    gathered, pace, done = Gathered(num_rows), StepsPerProgram(model.steps_per_execution), 0
+    pace = StepsPerProgram(model.steps_per_execution, program.rows_at_once // data.batch_size)
+    gathered, done = Gathered(num_rows), 0
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     while done < num_steps and not model.stop_predicting:
         steps = pace.steps(num_steps - done, size if dense else None)

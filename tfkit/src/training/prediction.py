@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +12,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.errors import kernel_errors
+from tfkit.src.engine.separate_rows import has_separate_rows
 from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.training.data import ArrayData, Pass, take_rows
 from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan, without_program
@@ -43,6 +46,16 @@ class PredictProgram:
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
 
+    @functools.cached_property
+    def rows_at_once(self) -> int:
+        """Returns how many rows may be computed as one batch, whatever its size; 0 if rows may meet.
+
+        A call with few values takes hardly longer than one with fewer.
+        """
+        step = self._run_batch
+        count = step.num_rows_of_small_call if isinstance(step, SharedProgram) else 0
+        return count if count and has_separate_rows(self.trace.function) else 0
+
     @staticmethod
     def eagerly(step: Step) -> EagerPrediction:
         """Returns the object that runs a step eagerly instead of such a program."""
@@ -74,6 +87,11 @@ class PredictProgram:
             return self.run_batch(arrays)
         if not self._can_be_joined():
             return self.run_batch([array[start:stop] for array in arrays])
+        if (size := self.rows_at_once // data.batch_size * data.batch_size) > data.batch_size:
+            # A check in the step may hold for the batches, and not for many rows.
+            with contextlib.suppress(tf.errors.OpError):
+                return self._at_once(arrays, start, stop, size)
+            self.rows_at_once = 0
         if self._is_large and self._loop is None:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside it.
@@ -83,6 +101,16 @@ class PredictProgram:
         numbers = [tf.constant(n, "int64") for n in (data.batch_size, start, num_steps)]
         leaves = self._located(self._loop, arrays, *numbers)
         return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
+
+    def _at_once(self, arrays: list[tf.Tensor], start: int, stop: int, size: int) -> Any:
+        """Returns the outputs for rows `start` to `stop`, computed `size` rows at a time."""
+        if start == 0 and stop == len(arrays[0]) <= size:
+            return self.run_batch(arrays)
+        results = [
+            self.run_batch([array[row : min(row + size, stop)] for array in arrays])
+            for row in range(start, stop, size)
+        ]
+        return results[0] if len(results) == 1 else _joined(results)
 
     def _can_be_joined(self) -> bool:
         return all(isinstance(spec, tf.TensorSpec) for spec in tf.nest.flatten(self.trace.outputs))
@@ -122,6 +150,7 @@ class EagerPrediction:
     """
 
     trace = None
+    rows_at_once = 0
 
     def __init__(self, step: Step) -> None:
         self._step = step
@@ -199,7 +228,11 @@ def _step_by_step(
 ) -> Any:
     """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
     steps = range(first_step, first_step + num_steps)
-    outputs = [run_batch(batch) for batch in map(Pass(data).batch, steps)]
+    return _joined([run_batch(batch) for batch in map(Pass(data).batch, steps)])
+
+
+def _joined(outputs: list[Any]) -> Any:
+    """Returns the outputs of batches as those of one."""
     joined = [
         join([to_numpy(leaf) for leaf in leaves])
         for leaves in zip(*map(tf.nest.flatten, outputs), strict=True)

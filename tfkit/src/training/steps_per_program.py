@@ -11,11 +11,12 @@ class StepsPerProgram:
 
     Args:
         limit: the largest number of steps, if the user has set one.
+        first: number of steps of the first program, unless there is a limit.
     """
 
-    def __init__(self, limit: int | None) -> None:
+    def __init__(self, limit: int | None, first: int = 1) -> None:
         self._limit = limit
-        self._steps = limit or 1
+        self._steps = limit or first or 1
 
     def steps(self, left: int | None, callback_limit: int | None) -> int:
         """Returns the number of steps of the next program."""

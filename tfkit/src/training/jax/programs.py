@@ -201,6 +201,8 @@ class JaxIteratorProgram(_JaxProgram):
 class JaxPredictProgram(_JaxProgram):
     """Runs `predict_step` batch by batch; the interface of `PredictProgram`."""
 
+    rows_at_once = 0
+
     def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
         super().__init__(trace, parts, programs)
         self._call = jax.jit(parts.step)
