@@ -484,6 +484,8 @@ def deserialize_keras_object(
             return deserialize_keras_object(config, kind=kind)
     if kind and isinstance(config, str) and kind != "layers":
         return resolve(config, kind)
+    if config is None and kind not in ("layers", "optimizers"):
+        return None
     if kind and not (isinstance(config, dict) and {"class_name", "config"} <= config.keys()):
         raise ValueError(
             f"Expected a configuration of tfkit.{kind}: a dict with 'class_name' and 'config', as "
