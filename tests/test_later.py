@@ -70,7 +70,6 @@ HEAVY = {
         "openvino",
         "orbax",
         "pandas",
-        "requests",
     ),
     *(
         "scipy",
