@@ -16,8 +16,8 @@ from tfkit.src.layers.preprocessing.token_counts import Counts, TokenCounts, cou
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
 
 _ASSET = "vocabulary.txt"
-# A file has more tokens, or longer ones, as an array: its configuration is limited (`limits.TEXT`, `VALUES`).
-_MOST_TOKENS, _MOST_BYTES = 1_000_000, 1 << 24
+# A file has more tokens, or longer ones, as an array: a configuration is limited, and takes 50 times as long.
+_MOST_TOKENS, _MOST_BYTES = 1 << 18, 1 << 24
 
 
 class WithVocabulary(IndexEncoding):
