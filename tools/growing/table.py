@@ -15,9 +15,9 @@ largest sizes: 1 is linear, 0 does not grow, 2 is quadratic. Below 1, a fixed co
 
 # By case: why a cost grows as it does.
 NOTES = {
-    "weights": """TensorFlow prepares the function of the step: two thirds of this are Grappler's passes, which
-grow a little faster than the function ([what was tried](design/0013-what-was-tried.md)). Keras takes 3.0 times
-as long for the first `fit` of 300 weights.""",
+    "weights": """TensorFlow prepares the function of the step: two thirds of this are Grappler's passes,
+which grow a little faster than the function ([what was tried](design/0013-what-was-tried.md)). Keras takes
+3 times as long for the first `fit` of 300 weights.""",
     "models": """Objects of Python and registered functions do not grow. What does grow, by 15 KB a model, are
 stack traces of about 19 operations of each traced step, which TensorFlow copies in C++ and does not free.""",
 }

@@ -299,8 +299,8 @@ class WithVocabulary(IndexEncoding):
     def _configured(self) -> dict[str, Any]:
         """Returns the constructor's vocabulary and its weights for a configuration."""
         apart = context.current().for_file and self._is_large()
-        given = (None, None) if apart else (self.input_vocabulary, self.input_idf_weights)
-        return dict(zip(("vocabulary", "idf_weights"), given, strict=True))
+        given = (None, None) if apart else (self.input_idf_weights, self.input_vocabulary)
+        return dict(zip(("idf_weights", "vocabulary"), given, strict=True))
 
     def save_own_variables(self, store: Any) -> None:
         """Stores the vocabulary in `store`, as arrays."""
