@@ -13,6 +13,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.engines import ENGINES
+from tfkit.src.training.placement import distributions
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -43,6 +44,8 @@ class CompileSettings:
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
+    # Nor is the distribution in use when the model was made, or compiled.
+    distribution = None
     # Not settings either: a weak reference to the model, and what its direct calls become in XLA.
     model = None
     xla_call = XlaCall
@@ -79,6 +82,7 @@ class CompileSettings:
         """Returns the settings of a new model."""
         settings: Any = cls()
         settings.model = weakref.ref(model)
+        settings.distribution = distributions.get()
         if tf.distribute.has_strategy():
             settings.strategy = tf.distribute.get_strategy()
         return settings

@@ -18,10 +18,10 @@ from tfkit.src.core.tracking import named_state
 from tfkit.src.engine.autograph import convert
 from tfkit.src.export.convert.graph import SEED
 from tfkit.src.export.convert.interpreter import ConversionError, Interpreter
-from tfkit.src.export.convert.jax.framework import Jax
 from tfkit.src.export.convert.reader import read
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.training.data import unpack_x_y_sample_weight
+from tfkit.src.training.jax.layouts import framework_of, layouts_of
 from tfkit.src.training.model_steps import is_overridden, without_results
 from tfkit.src.training.running_steps import checked_results, governed
 from tfkit.src.training.step import trace_once
@@ -65,6 +65,7 @@ class _Parts:
     """
 
     def __init__(self, model: Trainer) -> None:
+        self._framework = framework_of(layouts_of(model))
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()
         self._model = model
@@ -79,7 +80,7 @@ class _Parts:
         """
         try:
             graph = read(function, self._path_of, lambda it: id(it) in self._trained)
-            interpreter = Interpreter(graph, Jax(), self._model.name)
+            interpreter = Interpreter(graph, self._framework, self._model.name)
         except (ConversionError, ValueError) as error:
             raise ConversionError(
                 f"`engine='jax'` cannot run model '{self._model.name}'. {error} Or pass "
@@ -102,7 +103,10 @@ class _Parts:
     def _path_of(self, variable: tf.Variable) -> str:
         path = self._paths.get(id(variable))
         if path is None:
+            slot = getattr(variable, "slot", None)
             path = f"other/{getattr(variable, 'path', variable.name)}"
+            if slot is not None and id(slot.weight) in self._paths:
+                path = f"optimizer/{self._paths[id(slot.weight)]}/{slot.name}"
             while path in self.variables:
                 path += "_"
             self._paths[id(variable)] = path

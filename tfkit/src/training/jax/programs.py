@@ -17,6 +17,8 @@ from tfkit.src.training.batches import Batches
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.data import ArrayData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram, block_size
+from tfkit.src.training.jax.layouts import Layouts
+from tfkit.src.training.jax.loops import run_steps
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.planner import Plan
 from tfkit.src.training.prediction import PredictProgram, join
@@ -26,7 +28,7 @@ Logs = dict[str, Any]
 JAX = "JAX"
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Arrays that steps take rows of.
 
     Attributes:
@@ -47,15 +49,19 @@ class _JaxProgram:
         trace: the step as TensorFlow has traced it.
         parts: the step as functions of JAX.
         programs: the programs of the model, which share the values of its variables.
+        layouts: where the values are on several devices; `None` for JAX's default device.
     """
 
-    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
+    def __init__(
+        self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
+    ) -> None:
         self.trace = trace
-        self.plan = Plan(JAX, f"`engine='jax'`, on {jax.devices()[0].platform.upper()}")
+        devices = layouts.description if layouts else jax.devices()[0].platform.upper()
+        self.plan = Plan(JAX, f"`engine='jax'`, on {devices}")
         self.expected: Any = None
         self._parts = parts
         if programs.values is None:
-            programs.values = Values()
+            programs.values = Values(layouts)
         self._values: Values = programs.values
         self._steps = jax.jit(self._loop, static_argnums=0, donate_argnums=1)
 
@@ -63,7 +69,7 @@ class _JaxProgram:
         """Notes what is expected: a program of JAX is the same for any number of steps."""
         self.expected = num_steps, batch_size
 
-    def _run_rows(self, data: _Rows, size: int, first_row: int, num_steps: int) -> Logs:
+    def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
         values = self._values.take(parts.variables)
@@ -94,41 +100,25 @@ class _JaxProgram:
         first_row: Any,
         num_steps: Any,
     ) -> Any:
-        """Returns the values after the steps, the logs of the last one, and the results of metrics."""
-        parts, (size, places), (arrays, order) = self._parts, form, data
+        (size, places), (arrays, order) = form, data
 
         def batch_at(index: Any) -> list[Any]:
             row = first_row + index * size
-            if order is not None:
-                rows = lax.dynamic_slice_in_dim(order, row, size)
-                return [jnp.take(it, rows, axis=0, mode="clip") for it in arrays]
-            return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+            if order is None:
+                rows = [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+            else:
+                taken = lax.dynamic_slice_in_dim(order, row, size)
+                rows = [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
+            return [rows[place] for place in places]
 
-        def body(index: Any, state: Any) -> Any:
-            changing, _ = state
-            rows = batch_at(index)
-            batch = [rows[place] for place in places]
-            after, logs = parts.step({**fixed, **changing}, batch)
-            after = {
-                path: jnp.reshape(after[path], it.shape).astype(it.dtype)
-                for path, it in changing.items()
-            }
-            return after, logs
-
-        forms = jax.eval_shape(lambda state: body(np.int32(0), (state, None))[1], changing)
-        logs = [jnp.zeros(it.shape, it.dtype) for it in forms]
-        changing, logs = lax.fori_loop(0, num_steps, body, (changing, logs))
-        last = None
-        if parts.finish is not None:
-            last = parts.finish[0]([], {**fixed, **changing})
-        return changing, logs, last
+        return run_steps(self._parts, changing, fixed, batch_at, num_steps)
 
 
 class JaxArrayProgram(_JaxProgram):
     """Runs steps over the rows of arrays; the interface of `ArrayProgram`."""
 
     _of: weakref.ref[ArrayData] | None = None
-    _rows: _Rows
+    _rows: Rows
     _order: Any = None  # That of TensorFlow, which `_rows` has as an array of JAX.
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
@@ -136,7 +126,7 @@ class JaxArrayProgram(_JaxProgram):
         data, size = rows.data, rows.data.batch_size
         if self._of is None or self._of() is not data:
             arrays, places = data.distinct
-            self._rows = _Rows([jnp.asarray(as_array(it)) for it in arrays], places)
+            self._rows = Rows([jnp.asarray(as_array(it)) for it in arrays], places)
             self._of, self._order = weakref.ref(data), None
         if self._order is not rows.order:
             order = None if rows.order is None else jnp.asarray(as_array(rows.order))
@@ -190,12 +180,12 @@ class JaxIteratorProgram(_JaxProgram):
         """Runs batches of one shape."""
         size, places = len(group[0][0]), tuple(range(len(group[0])))
         if len(group) == 1:
-            return self._run_rows(_Rows(group[0], places), size, 0, 1)
+            return self._run_rows(Rows(group[0], places), size, 0, 1)
         # Always as many rows, so that the program is compiled once.
         arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
         for place, array in enumerate(arrays):
             np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
-        return self._run_rows(_Rows(arrays, places), size, 0, len(group))
+        return self._run_rows(Rows(arrays, places), size, 0, len(group))
 
 
 class JaxPredictProgram(_JaxProgram):
@@ -203,8 +193,10 @@ class JaxPredictProgram(_JaxProgram):
 
     rows_at_once = 0
 
-    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
-        super().__init__(trace, parts, programs)
+    def __init__(
+        self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
+    ) -> None:
+        super().__init__(trace, parts, programs, layouts)
         self._call = jax.jit(parts.step)
 
     def run_batch(self, batch: Any) -> Any:

@@ -10,15 +10,21 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.training.jax.layouts import Layouts
+
 
 class Values:
     """Arrays of JAX for variables of TensorFlow.
 
     An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is
     used again as long as the variable has not changed.
+
+    Args:
+        layouts: where they are on several devices; `None` for JAX's default device.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layouts: Layouts | None = None) -> None:
+        self.layouts = layouts
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
@@ -44,7 +50,10 @@ class Values:
                 f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX "
                 "use 64 bits before anything else: jax.config.update('jax_enable_x64', True)"
             )
-        array = jnp.array(content, dtype, copy=True)
+        if self.layouts is None:
+            array = jnp.array(content, dtype, copy=True)
+        else:
+            array = self.layouts.place(variable, content.astype(dtype, copy=False))
         self._arrays[id(variable)] = variable, content, array
         return array
 
@@ -63,7 +72,8 @@ class Values:
         for key, (variable, content, array) in list(self._arrays.items()):
             if content is None:
                 # A copy: a later program may write into the memory of the array.
-                variable.assign(np.array(array).astype(variable.dtype.as_numpy_dtype, copy=False))
+                found = np.array(array) if self.layouts is None else self.layouts.read(array)
+                variable.assign(found.astype(variable.dtype.as_numpy_dtype, copy=False))
                 self._arrays[key] = variable, _content(variable), array
 
 
