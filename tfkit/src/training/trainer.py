@@ -508,12 +508,13 @@ class Trainer(OlderNames):
         )
 
     @property
-    def _tfkit_devices(self) -> Devices | Coordinated | None:
-        """The devices of the strategy that the model is trained with; `None` without one."""
+    def _tfkit_devices(self) -> Any:
+        """The devices of the strategy that the model is trained with, or the processes of JAX; else `None`."""
         programs = self._tfkit_programs
         if programs.devices is None:
-            programs.devices = (devices_for(self),)
-        found: Devices | Coordinated | None = programs.devices[0]
+            in_jax = self._tfkit_settings.engine == "jax"
+            programs.devices = (jax_engine().processes_of(self) if in_jax else devices_for(self),)
+        found: Any = programs.devices[0]
         return found
 
     @shortened

@@ -6,6 +6,8 @@ import argparse
 
 from tfkit.src.outer.arguments import at_least, seconds
 
+ENGINES = ("tensorflow", "jax")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to a parser; `run` receives the parsed ones."""
@@ -28,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="N",
         help="parameter servers (default: %(default)s)",
+    )
+    add(
+        "--engine",
+        choices=ENGINES,
+        default="tensorflow",
+        help="what trains: with jax, the variables of `keras.distribution.initialize()` are set, and not TF_CONFIG",
     )
     add("--restarts", type=at_least(0), default=0, metavar="N",
         help="how many times processes that fail are started again (default: %(default)s); the script "

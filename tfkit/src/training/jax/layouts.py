@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import math
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,10 +16,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from tfkit.src.base.nests import brief
 from tfkit.src.core.layer import Layer
-from tfkit.src.core.tracking import named_layers, named_state, own_weights
+from tfkit.src.core.tracking import named_layers, named_state, named_weights, own_weights
 from tfkit.src.export.convert.jax.framework import Jax
 from tfkit.src.training.distribution.distribution import Distribution
-from tfkit.src.training.distribution.layouts import LAYOUT, DeviceMesh, placed
+from tfkit.src.training.distribution.layouts import DeviceMesh, placed
+from tfkit.src.training.jax.processes import check_equal
 
 _MOST_PATHS = 20  # In a message.
 Arrays = dict[str, Any]
@@ -47,8 +47,10 @@ class Layouts:
         self._of_weights: dict[int, PartitionSpec] = {}
         self.whole = NamedSharding(self.mesh, PartitionSpec())
         self._undivided: list[str] = []
-        weights = named_state(model).values()
+        weights = named_weights(model).values()
         _check_rules(model, distribution, [it.path for it in weights])
+        if jax.process_count() > 1:
+            check_equal(named_state(model))
         for weight in weights:
             axes = distribution.get_variable_layout(weight).axes
             self._check(weight, axes)
@@ -168,12 +170,10 @@ class DividedParts:
 
 def layouts_of(model: Any) -> Layouts | None:
     """Returns the layouts of a model's values; `None` if it has no distribution."""
-    programs, distribution = model._tfkit_programs, model._tfkit_settings.distribution
-    if distribution is None or distribution.strategy is not None:
-        return None
-    if programs.values is None:
+    values, distribution = model._tfkit_programs.values, model._tfkit_settings.distribution
+    if values is None and distribution is not None and distribution.strategy is None:
         return Layouts(model, distribution)
-    found: Layouts | None = programs.values.layouts
+    found: Layouts | None = None if values is None else values.layouts
     return found
 
 

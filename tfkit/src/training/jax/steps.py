@@ -15,6 +15,7 @@ from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.jax.divided import divided
 from tfkit.src.training.jax.layouts import layouts_of, outputs_placed
 from tfkit.src.training.jax.parts import EvaluationParts, TrainingParts, is_convertible
+from tfkit.src.training.jax.processes import processes_of as processes_of
 from tfkit.src.training.jax.programs import program_of
 from tfkit.src.training.model_steps import is_overridden
 from tfkit.src.training.older_names import OlderNames
