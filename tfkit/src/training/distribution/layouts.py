@@ -18,7 +18,6 @@ from tfkit.src.training.distribution.devices import list_devices
 LAYOUT = "_tfkit_layout"  # The attribute of an operation `Identity` whose output has a layout.
 
 
-
 class DeviceMesh:
     """Devices in a grid whose axes have names.
 
