@@ -1,13 +1,16 @@
 """Checks of trainings on four devices of JAX, in one process: XLA makes four of a CPU when it starts.
 
-`python -m tests.convert.four_devices FILE` runs all functions whose names begin with `check_`, and writes to the file, as
-JSON, for each name the traceback of its failure, or nothing.
+`python -m tests.convert.four_devices FILE` runs all functions whose names begin with `check_`, and writes to
+the file, as JSON, for each name the traceback of its failure, or nothing.
 """
 
+import gc
 import json
 import os
+import re
 import sys
 import tempfile
+import time
 import traceback
 from pathlib import Path
 
@@ -219,12 +222,13 @@ def assert_divided(model, rules, parts):
 
 
 def check_a_model_larger_than_a_device():
-    """Its weights take more than a device may hold; no device ever does.
+    """Its weights alone are as large as the limit, which no device comes near.
 
-    Measured are the arrays that are alive on each device whenever one is placed or a batch ends, and the memory
-    that XLA plans for a device in the compiled program: arguments, results and temporary values.
+    Measured are the arrays that are alive on each device whenever one is placed or a batch ends, and the
+    memory that XLA plans for a device in the compiled program: arguments, results and temporary values.
     """
     make = layers_of_floats(2048)
+    gc.collect()  # Of the models of other checks.
     placed, largest, before = type_of_layouts()._in_parts, [0], bytes_of(jax.live_arrays())
 
     def measure():
@@ -242,19 +246,18 @@ def check_a_model_larger_than_a_device():
 
     type_of_layouts()._in_parts = noting
     try:
-        model = made(parallel((1, 4), OF_FLOATS), make, loss="mse")
+        model = made(parallel((1, 4), OF_FLOATS), make, "sgd", loss="mse")
         limit = sum(it.numpy().nbytes for it in model.weights)
         history, _ = trained(model, ROWS, SUMS, callbacks=[Noting()])
     finally:
         type_of_layouts()._in_parts = placed
     assert history["loss"][1] < history["loss"][0]
-    # Weights and two slots, a quarter of each.
-    assert 0.7 * limit < largest[0] < 0.9 * limit, largest[0] / limit
+    assert 0.25 * limit < largest[0] < 0.3 * limit, largest[0] / limit
     memory = compiled(model, ROWS, SUMS).memory_analysis()
     planned = memory.argument_size_in_bytes + memory.temp_size_in_bytes
     planned += memory.output_size_in_bytes - memory.alias_size_in_bytes
     # The gradients are a quarter as well.
-    assert planned < 1.3 * limit, (planned / limit, memory)
+    assert planned < 0.7 * limit, (planned / limit, memory)
 
 
 def type_of_layouts():
@@ -310,7 +313,6 @@ def check_data_of_any_kind_and_all_methods():
 
     expected = run(None)
     assert_equal(run(parallel((2, 2), OF_FLOATS)), expected, atol=1e-4)
-    assert_equal(run(data_parallel()), expected, atol=1e-4)
 
 
 def check_averages_accumulation_files_and_callbacks():
@@ -371,11 +373,8 @@ def check_activations_have_layouts():
     assert_equal(found, expected)
     assert seen.count(("data", "model")) >= 2
     assert model.layers[0]._tfkit.placing is None
-    with pytest.raises(ValueError, match="outside of layers|in the `call` of a layer"):
-        distribution.distribute_tensor(
-            tf.ones((2, 2)),
-            distribution.TensorLayout(("data",), model._tfkit_settings.distribution.device_mesh),
-        )
+    with pytest.raises(ValueError, match="in the `call` of a layer"):
+        Placed().call(tf.ones((2, 2)))
 
 
 def check_the_plan_lists_weights_without_a_rule():
@@ -409,18 +408,29 @@ def check_what_is_refused():
     refused(OF_FLOATS, "Pass `engine='jax'` to `compile", engine="tensorflow")
 
 
+def check_the_example_of_the_documentation():
+    page = (Path(__file__).parents[2] / "docs" / "jax.md").read_text()
+    section = page.partition("## Larger than a device")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+    os.chdir(tempfile.mkdtemp())
+    exec("import jax, numpy as np, tfkit as keras\nfrom tfkit import layers\n" + block, {})
+
+
 def main(file):
     # `DataParallel` on JAX's devices, which `list_devices` lists.
     distribution.initialize(engine="jax")
     assert distribution.list_devices() == [f"cpu:{index}" for index in range(4)]
     found = {}
     for name, check in list(globals().items()):
+        began = time.process_time()
         if name.startswith("check_") and (len(sys.argv) < 3 or name in sys.argv[2:]):
             try:
                 found[name] = check()
             except Exception:
                 found[name] = traceback.format_exc()
                 print(found[name])
+        if name.startswith("check_"):
+            print(name, time.process_time() - began, flush=True)
     Path(file).write_text(json.dumps(found))
 
 

@@ -29,8 +29,8 @@ def check_engine(model: ModelSteps) -> None:
     found = model._tfkit_settings.distribution
     if found is not None and found.strategy is None:
         raise ValueError(
-            f"TensorFlow cannot train model '{model.name}' under {type(found).__name__}, whose devices are those "
-            "of JAX. Pass `engine='jax'` to `compile()`."
+            f"TensorFlow cannot train model '{model.name}' under {type(found).__name__}, whose devices are "
+            "those of JAX. Pass `engine='jax'` to `compile()`."
         )
 
 

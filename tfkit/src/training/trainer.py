@@ -509,7 +509,7 @@ class Trainer(OlderNames):
 
     @property
     def _tfkit_devices(self) -> Any:
-        """The devices of the strategy that the model is trained with, or the processes of JAX; else `None`."""
+        """The devices of the strategy that trains the model, or the processes of JAX; else `None`."""
         programs = self._tfkit_programs
         if programs.devices is None:
             in_jax = self._tfkit_settings.engine == "jax"

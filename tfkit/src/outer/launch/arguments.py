@@ -35,7 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=ENGINES,
         default="tensorflow",
-        help="what trains: with jax, the variables of `keras.distribution.initialize()` are set, and not TF_CONFIG",
+        help="what trains: for jax, what `keras.distribution.initialize()` reads is set, and not "
+        "TF_CONFIG (default: %(default)s)",
     )
     add("--restarts", type=at_least(0), default=0, metavar="N",
         help="how many times processes that fail are started again (default: %(default)s); the script "

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     command = [sys.executable, *(["-m"] if args.module else []), args.script, *args.arguments]
     if args.engine == "jax" and args.ps:
         raise ValueError(
-            "`--engine jax` has no parameter servers: weights are divided among the workers. Leave `--ps` out."
+            "`--engine jax` has no parameter servers: weights are divided among workers. Leave `--ps` out."
         )
     tasks = make_tasks(args.workers, args.ps)
     variables = jax_variables if args.engine == "jax" else tensorflow_variables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -71,8 +72,8 @@ def initialize(
     a `tf.distribute.MultiWorkerMirroredStrategy`. Without arguments and variables, one process runs alone.
 
     With `engine="jax"`, `list_devices`, `DeviceMesh` and `DataParallel` use the devices of JAX, those of all
-    processes, which `jax.distributed` connects; and TensorFlow leaves GPUs to JAX. Only the address of the first
-    process is needed; on Slurm none. The processes agree on a seed: a program that sets one does it
+    processes, which `jax.distributed` connects; and TensorFlow leaves GPUs to JAX. Only the address of the
+    first process is needed; on Slurm none. The processes agree on a seed: a program that sets one does it
     afterwards.
 
     Args:
@@ -185,10 +186,10 @@ def _initialize_jax(
     if num_processes is None and job_addresses:
         num_processes = len(job_addresses)
     on_slurm = not job_addresses and int(variables.get("SLURM_STEP_NUM_TASKS", 1)) > 1
-    if not on_slurm and (num_processes or 1) > 1:
-        count = len(job_addresses or ())
-        fits = count in (1, num_processes) and 0 <= (process_id or 0) < num_processes
-        if not fits or process_id is None:
+    several = on_slurm or (num_processes or 1) > 1
+    if several and not on_slurm:
+        number, count = num_processes or 1, len(job_addresses or ())
+        if count not in (1, number) or process_id is None or not 0 <= process_id < number:
             raise ValueError(
                 "JAX needs the address of the first process, or of all, the number of processes, and the "
                 f"number of this one. Received: job_addresses={job_addresses}, "
@@ -196,7 +197,6 @@ def _initialize_jax(
             )
     if tf.config.list_physical_devices("GPU"):
         tf.config.set_visible_devices([], "GPU")  # TensorFlow would take their memory.
-    several = on_slurm or (num_processes or 1) > 1
     if several:
         jax.distributed.initialize(
             job_addresses[0] if job_addresses else None, num_processes, process_id
@@ -204,7 +204,7 @@ def _initialize_jax(
     _jax.append(several)
     if several:
         # Their weights and orders of rows must be equal.
-        seed = np.random.SeedSequence().entropy % 2**31
+        seed = secrets.randbelow(2**31)
         utilities = _module("jax.experimental.multihost_utils")
         set_random_seed(int(utilities.broadcast_one_to_all(np.int32(seed))))
 

@@ -24,8 +24,8 @@ class DeviceMesh:
     Args:
         shape: number of devices along each axis.
         axis_names: name of each axis.
-        devices: names of the devices, as in `"cpu:0"`. For a model that JAX trains they are those of JAX, and are
-            looked up when it makes a program. Default: `list_devices()`.
+        devices: names of the devices, as in `"cpu:0"`. For a model that JAX trains they are JAX's, which
+            are looked up when it makes a program. Default: `list_devices()`.
 
     Raises:
         ValueError: if shape, names and devices do not fit.
@@ -192,8 +192,8 @@ class LayoutMap(MutableMapping[str, TensorLayout]):
 def distribute_tensor(tensor: Any, layout: TensorLayout) -> Any:
     """Returns a tensor with a layout, which JAX gives it where JAX runs the computation.
 
-    In the `call` of a layer it is the tensor itself, marked for `compile(engine="jax")`: where TensorFlow computes,
-    in a direct call for example, a tensor is on one device.
+    In the `call` of a layer it is the tensor itself, marked for `compile(engine="jax")`: where TensorFlow
+    computes, in a direct call for example, a tensor is on one device.
 
     Args:
         tensor: the tensor.
@@ -206,8 +206,8 @@ def distribute_tensor(tensor: Any, layout: TensorLayout) -> Any:
         return tensor
     if current_frame() is None and tf.executing_eagerly():
         raise ValueError(
-            "A tensor of TensorFlow is on one device. Call `distribute_tensor()` in the `call` of a layer, for "
-            f"a model that is compiled with `engine='jax'`. Received: {layout}"
+            "A tensor of TensorFlow is on one device. Call `distribute_tensor()` in the `call` of a layer, "
+            f"for a model that is compiled with `engine='jax'`. Received: {layout}"
         )
     return placed(tensor, layout)
 

@@ -11,10 +11,10 @@ from tfkit.src.training.distribution.layouts import LayoutMap, TensorLayout
 class ModelParallel(Distribution):
     """Weights are divided among devices by their paths, and batches along one axis of the mesh.
 
-    JAX trains such a model, under `compile(engine="jax")`: no device ever holds a divided weight, its gradient or
-    its slots as a whole. `layout_map` has the layouts: a key is a regular expression that `variable.path` must
-    match as a whole. `"path/of/layer/output"` is a layout for what a layer returns. A weight without a rule is
-    on all devices; `model.plan` lists them. A rule that matches nothing is an error.
+    JAX trains such a model, under `compile(engine="jax")`: each device has its part of a divided weight, and
+    of its slots. `layout_map` has the layouts: a key is a regular expression that `variable.path` must match
+    as a whole. `"path/of/layer/output"` is a layout for what a layer returns. A weight without a rule is on
+    all devices; `model.plan` lists them. A rule that matches nothing is an error.
 
     Args:
         layout_map: the layouts of variables.

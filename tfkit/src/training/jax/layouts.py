@@ -34,8 +34,8 @@ class Layouts:
         distribution: the distribution.
 
     Raises:
-        ValueError: for a device that JAX does not have, a rule that matches nothing, and a layout that does not fit
-            its variable.
+        ValueError: for a device that JAX does not have, a rule that matches nothing, and a layout that does
+            not fit its variable.
     """
 
     def __init__(self, model: Any, distribution: Distribution) -> None:
@@ -85,7 +85,7 @@ class Layouts:
         return found
 
     def of(self, variable: tf.Variable) -> NamedSharding:
-        """Returns the sharding of a variable. A slot is divided as its weight; its size may be another one."""
+        """Returns the sharding of a variable. A slot of the shape of its weight is divided as it is."""
         spec = self._of_weights.get(id(variable), PartitionSpec())
         slot = getattr(variable, "slot", None)
         if slot is not None and slot.weight.shape == variable.shape:
@@ -109,7 +109,7 @@ class Layouts:
         return self._in_parts(content, self.of(variable))
 
     def rows(self, array: np.ndarray) -> Any:
-        """Returns an array of JAX with batches along its first axis: each device has its rows of all of them."""
+        """Returns an array with batches along its first axis, of which each device has its rows."""
         return self._in_parts(array, self._rows(array.shape[1:], 1))
 
     def _in_parts(self, array: np.ndarray, sharding: NamedSharding) -> Any:
@@ -119,7 +119,7 @@ class Layouts:
         )
 
     def _rows(self, shape: Any, before: int) -> NamedSharding:
-        """Returns the sharding of a batch; of one whose rows cannot be divided evenly, all devices have all."""
+        """Returns the sharding of a batch. If its rows cannot be divided evenly, all devices have all."""
         divides = bool(shape) and shape[0] % self._sizes[self._batch] == 0
         axes = [None] * before + [self._batch if divides else None]
         return NamedSharding(self.mesh, PartitionSpec(*axes))
@@ -244,8 +244,9 @@ def _check_rules(model: Any, distribution: Distribution, paths: list[str]) -> No
     for rule in getattr(distribution, "layout_map", ()):
         if not any(rule == path or re.fullmatch(rule, path) for path in (*paths, *outputs)):
             raise ValueError(
-                f"The rule {brief(rule)} of the layout map matches no weight of model '{model.name}'. A rule must "
-                f"match a path as a whole: {_listed(paths)}; or the path of a layer's output: {_listed(outputs)}"
+                f"The rule {brief(rule)} of the layout map matches nothing in model '{model.name}'. It must "
+                f"match as a whole the path of a weight: {_listed(paths)}; or of a layer's output: "
+                f"{_listed(outputs)}"
             )
 
 

@@ -39,7 +39,7 @@ class Processes:
         Each process calls it at the same point.
         """
         of_all = _of_all(np.array([number, *flags], "int64"))
-        return int(of_all[0, 0]), *map(bool, of_all[:, 1:].any(axis=0))
+        return int(of_all[0, 0]), *(bool(column.any()) for column in of_all[:, 1:].T)
 
     def check_data(self, data: ArrayData | DatasetData) -> None:
         """Refuses data that differ between processes.
@@ -49,8 +49,8 @@ class Processes:
         """
         if isinstance(data, DatasetData) and process_data.is_own_part(data.dataset):
             raise ValueError(
-                "The auto-shard policy of the dataset is OFF. On JAX each process reads all of a dataset, and "
-                "its devices get their rows of each batch: leave the policy out."
+                "The auto-shard policy of the dataset is OFF. On JAX each process reads all of a dataset, "
+                "and its devices get their rows of each batch: leave the policy out."
             )
         process_data.prepare(data, lambda number: _of_all(np.array(number, "int64")).tolist())
 
@@ -73,14 +73,14 @@ def check_equal(variables: Mapping[str, tf.Variable]) -> None:
         ValueError: that names the variables.
     """
     paths = sorted(variables)
-    sums = [zlib.crc32(np.ascontiguousarray(variables[path].numpy())) for path in paths]
+    sums = [zlib.crc32(variables[path].numpy().tobytes()) for path in paths]
     differs = np.ptp(_of_all(np.array(sums, "int64")), axis=0) > 0
     if differs.any():
         names = [path for path, it in zip(paths, differs, strict=True) if it]
         raise ValueError(
             f"The processes have different values of: {', '.join(names[:20])}. Call "
-            "`tfkit.utils.set_random_seed()` with the same number in all of them before the model is made, or load "
-            "the same weights."
+            "`tfkit.utils.set_random_seed()` with the same number in all of them before the model is made, "
+            "or load the same weights."
         )
 
 
