@@ -63,7 +63,7 @@ class Language(tfkit.Model):
 
 
 RULES = {
-    ".*embedding/embeddings": (None, "model"),
+    ".*embedding/embeddings": ("model", None),
     ".*attention/(query|key|value)/kernel": (None, "model", None),
     ".*attention/(query|key|value)/bias": ("model", None),
     ".*attention_output/kernel": ("model", None, None),

@@ -163,6 +163,8 @@ class DividedParts:
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its results."""
+        # Before and after: the partitioner may choose other layouts for what a loop carries.
+        values = self._layouts.pinned(values, self.variables)
         values, logs = self._parts.step(values, [self._layouts.batch(it) for it in batch])
         values = self._layouts.pinned(values, self.variables)
         return values, self._layouts.replicated(logs)

@@ -65,7 +65,7 @@ class _Parts:
     """
 
     def __init__(self, model: Trainer) -> None:
-        self._framework = framework_of(layouts_of(model))
+        self._layouts = layouts_of(model)
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()
         self._model = model
@@ -80,7 +80,7 @@ class _Parts:
         """
         try:
             graph = read(function, self._path_of, lambda it: id(it) in self._trained)
-            interpreter = Interpreter(graph, self._framework, self._model.name)
+            interpreter = Interpreter(graph, framework_of(self._layouts), self._model.name)
         except (ConversionError, ValueError) as error:
             raise ConversionError(
                 f"`engine='jax'` cannot run model '{self._model.name}'. {error} Or pass "
@@ -228,6 +228,9 @@ class TrainingParts(_Parts):
         loss = jax.value_and_grad(self._loss, has_aux=True)
         (_, (results, after)), gradients = loss(weights, others, batch)
         values = {**values, **after}
+        if self._layouts is not None:
+            # Or else the layouts of slots would decide how the gradients are computed.
+            gradients = self._layouts.pinned(gradients, self.variables)
         if self._update is not None:
             given = [gradients[path] for path in self._weights if path in self._connected]
             self._update(given, values)
