@@ -195,7 +195,10 @@ def check_a_transformer_has_the_losses_of_one_device():
         model = made(parallel(shape), language, optimizer(), metrics=["accuracy"])
         history, weights = trained(model)
         assert_equal(history, expected[0])
-        assert_equal(weights, expected[1], atol=1e-4)
+        for weight, one, two in zip(model.weights, weights, expected[1], strict=True):
+            # The exact gradient of a key's bias is 0: Adam scales what rounding leaves of it to full steps.
+            if not weight.path.endswith("key/bias"):
+                assert_equal(one, two, atol=1e-4)
         assert_divided(model, RULES, shape[1])
 
 

@@ -262,7 +262,7 @@ def test_tensorflow_does_not_train_under_model_parallel():
     model.compile("sgd", "mse")
     before = model.get_weights()
     for method in (model.fit, model.evaluate, model.train_on_batch):
-        with pytest.raises(ValueError, match="under ModelParallel.*Pass `engine='jax'`"):
+        with pytest.raises(ValueError, match=r"under ModelParallel.*Pass `engine='jax'`"):
             method(tf.ones([8, 3]), tf.ones([8, 4]))
     np.testing.assert_array_equal(before[0], model.get_weights()[0])
 

@@ -14,7 +14,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Runs a script in every process of a cluster on this machine, with TF_CONFIG set: to try distributed "
         "training out. Without --ps every worker runs the script (MultiWorkerMirroredStrategy); with --ps a "
-        "chief runs it, and workers and parameter servers serve (ParameterServerStrategy)."
+        "chief runs it, and workers and parameter servers serve (ParameterServerStrategy). With --engine jax "
+        "the script's `keras.distribution.initialize()` connects the workers."
     )
     add = parser.add_argument
     add(
