@@ -130,6 +130,9 @@ ADDED = {
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}
+# What JAX does for a model in a program of TensorFlow, where Keras has another backend.
+ADDED["distribution.DataParallel"] = ADDED["distribution.ModelParallel"] = {"shard_optimizer_state"}
+ADDED["distribution.initialize"] = {"engine"}
 for _size in "123":  # Keras's configurations hold them, too.
     for _name in ("Conv", "Convolution"):
         ADDED[f"layers.{_name}{_size}D"] = {"lora_rank", "lora_alpha"}

@@ -77,13 +77,13 @@ def _is_free(stack: contextlib.ExitStack, port: int) -> bool:
 
 
 def tensorflow_variables(task: Task, addresses: dict[str, list[str]]) -> dict[str, str]:
-    """Returns the environment variables that tell TensorFlow the cluster and the task."""
+    """Returns the environment variables from which TensorFlow reads the cluster and the task."""
     here = {"type": task.job, "index": task.index}
     return {"TF_CONFIG": json.dumps({"cluster": addresses, "task": here})}
 
 
 def jax_variables(task: Task, addresses: dict[str, list[str]]) -> dict[str, str]:
-    """Returns the environment variables that tell `keras.distribution.initialize()` the same, for JAX."""
+    """Returns the environment variables that `keras.distribution.initialize()` reads for JAX."""
     workers = addresses["worker"]
     return {
         "TFKIT_DISTRIBUTION_ENGINE": "jax",

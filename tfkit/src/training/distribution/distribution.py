@@ -1,4 +1,4 @@
-"""What `DataParallel` and `ModelParallel` have in common, and which distribution is in use."""
+"""The common base of `DataParallel` and `ModelParallel`, and the distribution in use."""
 
 from __future__ import annotations
 

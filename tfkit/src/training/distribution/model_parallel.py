@@ -28,8 +28,9 @@ class ModelParallel(Distribution):
         ValueError: if `layout_map` is not a `LayoutMap` with a mesh, or the mesh has no such axis.
 
     Example:
-        >>> mesh = DeviceMesh((1, 1), ["batch", "model"], ["cpu:0"])
-        >>> layout_map = LayoutMap(mesh)
+        >>> distribution = tfkit.distribution
+        >>> mesh = distribution.DeviceMesh((1, 1), ["batch", "model"], ["cpu:0"])
+        >>> layout_map = distribution.LayoutMap(mesh)
         >>> layout_map[".*dense.*/kernel"] = (None, "model")
         >>> parallel = ModelParallel(layout_map=layout_map, batch_dim_name="batch")
         >>> parallel.num_model_replicas

@@ -25,7 +25,7 @@ from tfkit.src.training.prediction import PredictProgram
 
 
 class _Divided:
-    """What programs on several devices do differently."""
+    """The difference of programs on several devices: batches are divided, and results are pinned."""
 
     _values: Any
     _parts: Any

@@ -1,4 +1,4 @@
-"""Where the values of a model are: a sharding for each variable and each batch, of a distribution."""
+"""The shardings of a model's variables and batches on the devices of a distribution."""
 
 from __future__ import annotations
 
