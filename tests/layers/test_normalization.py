@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
+from tfkit.src.engine import machine
 
 
 @pytest.mark.parametrize("shape", [(4, 3), (4, 5, 3), (4, 5, 6, 3), (1, 1, 1, 3)])
@@ -237,3 +238,28 @@ def test_a_mask_of_integers_tells_which_rows_count():
             predictions._keras_mask = mask
             losses.append(float(tfkit.losses.MeanSquaredError(reduction)(x[..., 1:], predictions)))
         assert losses[0] == losses[1]
+
+
+IMAGES = {
+    "several": np.random.default_rng(0).normal(3.0, 2.0, size=(2, 3, 4, 5)),
+    "one pixel": np.random.default_rng(1).normal(size=(1, 1, 1, 5)),
+    "with NaN": np.where(np.arange(120).reshape(2, 3, 4, 5) == 7, np.nan, 2.0),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"center": False, "scale": False}], ids=str)
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_are_normalized_by_the_kernel_as_by_the_formula(name, options):
+    results = []
+    for onednn in (False, True):
+        layer = layers.BatchNormalization(momentum=0.5, **options)
+        images = tf.constant(IMAGES[name], "float32")
+        layer.build(images.shape)
+        with machine.assume_onednn(onednn), tf.GradientTape() as tape:
+            tape.watch(images)
+            outputs = layer(images, training=True)
+            total = tf.reduce_sum(tf.sin(outputs))
+        slopes = tape.gradient(total, [images, *layer.trainable_weights])
+        results.append([outputs, *slopes, *layer.non_trainable_weights])
+    for formula, kernel in zip(*results, strict=True):
+        np.testing.assert_allclose(kernel, formula, rtol=1e-4, atol=1e-6)

@@ -11,6 +11,7 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
+from tfkit.src.engine.machine import onednn_is_assumed
 from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
 from tfkit.src.layers.parameters import WithScale, add_parameter, take_options
@@ -233,8 +234,11 @@ def _normalized(
     """Returns the inputs normalized by the batch's mean and variance; and these, which have no gradient.
 
     The gradient is written out: it passes over the inputs half as often as the gradients of the single
-    operations. TensorFlow's fused kernel takes as long as this.
+    operations. oneDNN's kernel for images takes half of that; without oneDNN, TensorFlow's takes as long.
     """
+    is_of_images = inputs.shape.rank == 4 and axis % 4 == 3 and inputs.dtype == tf.float32
+    if is_of_images and onednn_is_assumed() and replicas.rows() is None:
+        return _normalized_by_kernel(inputs, gamma, beta, epsilon)
     axes = _other_axes(inputs, axis)
     channels = [1] * inputs.shape.rank
     channels[axis] = inputs.shape[axis]
@@ -265,3 +269,20 @@ def _normalized(
     gamma = tf.ones(channels, inputs.dtype) if gamma is None else gamma
     beta = tf.zeros(channels, inputs.dtype) if beta is None else beta
     return run(inputs, gamma, beta)
+
+
+def _normalized_by_kernel(
+    images: tf.Tensor, gamma: Any, beta: Any, epsilon: float
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Returns what `_normalized` does, for images with the channels last."""
+    channels = images.shape[3]
+    outputs, mean, variance = tf.compat.v1.nn.fused_batch_norm(
+        images,
+        tf.ones(channels) if gamma is None else tf.reshape(gamma, [channels]),
+        tf.zeros(channels) if beta is None else tf.reshape(beta, [channels]),
+        epsilon=epsilon,
+    )
+    # The kernel normalizes by the biased variance, as the formula does, and returns the unbiased one.
+    count = tf.cast(tf.size(images) // channels, tf.float32)
+    variance *= tf.maximum(count - 1, 1) / count
+    return outputs, tf.stop_gradient(mean), tf.stop_gradient(variance)

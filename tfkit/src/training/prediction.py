@@ -48,7 +48,7 @@ class PredictProgram:
 
     @functools.cached_property
     def rows_at_once(self) -> int:
-        """How many rows may be computed as one batch, in any number of steps; 0 if rows may meet.
+        """Returns how many rows may be computed as one batch, whatever its size; 0 if rows may meet.
 
         A call with few values takes hardly longer than one with fewer.
         """

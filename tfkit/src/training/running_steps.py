@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution, settings, tree
+from tfkit.src.base import context, execution, settings, tree
 from tfkit.src.base.calls import calls
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.nests import brief
@@ -30,9 +30,12 @@ def step_for(model: ModelSteps, mode: str) -> Step:
     if mode == "train" and not is_overridden(model, "train_step"):
         method = _warning_of_no_weights(model, method)
     if mode == "predict":
+        by_kernels = model.jit_compile is not True and model._tfkit_settings.engine == "tensorflow"
 
         def predicting(data: Any) -> Any:
-            return checked_results(model, mode, convert(method)(data), f"`{mode}_step()`")
+            with context.within(only_predicts=by_kernels and not tf.executing_eagerly()):
+                results = convert(method)(data)
+            return checked_results(model, mode, results, f"`{mode}_step()`")
 
         return Step(governed(model, predicting))
     if is_overridden(model, f"{mode}_step", "compute_metrics", "get_metrics_result"):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import given
 from tfkit.src.base.signatures import arguments_of, shows
+from tfkit.src.layers.recurrent import lstm_kernel
+from tfkit.src.layers.recurrent.cell import is_unchanged
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell
 from tfkit.src.layers.recurrent.options import (
     CellOptions,
@@ -198,6 +201,19 @@ class LSTM(GatedRNN):
         **options: Unpack[LSTMOptions],
     ) -> None:
         super().__init__(LSTMCell, **given(locals()))
+
+    def inner_loop(
+        self, inputs: tf.Tensor, states: list[Any], mask: Any, training: Any
+    ) -> tuple[tf.Tensor, list[Any]]:
+        """Returns the results of the loop; few rows are predicted by a kernel for whole sequences."""
+        loop = functools.partial(super().inner_loop, inputs, states, mask, training)
+        if training or self.unroll or not is_unchanged(self.cell):
+            return loop()
+        rows = lstm_kernel.most_rows(self.cell, inputs, mask)
+        if not rows:
+            return loop()
+        every = bool(self.return_sequences)
+        return lstm_kernel.run(self.cell, inputs, states, loop, rows, every)
 
     recurrent_activation = of_cell("recurrent_activation")
     unit_forget_bias = of_cell("unit_forget_bias")
