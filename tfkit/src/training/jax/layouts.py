@@ -7,7 +7,7 @@ import functools
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -21,6 +21,9 @@ from tfkit.src.export.convert.jax.framework import Jax
 from tfkit.src.training.distribution.distribution import Distribution
 from tfkit.src.training.distribution.layouts import DeviceMesh, placed
 from tfkit.src.training.jax.processes import check_equal
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 _MOST_PATHS = 20  # In a message.
 Arrays = dict[str, Any]
@@ -38,7 +41,7 @@ class Layouts:
             not fit its variable.
     """
 
-    def __init__(self, model: Any, distribution: Distribution) -> None:
+    def __init__(self, model: Trainer, distribution: Distribution) -> None:
         mesh = distribution.device_mesh
         self.mesh = _mesh_of(mesh)
         self._sizes = dict(zip(mesh.axis_names, mesh.shape, strict=True))
@@ -170,7 +173,7 @@ class DividedParts:
         return values, self._layouts.replicated(logs)
 
 
-def layouts_of(model: Any) -> Layouts | None:
+def layouts_of(model: Trainer) -> Layouts | None:
     """Returns the layouts of a model's values; `None` if it has no distribution."""
     values, distribution = model._tfkit_programs.values, model._tfkit_settings.distribution
     if values is None and distribution is not None and distribution.strategy is None:
@@ -202,7 +205,7 @@ def framework_of(layouts: Layouts | None) -> Jax:
 
 
 @contextlib.contextmanager
-def outputs_placed(model: Any) -> Iterator[None]:
+def outputs_placed(model: Trainer) -> Iterator[None]:
     """Context manager of a trace, in which layers' outputs are marked with the layouts of `path/output`."""
     distribution = model._tfkit_settings.distribution
     found = [] if distribution is None else list(_layers_with_rules(model, distribution))
@@ -223,7 +226,7 @@ def _placing(layout: Any, call: Any) -> Any:
     return placing
 
 
-def _layers_with_rules(model: Any, distribution: Distribution) -> Iterator[tuple[Layer, Any]]:
+def _layers_with_rules(model: Trainer, distribution: Distribution) -> Iterator[tuple[Layer, Any]]:
     """Yields the layers for whose outputs there is a rule, with their layouts."""
     for path, layer in _paths_of_layers(model):
         layout = distribution.get_tensor_layout(f"{path}/output")
@@ -231,7 +234,7 @@ def _layers_with_rules(model: Any, distribution: Distribution) -> Iterator[tuple
             yield layer, layout
 
 
-def _paths_of_layers(model: Any) -> list[tuple[str, Layer]]:
+def _paths_of_layers(model: Trainer) -> list[tuple[str, Layer]]:
     """Returns the path of each layer, which begins those of its weights."""
     found = []
     for path, layer in named_layers(model):
@@ -240,7 +243,7 @@ def _paths_of_layers(model: Any) -> list[tuple[str, Layer]]:
     return found
 
 
-def _check_rules(model: Any, distribution: Distribution, paths: list[str]) -> None:
+def _check_rules(model: Trainer, distribution: Distribution, paths: list[str]) -> None:
     """Raises an error for a rule that matches nothing."""
     outputs = [f"{path}/output" for path, _ in _paths_of_layers(model)]
     for rule in getattr(distribution, "layout_map", ()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
@@ -15,6 +15,9 @@ from jax.experimental import multihost_utils
 from tfkit.src.files.saving.atomic import discarded
 from tfkit.src.training import process_data
 from tfkit.src.training.data import ArrayData, DatasetData
+
+if TYPE_CHECKING:
+    from tfkit.src.training.trainer import Trainer
 
 
 class Processes:
@@ -59,7 +62,7 @@ class Processes:
         return contextlib.nullcontext() if self.is_chief else discarded()
 
 
-def processes_of(model: Any) -> Processes | None:
+def processes_of(model: Trainer) -> Processes | None:
     """Returns the processes that train a model; `None` if this one does so alone."""
     distribution = model._tfkit_settings.distribution
     is_jax = distribution is not None and distribution.strategy is None
