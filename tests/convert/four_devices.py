@@ -154,6 +154,7 @@ OF_FLOATS = {
 def trained(model, x=X, y=Y, **options):
     """Returns the results of each epoch, and the weights."""
     options = {"batch_size": BATCH, "epochs": 2, "shuffle": False, "verbose": 0} | options
+    options["callbacks"] = [*options.get("callbacks", ()), Arrays()]
     return model.fit(x, y, **options).history, model.get_weights()
 
 
@@ -162,11 +163,21 @@ def assert_equal(found, expected, atol=1e-5):
         np.testing.assert_allclose(one, two, atol=atol, rtol=1e-5)
 
 
+class Arrays(tfkit.callbacks.Callback):
+    """Keeps the arrays of JAX with the values of variables, at the end of the latest training."""
+
+    latest = None
+
+    def on_train_end(self, logs=None):
+        values = self.model._tfkit_programs.values
+        Arrays.latest = self.model, [(it[0], it[2]) for it in values._arrays.values()]
+
+
 def arrays_of(model):
-    """Returns the arrays of JAX with the values of variables, as pairs with these."""
-    return [
-        (variable, array) for variable, _, array in model._tfkit_programs.values._arrays.values()
-    ]
+    """Returns the arrays of the latest training, with their variables."""
+    of, pairs = Arrays.latest
+    assert of is model
+    return pairs
 
 
 def bytes_of(arrays, device=0):
@@ -231,6 +242,7 @@ def check_a_model_larger_than_a_device():
     memory that XLA plans for a device in the compiled program: arguments, results and temporary values.
     """
     make = layers_of_floats(2048)
+    Arrays.latest = None
     gc.collect()  # Of the models of other checks.
     placed, largest, before = type_of_layouts()._in_parts, [0], bytes_of(jax.live_arrays())
 

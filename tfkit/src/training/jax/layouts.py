@@ -208,7 +208,9 @@ def framework_of(layouts: Layouts | None) -> Jax:
 def outputs_placed(model: Trainer) -> Iterator[None]:
     """Context manager of a trace, in which layers' outputs are marked with the layouts of `path/output`."""
     distribution = model._tfkit_settings.distribution
-    found = [] if distribution is None else list(_layers_with_rules(model, distribution))
+    found: list[tuple[Layer, Any]] = []
+    if distribution is not None:
+        found = list(_layers_with_rules(model, distribution))
     for layer, layout in found:
         layer._tfkit.placing = functools.partial(_placing, layout)
     try:
