@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,16 +11,22 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.export.convert.jax.widths import narrowed
+
 
 class Values:
     """Arrays of JAX for variables of TensorFlow.
 
     An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is
     used again as long as the variable has not changed.
+
+    Attributes:
+        rows: arrays of JAX for the data that programs have read.
     """
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
+        self.rows: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
         """Returns the present values of variables, by path.
@@ -44,7 +51,7 @@ class Values:
                 f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX "
                 "use 64 bits before anything else: jax.config.update('jax_enable_x64', True)"
             )
-        array = jnp.array(content, dtype, copy=True)
+        array = jnp.array(narrowed(content, f"Variable {variable.name!r}"), copy=True)
         self._arrays[id(variable)] = variable, content, array
         return array
 
@@ -57,6 +64,12 @@ class Values:
         """Drops the arrays of variables: a program that failed has used their memory."""
         for variable in variables:
             self._arrays.pop(id(variable), None)
+
+    def release(self) -> None:
+        """Assigns the values that are ahead, and drops all arrays, so that JAX frees their memory."""
+        self.settle()
+        self._arrays.clear()
+        self.rows.clear()
 
     def settle(self) -> None:
         """Assigns the values that are ahead to their variables."""
@@ -83,13 +96,4 @@ def as_array(tensor: Any) -> np.ndarray:
     Raises:
         OverflowError: for integers that do not fit in the 32 bits of JAX.
     """
-    array = np.asarray(tensor)
-    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
-    if array.dtype.kind in "iu" and dtype.itemsize < array.dtype.itemsize and array.size:
-        limits = np.iinfo(dtype)
-        if array.max() > limits.max or array.min() < limits.min:
-            raise OverflowError(
-                f"The data has integers up to {array.max()}, and JAX computes in {dtype}. Let it use 64 bits "
-                "before anything else: jax.config.update('jax_enable_x64', True)"
-            )
-    return array.astype(dtype, copy=False)
+    return narrowed(np.asarray(tensor), "The data")
