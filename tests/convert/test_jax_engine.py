@@ -561,7 +561,9 @@ def test_what_fit_refuses():
     )
     strings = np.array(["a"] * 90)
     assert_refused(compiled(words), strings, "have: strings. Convert them before the model")
-    assert_refused(model, X, "integers of int64 from .*jax_enable_x64", OverflowError, y=np.full(90, 2**40))
+    assert_refused(
+        model, X, "integers of int64 from .*jax_enable_x64", OverflowError, y=np.full(90, 2**40)
+    )
     wide = compiled(tfkit.Sequential([tfkit.Input((12,)), layers.Dense(1, dtype="float64")]))
     assert_refused(wide, X, "of dtype float64 in float32.*jax_enable_x64")
     tfkit.config.run_functions_eagerly(True)

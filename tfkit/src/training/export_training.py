@@ -28,11 +28,11 @@ def export_training(
 ) -> None:
     """Writes a folder that trains a model with JAX, on a machine without TensorFlow and tfkit.
 
-    `python train.py --x x.npy --y y.npy --epochs 3`, in the folder, runs the epochs that `fit` would run under
-    `compile(engine="jax")`: with the same losses, metrics, optimizer, draws and order of the rows. It prints the
-    results of each epoch, and writes weights that `model.load_weights` reads. It needs Python, JAX and
-    NumPy. The folder has the steps as a program of `jax.export`, the values as a safetensors file, the form
-    of the data as JSON, and the script.
+    `python train.py --x x.npy --y y.npy --epochs 3`, in the folder, runs the epochs that `fit` would run
+    under `compile(engine="jax")`: with the same losses, metrics, optimizer, draws and order of the rows. It
+    prints the results of each epoch, and writes weights that `model.load_weights` reads. It needs Python, JAX
+    and NumPy. The folder has the steps as a program of `jax.export`, the values as a safetensors file, the
+    form of the data as JSON, and the script.
 
     Args:
         model: a compiled model; its `engine` does not matter.
@@ -42,8 +42,8 @@ def export_training(
         y: targets, likewise; `None` for none.
         sample_weight: weights of the samples, likewise; `None` for none.
         batch_size: rows of a step, which the script can change. Default: 32.
-        platforms: those that the program runs on, of `"cpu"`, `"cuda"`, `"rocm"` and `"tpu"`. Default: three of
-            them.
+        platforms: those that the program runs on, of `"cpu"`, `"cuda"`, `"rocm"` and `"tpu"`. Default:
+            `("cpu", "cuda", "tpu")`.
 
     Raises:
         FileExistsError: if there is such a folder or file.

@@ -267,7 +267,9 @@ class FlaxLayer(JaxLayer):
         call_fn: Any
         init_fn: Any = None
         if isinstance(module, flax.linen.Module):
-            called = getattr(module, method) if isinstance(method, str) else method or module.__call__
+            called = (
+                getattr(module, method) if isinstance(method, str) else method or module.__call__
+            )
             options = ("training",) if "training" in inspect.signature(called).parameters else ()
             applied = _Applied(module, method, flax.core.DenyList(["params"]))
             call_fn = _with_parameters(applied, ("params", "state", "rng", "inputs", *options))
@@ -336,8 +338,8 @@ def _of_nnx(module: Any, method: Any, variables: Any) -> Any:
         )
     if variables is not None:
         raise ValueError(
-            "`variables` are for modules of `flax.linen`. A module of `flax.nnx` has its values itself: set them "
-            "there, with `nnx.update`."
+            "`variables` are for modules of `flax.linen`. A module of `flax.nnx` has its values itself: set "
+            "them there, with `nnx.update`."
         )
     called = nnx.Called(module, method)
     return _with_parameters(called, called.arguments())

@@ -238,10 +238,11 @@ def _custom_gradient(attributes: Mapping[str, Any]) -> Any:
 
 
 def _written_out(rule: Any) -> Any:
-    """Returns the function of `tf.custom_gradient` that TensorFlow has made a rule of; `None` if it is not found."""
+    """Returns the gradient of a `tf.custom_gradient` that TensorFlow has made a rule of, if it is found."""
     pending = [rule]
     while pending:
-        # TensorFlow wraps the function in closures, in which the original one is found by its name (seen in 2.21).
+        # TensorFlow wraps the function in closures, in which the original one is found by its name
+        # (seen in 2.21).
         inside = _variables_of(pending.pop())
         if "grad_fn" in inside:
             return inside["grad_fn"]
@@ -250,7 +251,7 @@ def _written_out(rule: Any) -> Any:
 
 
 def _jax_function(rule: Any) -> Any:
-    """Returns the function of JAX whose gradient is a rule, as `calling.py` has made it; `None` for other rules."""
+    """Returns the function of JAX of which `calling.py` has made a rule; `None` for other rules."""
     gradient = _written_out(rule)
     if not getattr(gradient, "__module__", "").startswith("jax."):
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -25,11 +25,8 @@ from tfkit.src.training.jax.steps import step_for
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.step import StepTrace, trace_once
 
-if TYPE_CHECKING:
-    from tfkit.src.training.trainer import Trainer
 
-
-def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str]) -> None:
+def write(model: Any, folder: Path, data: ArrayData, platforms: Sequence[str]) -> None:
     """Writes the files of a training into a folder.
 
     Args:
@@ -79,7 +76,7 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
     safetensors.write(folder / "values.safetensors", contents.texts(model), stored)
 
 
-def _program(model: Trainer, parts: TrainingParts, places: tuple[int, ...]) -> Any:
+def _program(model: Any, parts: TrainingParts, places: tuple[int, ...]) -> Any:
     """Returns the function that becomes the program."""
     optimizer, weights = model.optimizer, model.trainable_weights
     at_the_end = None
@@ -101,7 +98,7 @@ def _program(model: Trainer, parts: TrainingParts, places: tuple[int, ...]) -> A
         arrays, order, within = data
 
         def batch_at(index: Any) -> list[Any]:
-            taken = jnp.take(order, first_row + index * len(within) + within, mode="clip")
+            taken = jnp.take(order, first_row + index * within.shape[0] + within, mode="clip")
             rows = [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
             return [rows[place] for place in places]
 
@@ -138,7 +135,7 @@ def _names(data: ArrayData) -> list[str]:
     ]
 
 
-def _check_stored(model: Trainer, changing: list[str]) -> None:
+def _check_stored(model: Any, changing: list[str]) -> None:
     """Raises an error for weights that the script could not write for `load_weights`.
 
     Raises:

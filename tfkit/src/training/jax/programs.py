@@ -205,7 +205,8 @@ class JaxPredictProgram(_JaxProgram):
 
     def _on_batches(self, batches: Iterable[list[np.ndarray]]) -> list[list[Any]]:
         """Returns the outputs of each batch; JAX computes while the next batch is prepared."""
-        variables, changed, results = self._parts.variables, {}, []
+        variables, results = self._parts.variables, []
+        changed: dict[str, Any] = {}
         values = self._values.take(variables)
         for batch in batches:
             changed, outputs = self._call(values | changed, batch)

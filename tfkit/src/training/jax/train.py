@@ -1,18 +1,20 @@
 """Trains a model with JAX: `python train.py --x x.npy --y y.npy --epochs 3`.
 
-`interop.export_training` of tfkit writes this file, `program.bin` (the steps of an epoch), `values.safetensors` (what
-a training begins with) and `training.json` (the form of the data). It needs Python, JAX and NumPy.
+`interop.export_training` of tfkit writes this file, `program.bin` (the steps of an epoch),
+`values.safetensors` (what a training begins with) and `training.json` (the form of the data). It needs
+Python, JAX and NumPy.
 
-A nest of arrays is an `.npz` file. Rows are shuffled as in `fit`: by a permutation of NumPy's `RandomState` that
-follows from the `seeds` in `training.json` and the number of steps so far; `--no-shuffle` keeps their order. After
-each epoch the folder of `--output` has `weights.safetensors`, which `model.load_weights` reads, and
-`values.safetensors`, with which `--start` continues the training.
+A nest of arrays is an `.npz` file. Rows are shuffled as in `fit`: by a permutation of NumPy's `RandomState`
+that follows from the `seeds` in `training.json` and the number of steps so far; `--no-shuffle` keeps their
+order. After each epoch the folder of `--output` has `weights.safetensors`, which `model.load_weights` reads,
+and `values.safetensors`, with which `--start` continues the training.
 """
 
 import argparse
 import json
 import math
 import re
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -41,15 +43,17 @@ def read(path: Path) -> tuple[dict[str, np.ndarray], dict[str, str]]:
 
 def write(path: Path, arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> None:
     """Writes a safetensors file, which replaces an older one when it is whole."""
-    header: dict[str, Any] = {"__metadata__": {**metadata, "separator": "/"}}
-    content, end = [], 0
+    header: dict[str, Any] = {}
+    content, checksums, end = [], {}, 0
     for name, array in sorted(arrays.items(), key=lambda item: -item[1].dtype.itemsize):
         kind, bits = re.split(r"(?<=[a-z])(?![a-z])", array.dtype.name)
         begin, end = end, end + array.nbytes
         places = {"shape": array.shape, "data_offsets": [begin, end]}
         header[name] = {"dtype": CODES[kind] + bits, **places}
         content.append(np.ascontiguousarray(array).tobytes())
-    text = json.dumps(header).encode()
+        checksums[name] = f"{zlib.crc32(content[-1]):08x}"
+    metadata = {**metadata, "separator": "/", "crc32": json.dumps(checksums)}
+    text = json.dumps({"__metadata__": metadata, **header}).encode()
     text += b" " * (-len(text) % 8)
     temporary = path.with_suffix(".new")
     temporary.write_bytes(b"".join([len(text).to_bytes(8, "little"), text, *content]))
@@ -116,7 +120,9 @@ def main() -> None:
                 changing = {path: values[path] for path in form["changing"]}
                 fixed = {path: values[path] for path in form["fixed"]}
                 data = arrays, order.astype("int32"), np.arange(width, dtype="int32")
-                changing, logs, averages = run(changing, fixed, data, np.int32(first), np.int32(count))
+                changing, logs, averages = run(
+                    changing, fixed, data, np.int32(first), np.int32(count)
+                )
                 values, steps = values | changing, steps + count
         if epoch + 1 == given.epochs:
             values |= averages  # Moving averages of the optimizer replace the weights at the end.
@@ -125,7 +131,9 @@ def main() -> None:
         after = before | {p: np.asarray(it, before[p].dtype) for p, it in values.items()}
         metadata["steps"] = str(steps)
         write(given.output / "values.safetensors", after, metadata)
-        write(given.output / "weights.safetensors", {p: after[p] for p in form["weights"]}, metadata)
+        write(
+            given.output / "weights.safetensors", {p: after[p] for p in form["weights"]}, metadata
+        )
 
 
 if __name__ == "__main__":

@@ -52,9 +52,9 @@ class Called:
             module.train()
         else:
             module.eval()
-        called = self._method or module
-        if isinstance(called, str):
-            called = getattr(module, called)
+        called: Any = module
+        if isinstance(self._method, str):
+            called = getattr(module, self._method)
         elif self._method is not None:
             called = functools.partial(self._method, module)
         takes = inspect.signature(called).parameters
