@@ -162,6 +162,10 @@ def data_of(name, num_steps):
     return model, batch, x, draws.normal(size=(len(x), *outputs[1:])).astype("float32")
 
 
+def values_of(model, x):
+    return {path: jnp.array(it) for path, it in tfkit.interop.to_jax(model, x[:1])[1].items()}
+
+
 def of_tfkit(model, batch, x, y):
     """Returns a function that trains for an epoch."""
     model.compile(tfkit.optimizers.Adam(1e-3), "mse", engine="jax")
@@ -173,9 +177,8 @@ def of_tfkit(model, batch, x, y):
     return train
 
 
-def of_plain(plain, model, batch, x, y):
-    """Returns the same function for plain JAX."""
-    values = {path: jnp.array(it) for path, it in tfkit.interop.to_jax(model, x[:1])[1].items()}
+def of_plain(plain, values, batch, x, y):
+    """Returns the same function for plain JAX, from values by path."""
     order, optimizer = list(values), optax.adam(1e-3, eps=1e-7)
 
     def loss_of(values, x, y):
@@ -203,31 +206,34 @@ def of_plain(plain, model, batch, x, y):
 
 
 def compare_steps(name, plain, num_steps):
-    data = data_of(name, num_steps)
-    peers = [of_plain(plain, *data), of_tfkit(*data)]
+    model, *data = data_of(name, num_steps)
+    peers = [of_plain(plain, values_of(model, data[1]), *data), of_tfkit(model, *data)]
     # Adam of optax adds its epsilon elsewhere.
     np.testing.assert_allclose(peers[0](), peers[1](), rtol=1e-2)
-    turns = []
+    times = [[], []]
     for _ in range(ROUNDS):
-        turns.append([])
-        for train in peers:
-            start = time.perf_counter()
+        for train, found in zip(peers, times, strict=True):
+            start = time.perf_counter(), time.process_time()
             train()
-            turns[-1].append((time.perf_counter() - start) / num_steps * 1e6)
-    fastest = [min(turn[place] for turn in turns) for place in range(2)]
-    ratio = statistics.median(turn[1] / turn[0] for turn in turns)
-    print(
-        f"{name:12} step: plain {fastest[0]:.0f} us, tfkit {fastest[1]:.0f} us; ratio of the fastest "
-        f"{fastest[1] / fastest[0]:.2f}, median ratio {ratio:.2f}",
-        flush=True,
-    )
+            ends = time.perf_counter(), time.process_time()
+            found.append([(b - a) / num_steps * 1e6 for a, b in zip(start, ends, strict=True)])
+    for place, what in enumerate(("clock", "CPU")):
+        plain_time, own = (min(turn[place] for turn in found) for found in times)
+        print(
+            f"{name:12} step, {what:5}: plain {plain_time:7.0f} us, tfkit {own:7.0f} us, "
+            f"{own / plain_time:.2f}",
+            flush=True,
+        )
 
 
 def compile_once(name, peer):
-    """Prints the CPU time until one step is done."""
-    data = data_of(name, 1)
+    """Prints the seconds until one step is done, of the CPU and by the clock."""
+    model, *data = data_of(name, 1)
+    if peer == "plain":  # Without the time in which values and slots are made.
+        train = of_plain(PLAIN[name], values_of(model, data[1]), *data)
     begin = time.process_time(), time.perf_counter()
-    train = of_plain(PLAIN[name], *data) if peer == "plain" else of_tfkit(*data)
+    if peer == "tfkit":
+        train = of_tfkit(model, *data)
     train()
     print(time.process_time() - begin[0], time.perf_counter() - begin[1])
 
