@@ -109,7 +109,7 @@ def test_files(name, tmp_path):
 
 
 def test_refusals():
-    with pytest.raises(TypeError, match="`flax.linen.Module` or a `flax.nnx.Module`"):
+    with pytest.raises(TypeError, match=r"`flax\.linen\.Module` or a `flax\.nnx\.Module`"):
         layers.FlaxLayer(object())
     with pytest.raises(ValueError, match=r"has its values itself: set them there"):
         layers.FlaxLayer(Net(), variables={})

@@ -22,7 +22,7 @@ from types import FrameType, TracebackType
 from typing import Any, NamedTuple, TypeVar
 
 from tfkit.src.base import settings
-from tfkit.src.base.errors import kernel_errors
+from tfkit.src.base.errors import foreign_functions, kernel_errors
 from tfkit.src.base.errors.frames import as_written, is_dependency, is_library, is_tfkit
 from tfkit.src.base.names import advice_on
 from tfkit.src.base.nests import explain_depth
@@ -90,6 +90,7 @@ def shorten(error: BaseException) -> None:
         entries = list(_entries(each.__traceback__))
         if isinstance(each, RecursionError):
             explain_depth(each)
+        foreign_functions.advise(each)
         if entries and is_library(entries[-1].filename):
             _escape(each)
         shown = [*entries, *_where_made(each)]
