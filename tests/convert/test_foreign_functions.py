@@ -1,4 +1,4 @@
-"""Functions of JAX and PyTorch where TensorFlow computes, and the reverse: errors say what there is instead."""
+"""Functions of JAX and PyTorch where TensorFlow computes, and the reverse: errors say what to do."""
 
 import numpy as np
 import pytest

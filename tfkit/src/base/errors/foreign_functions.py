@@ -5,17 +5,18 @@ from __future__ import annotations
 import re
 
 _OF_JAX = (
-    "Functions of JAX do not compute with tensors of TensorFlow. Use `ops` in a `call`, or put a function of JAX"
-    " into `layers.JaxLayer`; `compile(engine='jax')` and `interop.to_jax` run on JAX what is written with `ops`."
+    "Functions of JAX do not compute with tensors of TensorFlow. Use `ops` in a `call`, or put a function of "
+    "JAX into `layers.JaxLayer`; `compile(engine='jax')` and `interop.to_jax` run on JAX what is written "
+    "with `ops`."
 )
 _OF_TORCH = (
-    "Functions of PyTorch do not compute with tensors of TensorFlow. Use `ops` in a `call`, or put a module of"
-    " PyTorch into `layers.TorchModuleWrapper`; `interop.to_torch` makes a module of a layer."
+    "Functions of PyTorch do not compute with tensors of TensorFlow. Use `ops` in a `call`, or put a module "
+    "of PyTorch into `layers.TorchModuleWrapper`; `interop.to_torch` makes a module of a layer."
 )
 _IN_JAX = (
     "`ops` and layers compute with TensorFlow, for which `jax.jit` and `jax.grad` have no values. "
-    "`interop.to_jax(layer, example)` makes a function of JAX of a layer; `compile(engine='jax')` trains a model "
-    "on JAX, with functions of JAX in `layers.JaxLayer`."
+    "`interop.to_jax(layer, example)` makes a function of JAX of a layer; `compile(engine='jax')` trains a "
+    "model on JAX, with functions of JAX in `layers.JaxLayer`."
 )
 # The messages of JAX 0.10 and PyTorch 2.13, by the types of their errors.
 _MESSAGES = (
