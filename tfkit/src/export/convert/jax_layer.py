@@ -219,18 +219,22 @@ class JaxLayer(Layer):
 
 
 class FlaxLayer(JaxLayer):
-    """Calls a module of Flax (`flax.linen`). XLA compiles it as a part of the TensorFlow program.
+    """Calls a module of Flax, `flax.linen` or `flax.nnx`. XLA compiles it as a part of the program.
 
     Its collection `params` is trained, all others (such as `batch_stats`) are state. A method
     that accepts `training` gets it. Keys for random numbers exist only in training.
 
+    A module of NNX has its values when it is made, and the layer begins with them. Variables of the class
+    `nnx.Param` are trained, others are state, except for streams of random keys, which start from a new key
+    in each call that trains. Its `train()` or `eval()` is called before each call.
+
     Args:
-        module: an instance of `flax.linen.Module`. For files its class must be registered, and have
-            `get_config` and `from_config`.
+        module: an instance of `flax.linen.Module` or `flax.nnx.Module`. For files its class must be
+            registered, and have `get_config` and `from_config`.
         method: the method to call, or its name; `None` for `__call__`. It must accept the inputs, and
             `training` by name if it needs it.
         variables: dict of collections of arrays, as `module.init` returns it; `None` for the values
-            that `module.init` returns when the layer is built.
+            that `module.init` returns when the layer is built. Not for `flax.nnx`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
@@ -245,6 +249,7 @@ class FlaxLayer(JaxLayer):
     Raises:
         ImportError: without Flax or JAX.
         TypeError: if `module` is not a module of Flax.
+        ValueError: for `variables` of a module of NNX.
 
     Example:
         >>> import importlib.util
