@@ -27,7 +27,7 @@ Logs = dict[str, Any]
 JAX = "JAX"
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Arrays that steps take rows of.
 
     Attributes:
@@ -64,7 +64,7 @@ class _JaxProgram:
         """Notes what is expected: a program of JAX is the same for any number of steps."""
         self.expected = num_steps, batch_size
 
-    def _run_rows(self, data: _Rows, size: int, first_row: int, num_steps: int) -> Logs:
+    def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
         values = self._values.take(parts.variables)
@@ -125,12 +125,12 @@ class JaxArrayProgram(_JaxProgram):
             logs = self._run_rows(taken, data.num_rows - start, start, 1)
         return logs
 
-    def _rows_of(self, rows: Pass) -> _Rows:
+    def _rows_of(self, rows: Pass) -> Rows:
         """Returns the arrays and the order on JAX's device, where they stay until the end of a `fit`."""
         known, order = self._values.rows.get(rows.data, (None, None))
         if known is None:
             arrays, places = rows.data.distinct
-            known = _Rows([jnp.asarray(as_array(it)) for it in arrays], places)
+            known = Rows([jnp.asarray(as_array(it)) for it in arrays], places)
         if order is not rows.order:
             changed = None if rows.order is None else jnp.asarray(as_array(rows.order))
             known = known._replace(order=changed)
@@ -177,12 +177,12 @@ class JaxIteratorProgram(_JaxProgram):
         """Runs batches of one shape."""
         size, places = len(group[0][0]), tuple(range(len(group[0])))
         if len(group) == 1:
-            return self._run_rows(_Rows(group[0], places), size, 0, 1)
+            return self._run_rows(Rows(group[0], places), size, 0, 1)
         # Always as many rows, so that the program is compiled once.
         arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
         for place, array in enumerate(arrays):
             np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
-        return self._run_rows(_Rows(arrays, places), size, 0, len(group))
+        return self._run_rows(Rows(arrays, places), size, 0, len(group))
 
 
 class JaxPredictProgram(_JaxProgram):
