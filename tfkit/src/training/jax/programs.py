@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -127,14 +128,16 @@ class JaxArrayProgram(_JaxProgram):
 
     def _rows_of(self, rows: Pass) -> Rows:
         """Returns the arrays and the order on JAX's device, where they stay until the end of a `fit`."""
-        known, order = self._values.rows.get(rows.data, (None, None))
-        if known is None:
+        kept = self._values.rows
+        of, known, order = kept.get(self, (None, None, None))
+        if of is None or of() is not rows.data:
             arrays, places = rows.data.distinct
-            known = Rows([jnp.asarray(as_array(it)) for it in arrays], places)
+            known, order = Rows([jnp.asarray(as_array(it)) for it in arrays], places), None
+            of = weakref.ref(rows.data, lambda _: kept.pop(self, None))
         if order is not rows.order:
             changed = None if rows.order is None else jnp.asarray(as_array(rows.order))
             known = known._replace(order=changed)
-        self._values.rows[rows.data] = known, rows.order
+        kept[self] = of, known, rows.order
         return known
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -21,12 +20,13 @@ class Values:
     used again as long as the variable has not changed.
 
     Attributes:
-        rows: arrays of JAX for the data that programs have read.
+        rows: for each program a weak reference to the data that it has read, arrays of JAX with its rows, and
+            their order.
     """
 
     def __init__(self) -> None:
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
-        self.rows: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+        self.rows: dict[Any, Any] = {}
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
         """Returns the present values of variables, by path.
