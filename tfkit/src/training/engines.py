@@ -30,7 +30,7 @@ def jax_engine() -> Any:
 
 
 def warn_of_backend() -> None:
-    """Warns, once, if `KERAS_BACKEND` asks for JAX or PyTorch."""
+    """Warns, once, if `KERAS_BACKEND` names JAX or PyTorch."""
     backend = os.environ.get("KERAS_BACKEND")
     if backend in _INSTEAD:
         _warn_of(backend)

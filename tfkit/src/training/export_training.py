@@ -17,7 +17,7 @@ _PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 @shortened
 def export_training(
-    model: Any,
+    model: Trainer,
     filepath: Any,
     x: Any,
     y: Any = None,

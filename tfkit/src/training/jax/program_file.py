@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -25,8 +25,12 @@ from tfkit.src.training.jax.steps import step_for
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.step import StepTrace, trace_once
 
+if TYPE_CHECKING:
+    from tfkit.src.files.model_like import ModelLike
+    from tfkit.src.training.trainer import Trainer
 
-def write(model: Any, folder: Path, data: ArrayData, platforms: Sequence[str]) -> None:
+
+def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str]) -> None:
     """Writes the files of a training into a folder.
 
     Args:
@@ -51,7 +55,8 @@ def write(model: Any, folder: Path, data: ArrayData, platforms: Sequence[str]) -
     exported = export.export(jax.jit(program), platforms=list(platforms))(
         {path: values.pop(path) for path in changing}, values, *_arguments(forms)
     )
-    weights = contents.model_state(model)
+    saved = cast("ModelLike", model)
+    weights = contents.model_state(saved)
     metrics = {id(variable) for metric in model.metrics for variable in metric.variables}
     names = _names(data)
     form = {
@@ -73,10 +78,10 @@ def write(model: Any, folder: Path, data: ArrayData, platforms: Sequence[str]) -
     script = Path(train.__file__).read_text(encoding="utf-8")
     (folder / "train.py").write_text(script, encoding="utf-8")
     stored = {**parts.variables, **weights}
-    safetensors.write(folder / "values.safetensors", contents.texts(model), stored)
+    safetensors.write(folder / "values.safetensors", contents.texts(saved), stored)
 
 
-def _program(model: Any, parts: TrainingParts, places: tuple[int, ...]) -> Any:
+def _program(model: Trainer, parts: TrainingParts, places: tuple[int, ...]) -> Any:
     """Returns the function that becomes the program."""
     optimizer, weights = model.optimizer, model.trainable_weights
     at_the_end = None
@@ -135,13 +140,13 @@ def _names(data: ArrayData) -> list[str]:
     ]
 
 
-def _check_stored(model: Any, changing: list[str]) -> None:
+def _check_stored(model: Trainer, changing: list[str]) -> None:
     """Raises an error for weights that the script could not write for `load_weights`.
 
     Raises:
         ValueError: with their paths.
     """
-    stored = contents.plain_state(model)
+    stored = contents.plain_state(cast("ModelLike", model))
     lost = [path for path in changing if path in named_state(model) and path not in stored]
     if lost:
         raise ValueError(
