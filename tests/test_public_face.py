@@ -79,6 +79,7 @@ ADDITIONS = {
     "export.load",
     "export.regress",
     "export.to_serving",
+    "interop.export_training",
     "interop.from_jax",
     "interop.keras.is_keras_file",
     "interop.keras.load_model",

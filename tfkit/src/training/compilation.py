@@ -18,6 +18,7 @@ from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
+from tfkit.src.training.engines import warn_of_backend
 from tfkit.src.training.loss_tracker import LossTracker
 from tfkit.src.training.planner import Plans
 
@@ -159,6 +160,8 @@ class Compiled(Layer):
         self.train_function = self.test_function = self.predict_function = None
         self.compiled = True
         self._tfkit_programs = Programs(self._tfkit_settings)
+        if in_tensorflow:
+            warn_of_backend()
 
     def _tfkit_check_compiled(self, method: str) -> None:
         check_outside(method)

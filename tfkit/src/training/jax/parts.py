@@ -21,7 +21,7 @@ from tfkit.src.export.convert.interpreter import ConversionError, Interpreter
 from tfkit.src.export.convert.reader import read
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.training.data import unpack_x_y_sample_weight
-from tfkit.src.training.jax.layouts import framework_of, layouts_of
+from tfkit.src.training.jax.layouts import Layouts, framework_of
 from tfkit.src.training.model_steps import is_overridden, without_results
 from tfkit.src.training.running_steps import checked_results, governed
 from tfkit.src.training.step import trace_once
@@ -58,14 +58,15 @@ class _Parts:
 
     Args:
         model: the model.
+        layouts: where the values are on several devices; `None` for one device.
 
     Attributes:
         variables: the variables that the parts read or write, by path.
         written: the paths of those that are written.
     """
 
-    def __init__(self, model: Trainer) -> None:
-        self._layouts = layouts_of(model)
+    def __init__(self, model: Trainer, layouts: Layouts | None = None) -> None:
+        self._layouts = layouts
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()
         self._model = model
@@ -121,8 +122,8 @@ class _Parts:
 class EvaluationParts(_Parts):
     """An evaluation or prediction step: one part, without a gradient."""
 
-    def __init__(self, model: Trainer, trace: Any, mode: str) -> None:
-        super().__init__(model)
+    def __init__(self, model: Trainer, trace: Any, mode: str, layouts: Layouts | None) -> None:
+        super().__init__(model, layouts)
         self._run = self.converted(trace.function)
         self.logs = trace.outputs
         self.finish = self.results_of(trace) if mode != "predict" else None
@@ -136,8 +137,8 @@ class EvaluationParts(_Parts):
 class TrainingParts(_Parts):
     """A training step: loss, update, metrics."""
 
-    def __init__(self, model: Trainer, trace: Any) -> None:
-        super().__init__(model)
+    def __init__(self, model: Trainer, trace: Any, layouts: Layouts | None = None) -> None:
+        super().__init__(model, layouts)
         self._outputs = trace.outputs
         self._forward = self.converted(trace.function)
         self._after_forward = set(self.written)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -117,28 +118,32 @@ class _JaxProgram:
 class JaxArrayProgram(_JaxProgram):
     """Runs steps over the rows of arrays; the interface of `ArrayProgram`."""
 
-    _of: weakref.ref[ArrayData] | None = None
-    _rows: Rows
-    _order: Any = None  # That of TensorFlow, which `_rows` has as an array of JAX.
-
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
         """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
         data, size = rows.data, rows.data.batch_size
-        if self._of is None or self._of() is not data:
-            arrays, places = data.distinct
-            self._rows = Rows([jnp.asarray(as_array(it)) for it in arrays], places)
-            self._of, self._order = weakref.ref(data), None
-        if self._order is not rows.order:
-            order = None if rows.order is None else jnp.asarray(as_array(rows.order))
-            self._rows, self._order = self._rows._replace(order=order), rows.order
+        taken = self._rows_of(rows)
         full = max(0, min(num_steps, data.num_rows // size - first_step))
         logs: Logs = {}
         if full:
-            logs = self._run_rows(self._rows, size, first_step * size, full)
+            logs = self._run_rows(taken, size, first_step * size, full)
         if full < num_steps:
             start = (first_step + full) * size
-            logs = self._run_rows(self._rows, data.num_rows - start, start, 1)
+            logs = self._run_rows(taken, data.num_rows - start, start, 1)
         return logs
+
+    def _rows_of(self, rows: Pass) -> Rows:
+        """Returns the arrays and the order on JAX's device, where they stay until the end of a `fit`."""
+        kept = self._values.rows
+        of, known, order = kept.get(self, (None, None, None))
+        if of is None or of() is not rows.data:
+            arrays, places = rows.data.distinct
+            known, order = Rows([jnp.asarray(as_array(it)) for it in arrays], places), None
+            of = weakref.ref(rows.data, lambda _: kept.pop(self, None))
+        if order is not rows.order:
+            changed = None if rows.order is None else jnp.asarray(as_array(rows.order))
+            known = known._replace(order=changed)
+        kept[self] = of, known, rows.order
+        return known
 
 
 class JaxIteratorProgram(_JaxProgram):
@@ -197,26 +202,35 @@ class JaxPredictProgram(_JaxProgram):
         self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
     ) -> None:
         super().__init__(trace, parts, programs, layouts)
-        self._call = jax.jit(parts.step)
+        self._call = jax.jit(self._changed)
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
-        return self._on_rows([as_array(it) for it in tf.nest.flatten(batch)])
+        (outputs,) = self._on_batches([[as_array(it) for it in tf.nest.flatten(batch)]])
+        return _packed(self._parts.logs, map(np.asarray, outputs))
 
-    def _on_rows(self, arrays: list[np.ndarray]) -> Any:
-        parts = self._parts
-        values, outputs = self._call(self._values.take(parts.variables), arrays)
-        self._values.put(parts.variables, {path: values[path] for path in parts.written})
+    def _changed(self, values: Any, batch: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+        after, outputs = self._parts.step(values, batch)
+        return {path: after[path] for path in self._parts.written}, outputs
+
+    def _on_batches(self, batches: Iterable[list[np.ndarray]]) -> list[list[Any]]:
+        """Returns the outputs of each batch; JAX computes while the next batch is prepared."""
+        variables, results = self._parts.variables, []
+        changed: dict[str, Any] = {}
+        values = self._values.take(variables)
+        for batch in batches:
+            changed, outputs = self._call(values | changed, batch)
+            results.append(outputs)
+        self._values.put(variables, changed)
         self._values.settle()
-        return _packed(parts.logs, [np.asarray(it) for it in outputs])
+        return results
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
         arrays = [as_array(it) for it in tf.nest.flatten(data.tensors)]
-        results = []
-        for index in range(first_step, first_step + num_steps):
-            rows = slice(index * data.batch_size, (index + 1) * data.batch_size)
-            results.append(tf.nest.flatten(self._on_rows([it[rows] for it in arrays])))
+        starts = range(first_step * data.batch_size, data.num_rows, data.batch_size)[:num_steps]
+        batches = ([it[start : start + data.batch_size] for it in arrays] for start in starts)
+        results = self._on_batches(batches)
         return _packed(self._parts.logs, [join(leaves) for leaves in zip(*results, strict=True)])
 
 

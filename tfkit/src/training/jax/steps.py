@@ -87,7 +87,11 @@ def step_for(model: Trainer, mode: str) -> Any:
 def _program(model: Trainer, mode: str, kind: type, trace: Any) -> Any:
     is_convertible(model, trace)
     layouts = layouts_of(model)
-    parts = TrainingParts(model, trace) if mode == "train" else EvaluationParts(model, trace, mode)
+    parts = (
+        TrainingParts(model, trace, layouts)
+        if mode == "train"
+        else EvaluationParts(model, trace, mode, layouts)
+    )
     make = program_of(kind) if layouts is None else divided(kind, layouts)
     return make(trace, parts, model._tfkit_programs)
 
