@@ -60,9 +60,6 @@ if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.metrics.correlation import pearson_correlation as pearson_correlation
     from tfkit.src.metrics.f_score import F1Score as F1Score
     from tfkit.src.metrics.f_score import FBetaScore as FBetaScore
-    from tfkit.src.metrics.identifiers import deserialize as deserialize
-    from tfkit.src.metrics.identifiers import get as get
-    from tfkit.src.metrics.identifiers import serialize as serialize
     from tfkit.src.metrics.iou import BinaryIoU as BinaryIoU
     from tfkit.src.metrics.iou import IoU as IoU
     from tfkit.src.metrics.iou import MeanIoU as MeanIoU
@@ -101,5 +98,8 @@ if TYPE_CHECKING:  # Imported when they are first used.
         MeanSquaredLogarithmicError as MeanSquaredLogarithmicError,
     )
     from tfkit.src.metrics.regression import RootMeanSquaredError as RootMeanSquaredError
+    from tfkit.src.metrics.resolve import deserialize as deserialize
+    from tfkit.src.metrics.resolve import get as get
+    from tfkit.src.metrics.resolve import serialize as serialize
 
 _later.offer(__name__)

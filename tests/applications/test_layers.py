@@ -9,8 +9,8 @@ import tensorflow as tf
 
 import tfkit
 from tests.applications.pairs import draw_weights
-from tfkit.src.data.applications.custom_scale_layer import CustomScaleLayer
-from tfkit.src.data.applications.layer_scale import LayerScale
+from tfkit.src.data.applications.convnext import LayerScale
+from tfkit.src.data.applications.inception_resnet_v2 import CustomScaleLayer
 
 # Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")

@@ -18,8 +18,7 @@ import pytest
 from tests.serving.conftest import X, serving
 from tfkit.src.outer.serving import offload
 from tfkit.src.outer.serving.bodies import jobs
-from tfkit.src.outer.serving.bodies.errors import MAX_STRINGS
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import MAX_STRINGS, Code, RequestError
 
 ROWS = {"instances": X.tolist()}
 DTYPES = {"": {"x": "float32"}, "s": {"x": "string"}}

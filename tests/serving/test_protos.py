@@ -8,7 +8,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tensorflow_serving.apis import predict_pb2
 
 from tfkit.src.outer.serving.bodies import protos
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 
 DTYPES = [
     "float16", "bfloat16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16",

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.export.c_api import TensorSpec
 from tfkit.src.export.json_dtypes import JSON_DTYPES
 from tfkit.src.outer.serving.bodies import rest_json
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 
 ONE = {"x": TensorSpec("float32", (None, 2), "x:0")}
 TWO = {

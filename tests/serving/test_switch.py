@@ -27,7 +27,7 @@ from tests.serving.conftest import X, export, serving, small
 from tfkit.src.outer import cli
 from tfkit.src.outer.serving import batching, packages
 from tfkit.src.outer.serving.bodies import jobs
-from tfkit.src.outer.serving.errors import RequestError
+from tfkit.src.outer.serving.bodies.errors import RequestError
 from tfkit.src.outer.serving.servable import Servable
 from tfkit.src.outer.serving.server import Options
 

@@ -6,6 +6,8 @@ from tfkit.src.base import later as _later
 
 if TYPE_CHECKING:  # Imported when they are first used.
     from tfkit.src.optimizers.schedules.base import LearningRateSchedule as LearningRateSchedule
+    from tfkit.src.optimizers.schedules.base import deserialize as deserialize
+    from tfkit.src.optimizers.schedules.base import serialize as serialize
     from tfkit.src.optimizers.schedules.cosine import CosineDecay as CosineDecay
     from tfkit.src.optimizers.schedules.cosine import CosineDecayRestarts as CosineDecayRestarts
     from tfkit.src.optimizers.schedules.decay import ExponentialDecay as ExponentialDecay
@@ -14,7 +16,5 @@ if TYPE_CHECKING:  # Imported when they are first used.
         PiecewiseConstantDecay as PiecewiseConstantDecay,
     )
     from tfkit.src.optimizers.schedules.decay import PolynomialDecay as PolynomialDecay
-    from tfkit.src.optimizers.schedules.lookup import deserialize as deserialize
-    from tfkit.src.optimizers.schedules.lookup import serialize as serialize
 
 _later.offer(__name__)

@@ -167,7 +167,7 @@ METRICS = (
     Family(
         "Configurations",
         "Metrics from names and configurations, and back.",
-        ("metrics.identifiers",),
+        ("metrics.resolve",),
     ),
 )
 

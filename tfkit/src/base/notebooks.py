@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tfkit.src.base import packages
+
 
 def is_here() -> bool:
     """Whether the program's output is shown in a notebook."""
@@ -24,3 +26,11 @@ def picture(path: Path) -> Any:
     if path.suffix == ".svg":
         return display.SVG(filename=str(path))
     return display.Image(filename=str(path)) if path.suffix in (".png", ".jpg", ".jpeg") else None
+
+
+def display() -> Any:
+    """Returns IPython's module of displays, or `None` if IPython is not running."""
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None:
+        return None
+    return packages.imported("IPython.display", "A bar of HTML", "IPython", "ipython")

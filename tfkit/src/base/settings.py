@@ -230,8 +230,7 @@ def standardize_data_format(data_format: str | None) -> str:
     lowered = str(data_format).lower()
     if lowered not in _IMAGE_DATA_FORMATS:
         raise ValueError(
-            f"Unknown `data_format`. Expected one of {_IMAGE_DATA_FORMATS}. "
-            f"Received: {data_format!r}"
+            f"Unknown `data_format`. Expected one of {_IMAGE_DATA_FORMATS}. Received: {data_format!r}"
         )
     return lowered
 

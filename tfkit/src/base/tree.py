@@ -169,8 +169,7 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
     keys = [key for key, _ in shallow]
     if any([key for key, _ in children] != keys for children in deep):
         raise ValueError(
-            f"Structures differ in form. Expected one as deep as {shallow_structure}. "
-            f"Received: {structures}"
+            f"Structures differ in form. Expected one as deep as {shallow_structure}. Received: {structures}"
         )
     mapped = [
         map_structure_up_to(child, func, *(children[i][1] for children in deep))
@@ -275,9 +274,8 @@ def assert_same_paths(a: Any, b: Any) -> None:
     a_paths, b_paths = ({path for path, _ in flatten_with_path(nest)} for nest in (a, b))
     if a_paths != b_paths:
         raise ValueError(
-            "`a` and `b` don't have the same paths. "
-            f"Only in the first: {sorted(a_paths - b_paths, key=str)}. "
-            f"Only in the second: {sorted(b_paths - a_paths, key=str)}"
+            "`a` and `b` don't have the same paths. Only in the first: "
+            f"{sorted(a_paths - b_paths, key=str)}. Only in the second: {sorted(b_paths - a_paths, key=str)}"
         )
 
 

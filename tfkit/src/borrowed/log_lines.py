@@ -44,11 +44,7 @@ def without_log_lines() -> Iterator[None]:
     if _SHOWS_ALL or not _may_be_redirected():
         yield
         return
-    with (
-        _lock,
-        open(os.dup(2), "wb", buffering=0) as shown,
-        tempfile.TemporaryFile() as lines,
-    ):
+    with _lock, open(os.dup(2), "wb", buffering=0) as shown, tempfile.TemporaryFile() as lines:
         had_level = _LEVEL in os.environ
         os.environ.setdefault(_LEVEL, "1")
         _flush()

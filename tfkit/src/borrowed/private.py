@@ -73,9 +73,7 @@ from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable as 
 from tensorflow.python.ops.resource_variable_ops import (
     default_variable_creator_v2 as default_variable_creator_v2,
 )
-from tensorflow.python.ops.resource_variable_ops import (
-    write_object_proto_for_resource_variable,
-)
+from tensorflow.python.ops.resource_variable_ops import write_object_proto_for_resource_variable
 from tensorflow.python.saved_model import fingerprinting_utils as fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse_saved_model
 from tensorflow.python.saved_model.save_context import get_save_options as get_save_options

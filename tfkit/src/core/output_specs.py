@@ -73,7 +73,7 @@ def build_by_trace(layer: Layer, input_shape: Any) -> None:
         warn(
             f"`build(None)` was called on layer {layer._tfkit.title}, which has "
             f"no `build()` of its own; the layers {unbuilt} inside are not built by that. Pass the shape of "
-            "the inputs, or define `build()`.",
+            "the inputs, or define `build()`."
         )
 
 

@@ -20,12 +20,7 @@ import tensorflow as tf
 
 from tfkit.src.base import execution
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.borrowed.private import (
-    call_in_this_thread,
-    context,
-    function_pb2,
-    op_def_registry,
-)
+from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
 from tfkit.src.engine.function_defs import functions_in, make_known

@@ -62,7 +62,6 @@ def captured_resources(functions: Iterable[Any], variables: Iterable[tf.Variable
     if missing:
         raise ValueError(
             f"Cannot export: a function uses {len(missing)} resources that no object of TensorFlow owns. "
-            "Expected variables, and tables such as `tf.lookup.StaticHashTable`. Received: "
-            f"{missing}"
+            f"Expected variables, and tables such as `tf.lookup.StaticHashTable`. Received: {missing}"
         )
     return list(owners.values())

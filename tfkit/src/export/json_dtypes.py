@@ -33,5 +33,5 @@ def warn_of_others(endpoints: Mapping[str, Endpoint]) -> None:
         if others:
             warn(
                 f"Endpoint '{name}' has tensors of {', '.join(others)}: TF Serving answers it over gRPC, but "
-                "not over REST. Cast them in the model if REST clients are to use it.",
+                "not over REST. Cast them in the model if REST clients are to use it."
             )

@@ -63,9 +63,7 @@ def default_signature(model: ModelLike) -> dict[str, Any]:
     try:
         return {DEFAULT_SIGNATURE: layer_endpoint(ENDPOINT, layer, numbered=not converts).signature}
     except ValueError as error:
-        warn(
-            f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}",
-        )
+        warn(f"`tf.saved_model.save` writes model '{layer.name}' without a signature: {error}")
         return {}
 
 

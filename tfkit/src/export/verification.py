@@ -159,8 +159,7 @@ def compare(found: Arrays | str, wanted: Arrays, again: Arrays, where: str) -> N
         got = found[name]
         if got.dtype != value.dtype or got.shape != value.shape:
             raise VerificationError(
-                f"{where} gives '{name}' as {got.dtype} {got.shape}. Expected: {value.dtype} "
-                f"{value.shape}"
+                f"{where} gives '{name}' as {got.dtype} {got.shape}. Expected: {value.dtype} {value.shape}"
             )
         if _close(value, again[name]) and not _close(got, value):
             raise VerificationError(

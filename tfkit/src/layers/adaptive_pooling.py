@@ -10,7 +10,7 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import as_floats, check, is_integer
+from tfkit.src.layers.checks import as_floats, check, check_type, is_integer
 from tfkit.src.ops.pooling import adaptive_average_pool, adaptive_max_pool
 from tfkit.src.symbolic.input_spec import InputSpec
 
@@ -32,19 +32,12 @@ class _AdaptivePooling(Layer):
     def _sizes(self, value: Any) -> tuple[int, ...]:
         """Returns a number of windows for each axis; raises a `TypeError` for other values, as Keras does."""
         many = (value,) * self.rank if is_integer(value) else value
-        if not isinstance(many, (list, tuple)) or not all(map(is_integer, many)):
-            raise TypeError(
-                f"Invalid value for argument `output_size` of layer {type(self).__name__}. Expected a "
-                f"positive integer or {self.rank} of them. Received: output_size={value!r} (of type "
-                f"{type(value).__name__})"
-            )
-        if self.rank > 1 and len(many) != self.rank:
-            raise TypeError(
-                f"Invalid value for argument `output_size` of layer {type(self).__name__}. Expected a "
-                f"positive integer or {self.rank} of them. Received: output_size={value!r}"
-            )
-        holds = len(many) == self.rank and min(many) > 0
-        check(self, holds, "output_size", f"a positive integer or {self.rank} of them", value)
+        are_integers = isinstance(many, (list, tuple)) and all(map(is_integer, many))
+        expected = f"a positive integer or {self.rank} of them"
+        check_type(self, are_integers, "output_size", expected, value)
+        fits = len(many) == self.rank
+        check(self, fits or self.rank == 1, "output_size", expected, value, TypeError)
+        check(self, fits and min(many) > 0, "output_size", expected, value)
         return tuple(int(size) for size in many)
 
 

@@ -159,13 +159,13 @@ class Attention(Layer):
         holds = isinstance(inputs, (list, tuple)) and len(inputs) in (2, 3)
         if not holds or any(isinstance(each, (int, type(None))) for each in inputs):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) must be called on a list "
-                f"of length 2 or 3: [query, value] or [query, value, key]. Received: inputs={inputs!r}"
+                f"Layer {self._tfkit.title} must be called on a list of length 2 or 3: [query, value] or "
+                f"[query, value, key]. Received: inputs={inputs!r}"
             )
         if mask is not None and (not isinstance(mask, (list, tuple)) or len(mask) not in (2, 3)):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects a list of 2 or 3 "
-                f"masks: [query_mask, value_mask]. Received: mask={mask!r}"
+                f"Layer {self._tfkit.title} expects a list of 2 or 3 masks: [query_mask, value_mask]. "
+                f"Received: mask={mask!r}"
             )
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Any:

@@ -192,9 +192,8 @@ class BatchNormalization(Layer, WithScale):
         if mask is not None:
             if mask.shape.rank != rank - 1:
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) expects a mask with one axis "
-                    f"less than its inputs. Received: mask.shape={tuple(mask.shape)}, "
-                    f"inputs.shape={tuple(inputs.shape)}"
+                    f"Layer {self._tfkit.title} expects a mask with one axis less than its inputs. Received: "
+                    f"mask.shape={tuple(mask.shape)}, inputs.shape={tuple(inputs.shape)}"
                 )
             weights *= tf.cast(tf.cast(mask, "bool"), inputs.dtype)[..., tf.newaxis]
         # `where` instead of a product, because a masked entry may be NaN.

@@ -12,16 +12,43 @@ from tfkit.src.base.nests import brief
 from tfkit.src.core.layer import Layer
 
 
-def check(layer: Layer, holds: bool, argument: str, expected: str, received: Any) -> None:
+def check(
+    layer: Layer,
+    holds: bool,
+    argument: str,
+    expected: str,
+    received: Any,
+    error: type[Exception] = ValueError,
+) -> None:
     """Raises an error about an argument of a layer's constructor unless `holds`.
 
     Raises:
-        ValueError: with the layer's class, the argument, and the expected and passed values.
+        ValueError: or `error`, with the layer's class, the argument, and the expected and passed values.
     """
     if not holds:
-        raise ValueError(
+        raise error(
             f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. "
             f"Expected {expected}. Received: {argument}={brief(received)}"
+        )
+
+
+def check_type(
+    layer: Layer,
+    holds: bool,
+    argument: str,
+    expected: str,
+    received: Any,
+    error: type[Exception] = TypeError,
+) -> None:
+    """Raises an error, which names the type of the argument, unless `holds`.
+
+    Raises:
+        TypeError: or `error`, as `check`.
+    """
+    if not holds:
+        raise error(
+            f"Invalid value for argument `{argument}` of layer {type(layer).__name__}. Expected {expected}. "
+            f"Received: {argument}={received!r} (of type {type(received).__name__})"
         )
 
 
@@ -78,9 +105,9 @@ def check_axes(layer: Layer, axes: Sequence[int], input_shape: Any) -> None:
     for axis in axes:
         if not -rank <= axis < rank:
             raise np.exceptions.AxisError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) works along axis={axis}, which its "
-                f"input does not have. Expected an input of more axes, or an axis from {-rank} to "
-                f"{rank - 1}. Received: an input of shape {tuple(input_shape)}"
+                f"Layer {layer._tfkit.title} works along axis={axis}, which its input does not have. "
+                f"Expected an input of more axes, or an axis from {-rank} to {rank - 1}. Received: an input "
+                f"of shape {tuple(input_shape)}"
             )
 
 
@@ -94,9 +121,8 @@ def as_floats(layer: Layer, inputs: Any) -> Any:
         return inputs
     if inputs.dtype == tf.string:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) computes with numbers. "
-            f"Expected a float tensor. Received: a string tensor of shape {tuple(inputs.shape)}. "
-            "Turn strings into numbers first."
+            f"Layer {layer._tfkit.title} computes with numbers. Expected a float tensor. Received: a string "
+            f"tensor of shape {tuple(inputs.shape)}. Turn strings into numbers first."
         )
     return tf.cast(inputs, layer.compute_dtype)
 
@@ -109,6 +135,6 @@ def check_floats(layer: Layer, inputs: Any) -> None:
     """
     if not inputs.dtype.is_floating:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) draws floats while it trains. Expected "
-            f"inputs of a float dtype. Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
+            f"Layer {layer._tfkit.title} draws floats while it trains. Expected inputs of a float dtype. "
+            f"Received: {inputs.dtype.name}. Cast them: `ops.cast(x, 'float32')`."
         )

@@ -7,7 +7,7 @@ from typing import Any, Protocol, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base.protocols import HasPath, RegularizedOptions
+from tfkit.src.base.protocols import RegularizedOptions, Tracked
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
@@ -45,7 +45,7 @@ def check_padding(layer: Layer, padding: Any) -> str:
     return padding.lower()
 
 
-class HasChannels(HasPath, Protocol):
+class HasChannels(Tracked, Protocol):
     """A layer of images, as messages name it."""
 
     data_format: str
@@ -61,8 +61,8 @@ def known_channels(layer: HasChannels, input_shape: Any) -> tuple[int, int]:
     channels = input_shape[axis]
     if channels is None:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) has weights for each channel. Expected "
-            f"a known number of input channels. Received: input_shape={tuple(input_shape)}"
+            f"Layer {layer._tfkit.title} has weights for each channel. Expected a known number of input "
+            f"channels. Received: input_shape={tuple(input_shape)}"
         )
     return axis, channels
 

@@ -10,11 +10,7 @@ from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.base.registry import constructors
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer
-from tfkit.src.layers.convolution import (
-    BiasedConvolution,
-    check_padding,
-    known_channels,
-)
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops.convolution import depthwise_conv
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -65,12 +61,7 @@ class _DepthwiseConvolution(BiasedConvolution):
 
     def _convolved(self, inputs: tf.Tensor) -> tf.Tensor:
         return depthwise_conv(
-            inputs,
-            self.kernel,
-            self.strides,
-            self.padding,
-            "channels_last",
-            self.dilation_rate,
+            inputs, self.kernel, self.strides, self.padding, "channels_last", self.dilation_rate
         )
 
 

@@ -167,12 +167,11 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
         known_letters = all(letter in sizes for letter in kernel + (self.bias_axes or ""))
         if not fits or not known_letters or not set(self.bias_axes or "") <= set(outputs):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) cannot be built: the equation "
-                f"'{self.equation}' does not fit the shapes. Received: inputs of shape "
-                f"{input_shape}, output_shape={self.partial_output_shape}, "
-                f"bias_axes={self.bias_axes!r}. Expected one size in `output_shape` for each letter "
-                "of the output but the batch, equal to the input's where they share the letter, and "
-                "all letters of the kernel and of `bias_axes` among them."
+                f"Layer {self._tfkit.title} cannot be built: the equation '{self.equation}' does not fit the "
+                f"shapes. Received: inputs of shape {input_shape}, output_shape={self.partial_output_shape}, "
+                f"bias_axes={self.bias_axes!r}. Expected one size in `output_shape` for each letter of the "
+                "output but the batch, equal to the input's where they share the letter, and all letters of "
+                "the kernel and of `bias_axes` among them."
             )
         return sizes, kernel, outputs, rest if after else 0
 

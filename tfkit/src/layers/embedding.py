@@ -111,8 +111,8 @@ class Embedding(Quantizable):
         """Returns the vectors of the ids `inputs`."""
         if inputs.dtype == tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects integer ids. "
-                f"Received: a string tensor of shape {tuple(inputs.shape)}. Turn strings into ids first."
+                f"Layer {self._tfkit.title} expects integer ids. Received: a string tensor of shape "
+                f"{tuple(inputs.shape)}. Turn strings into ids first."
             )
         inputs = dense(inputs)
         ids = inputs if inputs.dtype in (tf.int32, tf.int64) else tf.cast(inputs, tf.int32)

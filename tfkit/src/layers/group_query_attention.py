@@ -162,8 +162,8 @@ class GroupQueryAttention(AttentionWithHeads):
         ranks = {len(shape) for shape in (query_shape, value_shape, key_shape)}
         if ranks != {3} or value_shape[1] != key_shape[1]:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects a query `(batch, T, dim)`, a "
-                "value and a key `(batch, S, ...)`, whose numbers of steps must be equal. Received: "
+                f"Layer {self._tfkit.title} expects a query `(batch, T, dim)`, a value and a key "
+                "`(batch, S, ...)`, whose numbers of steps must be equal. Received: "
                 f"query_shape={tuple(query_shape)}, value_shape={tuple(value_shape)}, "
                 f"key_shape={tuple(key_shape)}"
             )

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.checks import check_type
 
 
 class Identity(Layer):
@@ -60,11 +61,7 @@ class Wrapper(Layer):
     """
 
     def __init__(self, layer: Layer, **kwargs: Unpack[LayerOptions]) -> None:
-        if not isinstance(layer, Layer):
-            raise ValueError(
-                f"Invalid value for argument `layer` of layer {type(self).__name__}. Expected a "
-                f"`Layer`. Received: layer={layer!r} (of type {type(layer).__name__})"
-            )
+        check_type(self, isinstance(layer, Layer), "layer", "a `Layer`", layer, ValueError)
         super().__init__(**kwargs)
         self.layer = layer
 

@@ -15,6 +15,7 @@ from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.constructors import NoConfigurationError
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.autograph import convert
+from tfkit.src.layers.checks import check_type
 from tfkit.src.symbolic.specs import is_shape, shapes_of
 
 
@@ -60,11 +61,7 @@ class Lambda(Layer):
         arguments: dict[str, Any] | None = None,
         **kwargs: Unpack[LayerOptions],
     ) -> None:
-        if not callable(function):
-            raise ValueError(
-                "Invalid value for argument `function` of layer Lambda. Expected a function. "
-                f"Received: function={function!r} (of type {type(function).__name__})"
-            )
+        check_type(self, callable(function), "function", "a function", function, ValueError)
         super().__init__(**kwargs)
         self.function = function
         self.mask = mask

@@ -230,6 +230,6 @@ def _check_no_constraint(layer: Adaptable) -> None:
     if getattr(layer, f"{main}_constraint") is not None:
         raise ValueError(
             f"Lora is incompatible with {layer._tfkit_kind_of_main} constraints: the sum would not be "
-            f"projected. In order to enable lora on layer '{layer.path}' (of type {type(layer).__name__}), "
-            f"remove the `{main}_constraint` argument."
+            f"projected. In order to enable lora on layer {layer._tfkit.title}, remove the "
+            f"`{main}_constraint` argument."
         )

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.sparse import combined, dense, is_sparse, with_shape
 from tfkit.src.ops.promotion import promote
 from tfkit.src.symbolic.masking import get_mask
@@ -20,12 +20,12 @@ def _refusal(layer: Layer, expected: str, inputs: Any) -> ValueError:
     shapes = [tuple(x.shape) if hasattr(x, "shape") else x for x in tf.nest.flatten(inputs)]
     if tf.is_tensor(inputs):
         return ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) should be called on {expected}, such as "
-            f"`layer([a, b])`. Received: a single tensor of shape {shapes[0]}"
+            f"Layer {layer._tfkit.title} should be called on {expected}, such as `layer([a, b])`. Received: "
+            f"a single tensor of shape {shapes[0]}"
         )
     return ValueError(
-        f"Layer '{layer.path}' (of type {type(layer).__name__}) should be called on {expected}. "
-        f"Received: {type(inputs).__name__} of shapes {shapes}"
+        f"Layer {layer._tfkit.title} should be called on {expected}. Received: {type(inputs).__name__} of "
+        f"shapes {shapes}"
     )
 
 
@@ -50,9 +50,8 @@ def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
             )
     if len(inputs) != len(masks):
         raise ValueError(
-            f"The lists `inputs` and `mask` should have the same length in `compute_mask()` of layer "
-            f"'{layer.path}' (of type {type(layer).__name__}). Received: {len(inputs)} inputs, "
-            f"{len(masks)} masks"
+            "The lists `inputs` and `mask` should have the same length in `compute_mask()` of layer "
+            f"{layer._tfkit.title}. Received: {len(inputs)} inputs, {len(masks)} masks"
         )
 
 
@@ -350,8 +349,8 @@ class Concatenate(Layer):
         others = [list(x.shape) for x in inputs]
         if any(not -len(sizes) <= self.axis < len(sizes) for sizes in others):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) concatenates along axis {self.axis}, "
-                f"which inputs do not have. Received: shapes {[tuple(x.shape) for x in inputs]}"
+                f"Layer {self._tfkit.title} concatenates along axis {self.axis}, which inputs do not have. "
+                f"Received: shapes {[tuple(x.shape) for x in inputs]}"
             )
         # The sizes along the axis may differ, all others must agree.
         for sizes in others:
@@ -360,9 +359,8 @@ class Concatenate(Layer):
             functools.reduce(tf.TensorShape.merge_with, map(tf.TensorShape, others))
         except ValueError:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) requires inputs with matching shapes "
-                f"except for the concatenation axis, {self.axis}. Received: shapes "
-                f"{[tuple(x.shape) for x in inputs]}"
+                f"Layer {self._tfkit.title} requires inputs with matching shapes except for the "
+                f"concatenation axis, {self.axis}. Received: shapes {[tuple(x.shape) for x in inputs]}"
             ) from None
         inputs = promote(*inputs)
         if all(map(is_sparse, inputs)):
@@ -430,11 +428,8 @@ class Dot(Layer):
                 "Invalid type of argument `axes` of layer Dot. Expected an integer or a list of two. "
                 f"Received: axes={axes!r}"
             )
-        if not is_integer(axes) and (len(axes) != 2 or not all(map(is_integer, axes))):
-            raise ValueError(
-                "Invalid value for argument `axes` of layer Dot. Expected an integer or a list of "
-                f"two. Received: axes={axes!r}"
-            )
+        holds = is_integer(axes) or (len(axes) == 2 and all(map(is_integer, axes)))
+        check(self, holds, "axes", "an integer or a list of two", axes)
         super().__init__(**kwargs)
         self.axes = axes
         self.normalize = normalize

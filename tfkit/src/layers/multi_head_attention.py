@@ -152,9 +152,8 @@ class MultiHeadAttention(AttentionWithHeads):
         key_shape = value_shape if key_shape is None else key_shape
         if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects keys and values whose "
-                "shapes must be equal apart from the features. Received: "
-                f"value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
+                f"Layer {self._tfkit.title} expects keys and values whose shapes must be equal apart from "
+                f"the features. Received: value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
             )
         key_heads, value_heads = (self.num_heads, self.key_dim), (self.num_heads, self.value_dim)
         self.query_dense = self._projection("query_dense", "query", query_shape, 1, key_heads)

@@ -39,11 +39,7 @@ def _scaled(x: tf.Tensor, weight: Any, axes: list[int]) -> tf.Tensor:
 
 def _checked_axes(layer: Layer, axis: Any) -> Any:
     holds = is_integer(axis) or (isinstance(axis, (list, tuple)) and all(map(is_integer, axis)))
-    if not holds:
-        raise TypeError(
-            f"Invalid value for argument `axis` of layer {type(layer).__name__}. Expected an integer "
-            f"or a list of integers. Received: axis={axis!r}"
-        )
+    check(layer, holds, "axis", "an integer or a list of integers", axis, TypeError)
     return axis if is_integer(axis) else list(axis)
 
 
@@ -284,9 +280,9 @@ class GroupNormalization(Layer, WithScale):
         channels = input_shape[self.axis]
         if channels is None or channels % self.groups:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) cannot be built: the number of "
-                f"channels, axis {self.axis} of the inputs, must be known and a multiple of `groups`. "
-                f"Received: groups={self.groups}, inputs of shape {tuple(input_shape)}"
+                f"Layer {self._tfkit.title} cannot be built: the number of channels, axis {self.axis} of the "
+                f"inputs, must be known and a multiple of `groups`. Received: groups={self.groups}, inputs "
+                f"of shape {tuple(input_shape)}"
             )
         self.gamma = self.beta = None
         if self.scale:

@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import check, check_positive_integer, is_integer
+from tfkit.src.layers.checks import check, check_positive_integer, check_type, is_integer
 from tfkit.src.layers.sparse import is_sparse, with_shape
 from tfkit.src.symbolic.input_spec import InputSpec
 
@@ -188,11 +188,7 @@ class RepeatVector(Layer):
     """
 
     def __init__(self, n: int, **kwargs: Unpack[LayerOptions]) -> None:
-        if not is_integer(n):
-            raise TypeError(
-                f"Invalid value for argument `n` of layer {type(self).__name__}. Expected an "
-                f"integer. Received: n={n!r} (of type {type(n).__name__})"
-            )
+        check_type(self, is_integer(n), "n", "an integer", n)
         check_positive_integer(self, n=n)
         super().__init__(**kwargs)
         self.n = n

@@ -10,7 +10,13 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.tensorflow_faults import resize
-from tfkit.src.layers.checks import check, check_positive_integer, is_integer, standardize_pair
+from tfkit.src.layers.checks import (
+    check,
+    check_positive_integer,
+    check_type,
+    is_integer,
+    standardize_pair,
+)
 from tfkit.src.symbolic.input_spec import InputSpec
 
 _INTERPOLATIONS = ("nearest", "bilinear", "bicubic", "lanczos3", "lanczos5", "area")
@@ -38,9 +44,9 @@ def crop(layer: Layer, inputs: Any, amounts: dict[int, tuple[int, int]]) -> tf.T
         size = inputs.shape[axis]
         if size is not None and before + after >= size:
             raise ValueError(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) would crop everything: "
-                f"cropping={(before, after)} along axis {axis}. Expected inputs with more than "
-                f"{before + after} entries there. Received: inputs.shape={tuple(inputs.shape)}"
+                f"Layer {layer._tfkit.title} would crop everything: cropping={(before, after)} along axis "
+                f"{axis}. Expected inputs with more than {before + after} entries there. Received: "
+                f"inputs.shape={tuple(inputs.shape)}"
             )
         # `-0` would end the slice at its beginning.
         slices[axis] = slice(before, -after or None)
@@ -222,11 +228,7 @@ class UpSampling1D(Layer):
     """
 
     def __init__(self, size: int = 2, **kwargs: Unpack[LayerOptions]) -> None:
-        if not is_integer(size):
-            raise TypeError(
-                f"Invalid value for argument `size` of layer {type(self).__name__}. Expected an "
-                f"integer. Received: size={size!r} (of type {type(size).__name__})"
-            )
+        check_type(self, is_integer(size), "size", "an integer", size)
         check_positive_integer(self, size=size)
         super().__init__(**kwargs)
         self.size = size

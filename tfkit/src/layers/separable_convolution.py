@@ -10,11 +10,7 @@ from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.base.registry import constructors
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check_positive_integer
-from tfkit.src.layers.convolution import (
-    BiasedConvolution,
-    check_padding,
-    known_channels,
-)
+from tfkit.src.layers.convolution import BiasedConvolution, check_padding, known_channels
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops.convolution import separable_conv
 from tfkit.src.symbolic.input_spec import InputSpec

@@ -10,7 +10,7 @@ from tfkit.src.base import recomputation
 from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.identity import Wrapper
 from tfkit.src.weights.initializers.random import TruncatedNormal
 
@@ -60,12 +60,9 @@ class SpectralNormalization(Wrapper):
         self, layer: Layer, power_iterations: int = 1, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(layer, **kwargs)
-        if not is_integer(power_iterations) or power_iterations <= 0:
-            raise ValueError(
-                "Invalid value for argument `power_iterations` of layer SpectralNormalization. Expected a "
-                "positive integer: `power_iterations` should be greater than zero. "
-                f"Received: power_iterations={power_iterations!r}"
-            )
+        holds = is_integer(power_iterations) and power_iterations > 0
+        expected = "a positive integer: `power_iterations` should be greater than zero"
+        check(self, holds, "power_iterations", expected, power_iterations)
         self.power_iterations = power_iterations
 
     def build(self, input_shape: Any = None) -> None:

@@ -199,8 +199,7 @@ class STFTSpectrogram(Layer):
             )
         if scaling not in (None, "density", "spectrum"):
             raise ValueError(
-                "Scaling is invalid, it must be `None`, 'density' or 'spectrum'. "
-                f"Received scaling={scaling}"
+                f"Scaling is invalid, it must be `None`, 'density' or 'spectrum'. Received scaling={scaling}"
             )
         if padding not in ("valid", "same"):
             raise ValueError(

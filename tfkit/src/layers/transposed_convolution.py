@@ -8,20 +8,15 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.base.registry import constructors
+from tfkit.src.layers import convolution
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import check, check_positive_integer, is_integer
-from tfkit.src.layers.convolution import (
-    BiasedConvolution,
-    check_padding,
-    check_strides,
-    known_channels,
-)
 from tfkit.src.layers.parameters import WithKernel, add_parameter
 from tfkit.src.ops.convolution import conv_transpose
 from tfkit.src.symbolic.input_spec import InputSpec
 
 
-class _TransposedConvolution(BiasedConvolution, WithKernel):
+class _TransposedConvolution(convolution.BiasedConvolution, WithKernel):
     """The base of `Conv1DTranspose` to `Conv3DTranspose`, which describe the arguments; they set `rank`."""
 
     @constructors.named_after_class
@@ -49,8 +44,8 @@ class _TransposedConvolution(BiasedConvolution, WithKernel):
         check_positive_integer(self, filters=filters)
         self.filters = filters
         self._take_convolution(locals(), "kernel")
-        check_strides(self, self.strides, self.dilation_rate)
-        self.padding = check_padding(self, padding)
+        convolution.check_strides(self, self.strides, self.dilation_rate)
+        self.padding = convolution.check_padding(self, padding)
         self.output_padding = self._output_padding(output_padding)
         self.input_spec = InputSpec(ndim=self.rank + 2)
 
@@ -74,7 +69,7 @@ class _TransposedConvolution(BiasedConvolution, WithKernel):
 
     def build(self, input_shape: Any) -> None:
         """Makes `kernel`, of shape `(*kernel_size, filters, channels)`, and `bias`."""
-        axis, channels = known_channels(self, input_shape)
+        axis, channels = convolution.known_channels(self, input_shape)
         self.kernel = add_parameter(self, "kernel", (*self.kernel_size, self.filters, channels))
         self.bias = add_bias(self, (self.filters,))
         self.input_spec = InputSpec(ndim=self.rank + 2, axes={axis: channels})
@@ -306,22 +301,4 @@ class Conv3DTranspose(_TransposedConvolution):
         bias_constraint: Any = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
-        super().__init__(
-            filters,
-            kernel_size,
-            strides,
-            padding,
-            output_padding,
-            data_format,
-            dilation_rate,
-            activation,
-            use_bias,
-            kernel_initializer,
-            bias_initializer,
-            kernel_regularizer,
-            bias_regularizer,
-            activity_regularizer,
-            kernel_constraint,
-            bias_constraint,
-            **kwargs,
-        )
+        super().__init__(**constructors.given(locals()))

@@ -125,10 +125,7 @@ class UpSampling3D(Layer):
     """
 
     def __init__(
-        self,
-        size: Any = (2, 2, 2),
-        data_format: str | None = None,
-        **kwargs: Unpack[LayerOptions],
+        self, size: Any = (2, 2, 2), data_format: str | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:
         super().__init__(**kwargs)
         self.size = sizes(self, "size", size, 3)

@@ -12,11 +12,7 @@ from tfkit.src.base.members import Helper
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.losses.missing import without_missing_labels
-from tfkit.src.losses.reduction import (
-    mask_along,
-    reduce_weighted_values,
-    standardize_reduction,
-)
+from tfkit.src.losses.reduction import mask_along, reduce_weighted_values, standardize_reduction
 from tfkit.src.losses.tensors import as_tensor
 from tfkit.src.symbolic.masking import get_mask, set_mask
 

@@ -9,18 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.registry.constructors import given
-from tfkit.src.losses.likelihood import (
-    clip_probabilities,
-    find_logits,
-    normalized,
-    smooth_labels,
-)
-from tfkit.src.losses.tensors import (
-    as_class_ids,
-    as_tensors,
-    check_class_ids,
-    check_same_shape,
-)
+from tfkit.src.losses.likelihood import clip_probabilities, find_logits, normalized, smooth_labels
+from tfkit.src.losses.tensors import as_class_ids, as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy
@@ -45,10 +35,9 @@ def _check_one_hot(y_true: Any, y_pred: Any) -> None:
         return
     if targets.rank == scores.rank - 1 or (targets.rank == scores.rank and targets[-1] == 1):
         raise ValueError(
-            "One-hot labels must have the shape of the predictions. "
-            f"Received: y_true of shape {targets} and y_pred of shape {scores}. For class ids use "
-            "`sparse_categorical_crossentropy`, or turn them into one-hot labels with "
-            "`utils.to_categorical`."
+            f"One-hot labels must have the shape of the predictions. Received: y_true of shape {targets} and "
+            f"y_pred of shape {scores}. For class ids use `sparse_categorical_crossentropy`, or turn them "
+            "into one-hot labels with `utils.to_categorical`."
         )
 
 

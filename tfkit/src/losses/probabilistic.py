@@ -84,8 +84,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
     y_true, y_pred = as_class_ids(y_true, "int32"), tf.convert_to_tensor(y_pred)
     if y_true.shape.rank != 2 or y_pred.shape.rank != 3:
         raise ValueError(
-            "CTC needs labels of shape (batch, max_labels) and logits of shape "
-            "(batch, steps, classes). "
+            "CTC needs labels of shape (batch, max_labels) and logits of shape (batch, steps, classes). "
             f"Received: y_true of shape {y_true.shape} and y_pred of shape {y_pred.shape}."
         )
     dtype = "float64" if y_pred.dtype == "float64" else "float32"

@@ -10,9 +10,11 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.metrics.base import Metric
 from tfkit.src.metrics.confusion import (
     ConfusionCounts,
+    add_counts,
     checked_thresholds,
     confusion_counts,
     even_thresholds,
@@ -126,11 +128,7 @@ class AUC(Metric):
             )
         labels = [shape[1]] if self.multi_label else []
         # Shape (thresholds,) or (thresholds, labels).
-        shape = [self.num_thresholds, *labels]
-        self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
-        self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
-        self.true_negatives = self.add_variable(shape, tf.zeros, name="true_negatives")
-        self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
+        add_counts(self, [self.num_thresholds, *labels])
         self._built = True
 
     @property
@@ -187,11 +185,8 @@ class AUC(Metric):
         """Returns the constructor's arguments."""
         weights = self.label_weights
         arguments = {
-            "num_thresholds": self.num_thresholds,
-            "curve": self.curve,
-            "summation_method": self.summation_method,
-            "multi_label": self.multi_label,
-            "num_labels": self.num_labels,
+            **attributes(self, "num_thresholds", "curve", "summation_method"),
+            **attributes(self, "multi_label", "num_labels"),
             "label_weights": None if weights is None else weights.tolist(),
             "from_logits": self._from_logits,
         }

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import constructors
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
@@ -31,6 +32,12 @@ class ConfusionCounts(NamedTuple):
     false_positives: Any
     true_negatives: Any
     false_negatives: Any
+
+
+def add_counts(metric: Metric, shape: Sequence[int]) -> None:
+    """Makes a variable of a metric for each of the four counts."""
+    for name in ConfusionCounts._fields:
+        setattr(metric, name, metric.add_variable(shape, tf.zeros, name=name))
 
 
 def confusion_counts(
@@ -383,12 +390,7 @@ class _PrecisionOrRecall(Metric):
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         counts = confusion_counts(
-            y_true,
-            y_pred,
-            self.thresholds,
-            sample_weight,
-            top_k=self.top_k,
-            class_id=self.class_id,
+            y_true, y_pred, self.thresholds, sample_weight, top_k=self.top_k, class_id=self.class_id
         )
         self.true_positives.assign_add(counts.true_positives)
         getattr(self, self._other).assign_add(getattr(counts, self._other))
@@ -401,12 +403,8 @@ class _PrecisionOrRecall(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "thresholds": self.init_thresholds,
-            "top_k": self.top_k,
-            "class_id": self.class_id,
-            **super().get_config(),
-        }
+        arguments = {"thresholds": self.init_thresholds, **attributes(self, "top_k", "class_id")}
+        return {**arguments, **super().get_config()}
 
 
 class Precision(_PrecisionOrRecall):

@@ -74,8 +74,7 @@ class FBetaScore(Metric):
             raise ValueError(f"Invalid `beta`. Expected a float above 0. Received: {beta!r}")
         if threshold is not None and not (isinstance(threshold, float) and 0 < threshold <= 1):
             raise ValueError(
-                "Invalid `threshold`. Expected a float above 0 and not above 1. "
-                f"Received: {threshold!r}"
+                f"Invalid `threshold`. Expected a float above 0 and not above 1. Received: {threshold!r}"
             )
         self.average = average
         self.beta = beta
@@ -86,9 +85,8 @@ class FBetaScore(Metric):
         for shape in (y_true_shape, y_pred_shape):
             if len(shape) != 2 or shape[-1] is None:
                 raise ValueError(
-                    f"{type(self).__name__} expects data of shape (samples, classes) with a known "
-                    "number of classes. "
-                    f"Received: y_true.shape={y_true_shape}, y_pred.shape={y_pred_shape}"
+                    f"{type(self).__name__} expects data of shape (samples, classes) with a known number of "
+                    f"classes. Received: y_true.shape={y_true_shape}, y_pred.shape={y_pred_shape}"
                 )
         # "micro" counts the decisions of all classes together.
         shape = () if self.average == "micro" else (y_pred_shape[-1],)

@@ -7,8 +7,9 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.metrics import confusion
 from tfkit.src.metrics.base import Metric
-from tfkit.src.metrics.confusion import ConfusionCounts, confusion_counts, even_thresholds
 
 _RATES = {
     "sensitivity": ("true_positives", "false_negatives"),
@@ -43,12 +44,8 @@ class _OperatingPoint(Metric):
         setattr(self, self._constrained, level)
         self.num_thresholds = num_thresholds
         self.class_id = class_id
-        self.thresholds = even_thresholds(num_thresholds).tolist()
-        shape = (num_thresholds,)
-        self.true_positives = self.add_variable(shape, tf.zeros, name="true_positives")
-        self.false_positives = self.add_variable(shape, tf.zeros, name="false_positives")
-        self.true_negatives = self.add_variable(shape, tf.zeros, name="true_negatives")
-        self.false_negatives = self.add_variable(shape, tf.zeros, name="false_negatives")
+        self.thresholds = confusion.even_thresholds(num_thresholds).tolist()
+        confusion.add_counts(self, (num_thresholds,))
 
     @property
     def value(self) -> float:
@@ -58,10 +55,10 @@ class _OperatingPoint(Metric):
     @shortened
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
-        counts = confusion_counts(
+        counts = confusion.confusion_counts(
             y_true, y_pred, self.thresholds, sample_weight, class_id=self.class_id
         )
-        for name in ConfusionCounts._fields:
+        for name in confusion.ConfusionCounts._fields:
             getattr(self, name).assign_add(getattr(counts, name))
 
     def result(self) -> Any:
@@ -75,12 +72,8 @@ class _OperatingPoint(Metric):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {
-            "num_thresholds": self.num_thresholds,
-            self._constrained: self.value,
-            "class_id": self.class_id,
-            **super().get_config(),
-        }
+        names = ("num_thresholds", self._constrained, "class_id")
+        return {**attributes(self, *names), **super().get_config()}
 
 
 class SensitivityAtSpecificity(_OperatingPoint):

@@ -8,13 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.losses.regression import (
-    log_cosh,
-    mean_absolute_error,
-    mean_absolute_percentage_error,
-    mean_squared_error,
-    mean_squared_logarithmic_error,
-)
+from tfkit.src.losses import regression
 from tfkit.src.losses.tensors import as_tensors_of_same_rank, squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.reduction import FunctionMetric, Mean, entry_weights
 from tfkit.src.symbolic.masking import get_mask
@@ -45,7 +39,7 @@ class MeanSquaredError(FunctionMetric):
     _direction = "down"
 
     def __init__(self, name: str | None = "mean_squared_error", dtype: Any = None) -> None:
-        super().__init__(mean_squared_error, name, dtype)
+        super().__init__(regression.mean_squared_error, name, dtype)
 
 
 class RootMeanSquaredError(Mean):
@@ -116,7 +110,7 @@ class MeanAbsoluteError(FunctionMetric):
     _direction = "down"
 
     def __init__(self, name: str | None = "mean_absolute_error", dtype: Any = None) -> None:
-        super().__init__(mean_absolute_error, name, dtype)
+        super().__init__(regression.mean_absolute_error, name, dtype)
 
 
 class MeanAbsolutePercentageError(FunctionMetric):
@@ -146,7 +140,7 @@ class MeanAbsolutePercentageError(FunctionMetric):
     def __init__(
         self, name: str | None = "mean_absolute_percentage_error", dtype: Any = None
     ) -> None:
-        super().__init__(mean_absolute_percentage_error, name, dtype)
+        super().__init__(regression.mean_absolute_percentage_error, name, dtype)
 
 
 class MeanSquaredLogarithmicError(FunctionMetric):
@@ -175,7 +169,7 @@ class MeanSquaredLogarithmicError(FunctionMetric):
     def __init__(
         self, name: str | None = "mean_squared_logarithmic_error", dtype: Any = None
     ) -> None:
-        super().__init__(mean_squared_logarithmic_error, name, dtype)
+        super().__init__(regression.mean_squared_logarithmic_error, name, dtype)
 
 
 class LogCoshError(FunctionMetric):
@@ -203,7 +197,7 @@ class LogCoshError(FunctionMetric):
     _direction = "down"
 
     def __init__(self, name: str | None = "logcosh", dtype: Any = None) -> None:
-        super().__init__(log_cosh, name, dtype)
+        super().__init__(regression.log_cosh, name, dtype)
 
 
 def cosine_similarity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:

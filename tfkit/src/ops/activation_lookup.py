@@ -9,11 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.registry.serialization import (
-    deserialize_keras_object,
-    resolve,
-    serialize_keras_object,
-)
+from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.tables import is_builtin, own_form, register_equals
 from tfkit.src.engine import apart
 from tfkit.src.ops.activations import celu as celu
@@ -185,7 +181,7 @@ def get(identifier: Any) -> Callable[..., Any]:
         >>> get("relu") is relu, get(None) is linear
         (True, True)
     """
-    return linear if identifier is None else resolve(identifier, "activations")
+    return linear if identifier is None else serialization.resolve(identifier, "activations")
 
 
 def serialize(activation: Callable[..., Any]) -> Any:
@@ -205,7 +201,7 @@ def serialize(activation: Callable[..., Any]) -> Any:
         'relu'
     """
     # One of tfkit's own is a plain name in files, as Keras writes it.
-    config = serialize_keras_object(activation)
+    config = serialization.serialize_keras_object(activation)
     if inspect.isfunction(activation) and is_builtin(own_form(activation)):
         return config["config"]
     return config
@@ -231,8 +227,8 @@ def deserialize(config: Any, custom_objects: dict[str, Any] | None = None) -> An
         True
     """
     if isinstance(config, str):
-        return resolve(config, "activations", custom_objects)
-    return deserialize_keras_object(config, custom_objects, kind="activations")
+        return serialization.resolve(config, "activations", custom_objects)
+    return serialization.deserialize_keras_object(config, custom_objects, kind="activations")
 
 
 # `Dense(8, activation=tf.nn.relu)` can be saved, as in Keras: its file names `relu`.

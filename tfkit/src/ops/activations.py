@@ -149,7 +149,7 @@ def _warn_of_size_one(x: Any, axis: int) -> None:
     if -x.shape.rank <= axis < x.shape.rank and x.shape[axis] == 1:
         warn(
             f"You are using a softmax over axis {axis} of a tensor of shape {x.shape}. This axis has "
-            "size 1, and the result is 1 whatever the input is. Did you mean a sigmoid?",
+            "size 1, and the result is 1 whatever the input is. Did you mean a sigmoid?"
         )
 
 
@@ -533,9 +533,7 @@ def soft_shrink(x: Any, threshold: float = 0.5) -> tf.Tensor:
     """
     x = as_tensor(x)
     return tf.where(
-        x > threshold,
-        x - threshold,
-        tf.where(x >= -threshold, tf.zeros_like(x), x + threshold),
+        x > threshold, x - threshold, tf.where(x >= -threshold, tf.zeros_like(x), x + threshold)
     )
 
 

@@ -617,8 +617,7 @@ def lcm(x1: Any, x2: Any) -> tf.Tensor:
     x1, x2 = as_tensor(x1), as_tensor(x2)
     if not ((x1.dtype.is_integer and x2.dtype.is_integer) or is_described()):
         raise TypeError(
-            "`lcm` is defined for integers. "
-            f"Received: x1.dtype={x1.dtype.name}, x2.dtype={x2.dtype.name}"
+            f"`lcm` is defined for integers. Received: x1.dtype={x1.dtype.name}, x2.dtype={x2.dtype.name}"
         )
     x1, x2 = promote(x1, x2)
     if not x1.dtype.is_unsigned:

@@ -149,8 +149,7 @@ def clip_to_image_size(
         height, width = 1, 1
     elif height is None or width is None:
         raise ValueError(
-            "`height` and `width` must be set if `format='xyxy'`. "
-            f"Received: height={height}, width={width}"
+            f"`height` and `width` must be set if `format='xyxy'`. Received: height={height}, width={width}"
         )
     boxes = tf.clip_by_value(boxes, tf.zeros([], boxes.dtype), _scale(boxes, height, width))
     left, top, right, bottom = tf.unstack(boxes, axis=-1)

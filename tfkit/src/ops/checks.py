@@ -36,6 +36,13 @@ def require_square(name: str, x: Any) -> None:
         )
 
 
+def as_square(x: Any) -> Any:
+    """Returns a matrix, or a batch of matrices, as a tensor, after a check that they are square."""
+    x = as_tensor(x)
+    require_square("x", x)
+    return x
+
+
 def require_known_square(x: Any, *args: Any, **kwargs: Any) -> None:
     """Raises an error for symbolic matrices with one known size, which could have any form.
 
@@ -50,8 +57,7 @@ def require_known_square(x: Any, *args: Any, **kwargs: Any) -> None:
     sizes = tuple(x.shape or ())[-2:] if isinstance(x, KerasTensor) else ()
     if None in sizes and any(sizes):
         raise ValueError(
-            "Expected square matrices, with two known sizes or two unknown ones. "
-            f"Received: shape={x.shape}"
+            f"Expected square matrices, with two known sizes or two unknown ones. Received: shape={x.shape}"
         )
 
 

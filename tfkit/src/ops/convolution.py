@@ -194,9 +194,8 @@ def convolve(
         channels % kernel_channels or (filters or 0) % (channels // kernel_channels)
     ):
         raise ValueError(
-            "The number of input channels must match the kernel's, or both these and the filters must "
-            "divide into groups of the kernel's. "
-            f"Received: inputs.shape={images.shape}, kernel.shape={kernel.shape}"
+            "The number of input channels must match the kernel's, or both these and the filters must divide "
+            f"into groups of the kernel's. Received: inputs.shape={images.shape}, kernel.shape={kernel.shape}"
         )
     padding = _check_padding(padding)
     groups = 1 if channels is None else channels // kernel_channels

@@ -376,8 +376,7 @@ def scatter_update(
     }
     if reduction not in functions:
         raise ValueError(
-            "`reduction` must be None, 'add', 'max', 'min' or 'mul'. "
-            f"Received: reduction={reduction!r}"
+            f"`reduction` must be None, 'add', 'max', 'min' or 'mul'. Received: reduction={reduction!r}"
         )
     return functions[reduction](inputs, indices, updates)
 

@@ -312,12 +312,7 @@ def logspace(
 
 @symbolic_op
 def geomspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    dtype: Any = None,
-    axis: int = 0,
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> tf.Tensor:
     """Returns values from `start` to `stop`, where each value is the previous one times a constant factor.
 

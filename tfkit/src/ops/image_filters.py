@@ -64,8 +64,7 @@ def _convert_colours(
         )
     if not images.dtype.is_floating:
         raise ValueError(
-            "Invalid images dtype: expected float dtype. "
-            f"Received: images.dtype={images.dtype.name}"
+            f"Invalid images dtype: expected float dtype. Received: images.dtype={images.dtype.name}"
         )
     return as_batch(images, data_format, function)
 

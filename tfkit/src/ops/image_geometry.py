@@ -100,8 +100,7 @@ def resize(
     check_choice("fill_mode", fill_mode, ("constant",))
     if pad_to_aspect_ratio and crop_to_aspect_ratio:
         raise ValueError(
-            "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`. "
-            "Received: both"
+            "Only one of `pad_to_aspect_ratio` & `crop_to_aspect_ratio` can be `True`. Received: both"
         )
     if tf.is_tensor(size):
         size = tf.unstack(as_sizes(size))
@@ -165,8 +164,7 @@ def _complete(size: Any, before: Any, after: Any, target: Any, sign: int, names:
     for name, value in zip(names.split(", "), (before, after), strict=False):
         if isinstance(value, int) and value < 0:
             raise ValueError(
-                f"{name} must be >= 0. Received: {name}={value} for a size of {size} "
-                f"and a target of {target}"
+                f"{name} must be >= 0. Received: {name}={value} for a size of {size} and a target of {target}"
             )
     return before, after
 

@@ -189,9 +189,8 @@ def map_coordinates(
         )
     if coordinates.shape[0] != inputs.shape.rank:
         raise ValueError(
-            "The first size of `coordinates` must be the same as the rank of `inputs`: one tensor "
-            "of indices for each axis. "
-            f"Received: inputs.shape={inputs.shape}, coordinates.shape={coordinates.shape}"
+            "The first size of `coordinates` must be the same as the rank of `inputs`: one tensor of indices "
+            f"for each axis. Received: inputs.shape={inputs.shape}, coordinates.shape={coordinates.shape}"
         )
     if order not in (0, 1):
         raise ValueError(f"`order` must be 0 or 1. Received: order={order}")

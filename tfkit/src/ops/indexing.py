@@ -179,8 +179,7 @@ def take_along_axis(x: Any, indices: Any, axis: int | None = None) -> tf.Tensor:
     (axis,) = positive_axes([axis], rank)
     if indices.shape.rank != rank:
         raise ValueError(
-            "`indices` must have the rank of `x`. "
-            f"Received: x.shape={x.shape}, indices.shape={indices.shape}"
+            f"`indices` must have the rank of `x`. Received: x.shape={x.shape}, indices.shape={indices.shape}"
         )
     x, indices = swapaxes(x, axis, -1), swapaxes(indices, axis, -1)
     indices = _from_start(indices, static_or_dynamic_shape(x)[-1])

@@ -8,7 +8,13 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine.tensorflow_faults import widened
-from tfkit.src.ops.checks import as_axes, require_known_square, require_rank, require_square
+from tfkit.src.ops.checks import (
+    as_axes,
+    as_square,
+    require_known_square,
+    require_rank,
+    require_square,
+)
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_float, to_float32
 from tfkit.src.ops.roots import root_of_sum
 from tfkit.src.ops.shaping import moveaxis
@@ -143,8 +149,7 @@ def cholesky(x: Any, upper: bool = False) -> tf.Tensor:
         >>> ops.cholesky([[4.0, 2.0], [2.0, 5.0]]).numpy().tolist()
         [[2.0, 0.0], [1.0, 2.0]]
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     try:
         # Some kernels return NaN instead of an error.
         factor = tf.debugging.check_numerics(tf.linalg.cholesky(x), "Cholesky")
@@ -174,8 +179,7 @@ def cholesky_inverse(x: Any, upper: bool = False) -> tf.Tensor:
         >>> ops.cholesky_inverse([[2.0, 0.0], [1.0, 2.0]]).numpy().tolist()
         [[0.3125, -0.125], [-0.125, 0.25]]
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     inverse = tf.linalg.triangular_solve(x, tf.eye(tf.shape(x)[-1], dtype=x.dtype), lower=not upper)
     return tf.matmul(inverse, inverse, transpose_a=not upper, transpose_b=upper)
 
@@ -267,8 +271,7 @@ def eig(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         >>> sorted(values.numpy().round(4).imag.tolist())
         [-1.0, 1.0]
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     values, vectors = tf.linalg.eig(x)
     return values, vectors
 
@@ -294,8 +297,7 @@ def eigh(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         >>> values.numpy().round(4)
         array([1., 3.], dtype=float32)
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     values, vectors = tf.linalg.eigh(x)
     return values, vectors
 
@@ -322,8 +324,7 @@ def lu_factor(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         >>> lu.numpy().tolist(), p.numpy().tolist()
         ([[4.0, 1.0], [0.0, 2.0]], [1, 0])
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     lu, order = tf.linalg.lu(x)
     return lu, tf.argsort(order)  # The inverse of each permutation.
 
@@ -351,8 +352,7 @@ def _require_known_rows(a: Any, b: Any, *args: Any, **kwargs: Any) -> None:
     symbolic = isinstance(a, KerasTensor) and isinstance(b, KerasTensor) and a.ndim == b.ndim
     if symbolic and b.shape[-2] is None and a.shape[-2] is not None:
         raise ValueError(
-            "`b` must be known to have as many rows as `a`. "
-            f"Received: a.shape={a.shape}, b.shape={b.shape}"
+            f"`b` must be known to have as many rows as `a`. Received: a.shape={a.shape}, b.shape={b.shape}"
         )
 
 
@@ -466,8 +466,7 @@ def inv(x: Any) -> tf.Tensor:
         >>> ops.inv([[2.0, 0.0], [0.0, 4.0]]).numpy().tolist()
         [[0.5, 0.0], [0.0, 0.25]]
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     return tf.linalg.inv(x)
 
 
@@ -523,8 +522,7 @@ def det(x: Any) -> tf.Tensor:
         >>> ops.det([[1.0, 2.0], [3.0, 4.0]]).numpy().round(4).tolist()
         -2.0
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     return tf.linalg.det(x)
 
 
@@ -547,8 +545,7 @@ def slogdet(x: Any) -> tuple[tf.Tensor, tf.Tensor]:
         >>> float(sign), round(float(tf.exp(logarithm)), 4)
         (-1.0, 6.0)
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     return tuple(tf.linalg.slogdet(x))
 
 
@@ -571,8 +568,7 @@ def logdet(x: Any) -> tf.Tensor:
         >>> round(float(ops.logdet([[2.0, 0.0], [0.0, 4.0]])), 4)
         2.0794
     """
-    x = as_tensor(x)
-    require_square("x", x)
+    x = as_square(x)
     return tf.linalg.logdet(x)
 
 

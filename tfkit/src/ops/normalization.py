@@ -182,7 +182,7 @@ def layer_normalization(
     if rms_scaling:
         warn(
             "You passed `rms_scaling=True`, which is deprecated: it divides by the standard deviation, "
-            "not by the root of the mean square. Use `ops.rms_normalization`.",
+            "not by the root of the mean square. Use `ops.rms_normalization`."
         )
         return tf.cast(x * scale, dtype)
     offset = -mean * scale

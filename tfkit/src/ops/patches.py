@@ -58,12 +58,7 @@ def unfold(
 
 @symbolic_op
 def fold(
-    x: Any,
-    output_size: Any,
-    kernel_size: Any,
-    dilation: Any = 1,
-    padding: Any = 0,
-    stride: Any = 1,
+    x: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1
 ) -> tf.Tensor:
     """Returns the images whose patches are the columns of `x`, added up where patches overlap.
 

@@ -63,9 +63,7 @@ def _pool(
         return pool_windows(function, x, windows, strides, padding.upper())
 
     return channels_last(
-        inputs,
-        data_format,
-        lambda x: over_windows("pooling", pool, x, windows, padding.upper()),
+        inputs, data_format, lambda x: over_windows("pooling", pool, x, windows, padding.upper())
     )
 
 

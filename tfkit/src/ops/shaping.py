@@ -50,8 +50,7 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
         known = [size for size in newshape if isinstance(size, int)]
         if known.count(-1) > 1:
             raise ValueError(
-                "`newshape` can have at most one unknown dimension, -1. "
-                f"Received: newshape={tuple(newshape)}"
+                f"`newshape` can have at most one unknown dimension, -1. Received: newshape={tuple(newshape)}"
             )
         if any(size < -1 for size in known):
             raise ValueError(
@@ -145,8 +144,7 @@ def squeeze(x: Any, axis: int | Sequence[int] | None = None) -> tf.Tensor:
     for a in axes:
         if x.shape[a] not in (1, None):
             raise ValueError(
-                f"Cannot squeeze axis {a}, because the dimension is not 1. "
-                f"Received: shape={x.shape}"
+                f"Cannot squeeze axis {a}, because the dimension is not 1. Received: shape={x.shape}"
             )
     if isinstance(x, tf.SparseTensor):
         gone = axes or [a for a, size in enumerate(x.shape) if size == 1]

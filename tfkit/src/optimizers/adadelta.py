@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def adadelta(
@@ -37,7 +37,7 @@ def adadelta(
 
 
 @shares_options
-class Adadelta(Optimizer):
+class Adadelta(SlotsMadeOnce):
     """Adadelta: steps whose size follows from the mean squares of gradients and of earlier steps.
 
         v = rho * v + (1 - rho) * g**2
@@ -81,11 +81,8 @@ class Adadelta(Optimizer):
         self.rho = rho
         self.epsilon = epsilon
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the two mean squares of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._accumulated_grads, self._accumulated_delta_vars = self.add_optimizer_variables(
             var_list, ["accumulated_grad", "accumulated_delta_var"]
         )

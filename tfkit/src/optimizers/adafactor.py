@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, multiply, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 from tfkit.src.optimizers.slots import Slot
 from tfkit.src.weights.variables.name_scope import variable_path
 
@@ -43,7 +43,7 @@ def adafactor(
 
 
 @shares_options
-class Adafactor(Optimizer):
+class Adafactor(SlotsMadeOnce):
     """Adafactor: stores squared gradients of matrices as means of rows and columns, to save memory.
 
     Steps are in proportion to the size of a variable:
@@ -95,11 +95,8 @@ class Adafactor(Optimizer):
         self.clip_threshold = clip_threshold
         self.relative_step = relative_step
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes a row, a column and a whole second moment of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._r: list[tf.Variable] = []
         self._c: list[tf.Variable] = []
         self._v: list[tf.Variable] = []

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import add, dense, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 from tfkit.src.optimizers.slots import constant
 
 
@@ -28,7 +28,7 @@ def adagrad(
 
 
 @shares_options
-class Adagrad(Optimizer):
+class Adagrad(SlotsMadeOnce):
     """Adagrad: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the sum of squared gradients.
 
     Thus, entries that are updated often move less and less.
@@ -73,11 +73,8 @@ class Adagrad(Optimizer):
         self.initial_accumulator_value = initial_accumulator_value
         self.epsilon = epsilon
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the sum of squares of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._accumulators = self.add_optimizer_variables(
             var_list, "accumulator", constant(self.initial_accumulator_value)
         )

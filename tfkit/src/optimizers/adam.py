@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import moving_average, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def adam(
@@ -48,7 +48,7 @@ def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Ten
 
 
 @shares_options
-class Adam(Optimizer):
+class Adam(SlotsMadeOnce):
     """Adam: steps in the direction of the mean gradient, divided by the root of its mean square.
 
     With gradient `g` in update `t`:
@@ -99,11 +99,8 @@ class Adam(Optimizer):
         self.epsilon = epsilon
         self.amsgrad = amsgrad
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moments of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._momentums, self._velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )

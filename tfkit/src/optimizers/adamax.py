@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, map_values, moving_average
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def adamax(
@@ -38,7 +38,7 @@ def adamax(
 
 
 @shares_options
-class Adamax(Optimizer):
+class Adamax(SlotsMadeOnce):
     """Adamax: Adam with the infinity norm of gradients in place of the second moment.
 
     With gradient `g` in update `t`:
@@ -84,11 +84,8 @@ class Adamax(Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moment and the norm of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._m, self._u = self.add_optimizer_variables(var_list, ["momentum", "norm"])
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

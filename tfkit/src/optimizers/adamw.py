@@ -55,7 +55,6 @@ class AdamW(Adam):
     ) -> None:
         if weight_decay is None:
             raise ValueError(
-                "`weight_decay` of AdamW must be a float. Received: weight_decay=None. Use Adam to "
-                "have none."
+                "`weight_decay` of AdamW must be a float. Received: weight_decay=None. Use Adam to have none."
             )
         super().__init__(**given(locals()))

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import tensorflow as tf
 
-from tfkit.src.base import execution, watching
+from tfkit.src.base import context, execution, watching
 from tfkit.src.base.errors.tracebacks import shorten, shortened
 from tfkit.src.base.names import explain_missing
 from tfkit.src.base.nests import brief
@@ -20,7 +20,7 @@ from tfkit.src.base.registry.serialization import (
 )
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.engine import replicas
-from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, once, stateless
+from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, stateless
 from tfkit.src.optimizers.exclusions import Exclusions
 from tfkit.src.optimizers.gradients import (
     clip_by_global_norm,
@@ -331,8 +331,7 @@ class Optimizer(SlotOwner):
             array([0.5, 2.5], dtype=float32)
         """
         raise NotImplementedError(
-            f"{type(self).__name__} must define "
-            "`update_step(self, gradient, variable, learning_rate)`."
+            f"{type(self).__name__} must define `update_step(self, gradient, variable, learning_rate)`."
         )
 
     def assign(self, variable: tf.Variable, value: Any) -> None:
@@ -472,7 +471,7 @@ class Optimizer(SlotOwner):
         if not variables:
             return
         learning_rate = tf.convert_to_tensor(self.learning_rate)
-        with once.in_one_update():
+        with context.within(update_values={}):
             self._tfkit_before_updates()
             # A copy is updated on its own device; one XLA program has one device.
             on_copies = tf.distribute.has_strategy() or replicas.are_on_servers()
@@ -568,14 +567,18 @@ class Optimizer(SlotOwner):
 
         Otherwise a third of the operations of Adam's update would be repeated for each variable.
         """
-        return once.computed((id(self), name, dtype), lambda: compute(dtype))
+        values = context.current().update_values
+        if values is None:
+            return compute(dtype)
+        key = id(self), name, dtype
+        if key not in values:
+            values[key] = compute(dtype)
+        return values[key]
 
     # --- Weight decay and moving averages ---------------------------------------------------------
 
     def exclude_from_weight_decay(
-        self,
-        var_list: Sequence[tf.Variable] | None = None,
-        var_names: Sequence[str] | None = None,
+        self, var_list: Sequence[tf.Variable] | None = None, var_names: Sequence[str] | None = None
     ) -> None:
         """Excludes variables from weight decay; it must be called before `build`.
 
@@ -708,15 +711,9 @@ class Optimizer(SlotOwner):
         return {
             "name": self.name,
             "learning_rate": float(rate.numpy()) if is_number else serialize_keras_object(rate),
-            "weight_decay": self.weight_decay,
-            "clipnorm": self.clipnorm,
-            "global_clipnorm": self.global_clipnorm,
-            "clipvalue": self.clipvalue,
-            "use_ema": self.use_ema,
-            "ema_momentum": self.ema_momentum,
-            "ema_overwrite_frequency": self.ema_overwrite_frequency,
-            "loss_scale_factor": self.loss_scale_factor,
-            "gradient_accumulation_steps": self.gradient_accumulation_steps,
+            **attributes(self, "weight_decay", "clipnorm", "global_clipnorm", "clipvalue"),
+            **attributes(self, "use_ema", "ema_momentum", "ema_overwrite_frequency"),
+            **attributes(self, "loss_scale_factor", "gradient_accumulation_steps"),
             **attributes(self, *self._tfkit_own_arguments),
         }
 

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import add, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 from tfkit.src.optimizers.slots import constant
 
 
@@ -46,7 +46,7 @@ def ftrl(
 
 
 @shares_options
-class Ftrl(Optimizer):
+class Ftrl(SlotsMadeOnce):
     """FTRL-proximal: follows the regularized leader, with penalties that make weights exactly zero.
 
     With learning-rate power `-p`, sums of squared gradients `n` and a linear term `z`:
@@ -118,15 +118,10 @@ class Ftrl(Optimizer):
         self.l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
         self.beta = beta
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the two sums of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._accumulators, self._linears = self.add_optimizer_variables(
-            var_list,
-            ["accumulator", "linear"],
-            [constant(self.initial_accumulator_value), "zeros"],
+            var_list, ["accumulator", "linear"], [constant(self.initial_accumulator_value), "zeros"]
         )
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import moving_average, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def lamb(
@@ -46,7 +46,7 @@ def lamb(
 
 
 @shares_options
-class Lamb(Optimizer):
+class Lamb(SlotsMadeOnce):
     """LAMB: Adam's step for each variable, scaled to the variable's own norm; for very large batches.
 
     With `r` the direction of Adam, the step is `w -= learning_rate * norm(w) / norm(r) * r`.
@@ -89,11 +89,8 @@ class Lamb(Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moments of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._momentums, self._velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )

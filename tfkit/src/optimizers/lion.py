@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import add, map_values
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def lion(
@@ -28,7 +28,7 @@ def lion(
 
 
 @shares_options
-class Lion(Optimizer):
+class Lion(SlotsMadeOnce):
     """Lion: steps of one size, in the direction of the sign of the momentum.
 
         w -= learning_rate * sign(beta_1 * m + (1 - beta_1) * g)
@@ -76,11 +76,8 @@ class Lion(Optimizer):
         self.beta_1 = beta_1
         self.beta_2 = beta_2
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the momentum of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._momentums = self.add_optimizer_variables(var_list, "momentum")
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:

@@ -6,11 +6,7 @@ from typing import Any
 
 from tfkit.src.base.errors import other_keras
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.registry.serialization import (
-    deserialize_keras_object,
-    resolve,
-    serialize_keras_object,
-)
+from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.tables import builtins_of
 from tfkit.src.optimizers.base import Optimizer
 
@@ -28,7 +24,7 @@ def serialize(optimizer: Optimizer) -> dict[str, Any]:
         >>> serialize(tfkit.optimizers.SGD(momentum=0.5))["config"]["momentum"]
         0.5
     """
-    return serialize_keras_object(optimizer)
+    return serialization.serialize_keras_object(optimizer)
 
 
 @shortened
@@ -55,7 +51,7 @@ def deserialize(config: dict[str, Any], custom_objects: dict[str, Any] | None = 
     class_name = config.get("class_name")
     if isinstance(class_name, str) and _is_own(class_name):
         config = {**config, "class_name": class_name.lower()}
-    return deserialize_keras_object(config, custom_objects, kind="optimizers")
+    return serialization.deserialize_keras_object(config, custom_objects, kind="optimizers")
 
 
 @shortened
@@ -78,7 +74,7 @@ def get(identifier: Any) -> Optimizer | None:
         found = deserialize(identifier)
     else:
         is_own = isinstance(identifier, str) and _is_own(identifier)
-        found = resolve(identifier.lower() if is_own else identifier, "optimizers")
+        found = serialization.resolve(identifier.lower() if is_own else identifier, "optimizers")
     if not isinstance(found, Optimizer):
         raise ValueError(
             "Could not interpret an optimizer identifier. Expected a name, a configuration or an "

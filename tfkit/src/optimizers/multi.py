@@ -210,8 +210,7 @@ class MultiOptimizer(Optimizer):
         """Returns the index of an inner optimizer, which is added if it is new."""
         if not isinstance(optimizer, Optimizer):
             raise TypeError(
-                "`optimizer_map` must return an optimizer for each variable. "
-                f"Received: {optimizer!r}"
+                f"`optimizer_map` must return an optimizer for each variable. Received: {optimizer!r}"
             )
         for index, known in enumerate(self._optimizers):
             if known is optimizer:
@@ -330,7 +329,6 @@ def _check_may_be_inside(optimizer: Optimizer) -> None:
     if isinstance(optimizer, (LossScaleOptimizer, MultiOptimizer)):
         kind = type(optimizer).__name__
         raise ValueError(
-            f"{kind} cannot be used inside a MultiOptimizer. Enter the "
-            "optimizers that it holds. A LossScaleOptimizer must be outside: "
-            "`LossScaleOptimizer(MultiOptimizer(...))`."
+            f"{kind} cannot be used inside a MultiOptimizer. Enter the optimizers that it holds. A "
+            "LossScaleOptimizer must be outside: `LossScaleOptimizer(MultiOptimizer(...))`."
         )

@@ -10,9 +10,9 @@ import tensorflow as tf
 
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.adam import adam, bias_corrections
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense
-from tfkit.src.optimizers.options import OptionsButDecay, shares_options
+from tfkit.src.optimizers.options import OptionsButDecay, SlotsMadeOnce, shares_options
 from tfkit.src.weights.variables.name_scope import variable_path
 
 
@@ -58,7 +58,7 @@ def muon(
 
 
 @shares_options
-class Muon(Optimizer):
+class Muon(SlotsMadeOnce):
     """Muon for matrices: the steps are the orthogonalized momentum; AdamW for all other variables.
 
     The momentum `m = momentum * m + g` of a matrix is brought near `U @ transpose(V)` of its singular value
@@ -154,11 +154,8 @@ class Muon(Optimizer):
             or any(re.search(pattern, path) for pattern in self.exclude_layers)
         )
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes a momentum for each variable, and a second moment for those that Adam updates."""
-        if self.built:
-            return
-        super().build(var_list)
         self.momentums, self._velocities = [], {}
         for index, variable in enumerate(var_list):
             self.momentums.append(self.add_variable_from_reference(variable, "momentum"))

@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, moving_average, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 from tfkit.src.optimizers.slots import constant
 
 
@@ -48,7 +48,7 @@ def nadam(
 
 
 @shares_options
-class Nadam(Optimizer):
+class Nadam(SlotsMadeOnce):
     """Nadam: Adam with Nesterov's momentum, whose strength rises from update to update.
 
     The momentum in update `t` is `beta_1 * (1 - 0.5 * 0.96**t)`.
@@ -91,11 +91,8 @@ class Nadam(Optimizer):
         self.beta_2 = beta_2
         self.epsilon = epsilon
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moments of each variable, and the product of momenta."""
-        if self.built:
-            return
-        super().build(var_list)
         self._momentums, self._velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )

@@ -1,4 +1,4 @@
-"""The options that all optimizers share: their types, and their position in signatures.
+"""The common parts of tfkit's optimizers: when slots are made, the types of options, their positions.
 
 They are written once, in the constructor of `Optimizer`. An optimizer accepts them as `**options`, and
 `@shares_options` lets them be passed by position, too, where Keras has them.
@@ -6,7 +6,10 @@ They are written once, in the constructor of `Optimizer`. An optimizer accepts t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypedDict, TypeVar
+
+import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.signatures import arguments_of, shows
@@ -33,6 +36,19 @@ class Options(OptionsButDecay, total=False):
     """All shared options, for optimizers that do not define `weight_decay` themselves."""
 
     weight_decay: float | None
+
+
+class SlotsMadeOnce(Optimizer):
+    """The base of optimizers whose slots `build` makes once."""
+
+    def build(self, var_list: Sequence[tf.Variable]) -> None:
+        """Makes the slots of each variable, unless they are made."""
+        if not self.built:
+            super().build(var_list)
+            self._tfkit_add_slots(var_list)
+
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
+        raise NotImplementedError
 
 
 SHARED = {

@@ -7,19 +7,14 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.checks import check_share
 from tfkit.src.optimizers.gradients import dense, moving_average, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def rmsprop(
-    g: Any,
-    v: tf.Tensor,
-    g_mean: tf.Tensor | None,
-    alpha: tf.Tensor,
-    rho: float,
-    epsilon: float,
+    g: Any, v: tf.Tensor, g_mean: tf.Tensor | None, alpha: tf.Tensor, rho: float, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor | None]:
     """Returns the step, new `v` (mean square of gradients), and new `g_mean` (their mean), if given.
 
@@ -37,7 +32,7 @@ def rmsprop(
 
 
 @shares_options
-class RMSprop(Optimizer):
+class RMSprop(SlotsMadeOnce):
     """RMSprop: `w -= learning_rate * g / sqrt(v + epsilon)`, with `v` the mean of squared gradients.
 
     `v = rho * v + (1 - rho) * g**2`. With momentum, steps
@@ -87,11 +82,8 @@ class RMSprop(Optimizer):
         self.epsilon = epsilon
         self.centered = centered
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the mean square of each variable, its momentum and mean if they are used."""
-        if self.built:
-            return
-        super().build(var_list)
         self._velocities = self.add_optimizer_variables(var_list, "velocity")
         self._momentums = []
         if self.momentum > 0:

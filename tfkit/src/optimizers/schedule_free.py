@@ -7,9 +7,9 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate, Optimizer
+from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, moving_average, square
-from tfkit.src.optimizers.options import Options, shares_options
+from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
 def schedule_free_adamw(
@@ -43,7 +43,7 @@ def schedule_free_adamw(
 
 
 @shares_options
-class ScheduleFreeAdamW(Optimizer):
+class ScheduleFreeAdamW(SlotsMadeOnce):
     """Schedule-free AdamW: replaces a schedule that depends on the number of steps.
 
     Steps like Adam's are taken by weights `z`, whose mean is `x`. Gradients are taken at
@@ -91,11 +91,8 @@ class ScheduleFreeAdamW(Optimizer):
         self.epsilon = epsilon
         self.warmup_steps = warmup_steps
 
-    def build(self, var_list: Sequence[tf.Variable]) -> None:
+    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes a copy and a second moment of each variable."""
-        if self.built:
-            return
-        super().build(var_list)
         self._momentums, self._velocities = self.add_optimizer_variables(
             var_list, ["momentum", "velocity"]
         )

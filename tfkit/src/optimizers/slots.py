@@ -142,8 +142,7 @@ class SlotOwner(Owner, tf.Module):
         """
         if layout is not None:
             raise ValueError(
-                "`layout` must be None: tfkit places variables by `tf.distribute`. "
-                f"Received: {layout!r}"
+                f"`layout` must be None: tfkit places variables by `tf.distribute`. Received: {layout!r}"
             )
         return self._tfkit_make_variable(shape, initializer, dtype, aggregation, name or "variable")
 
@@ -273,10 +272,7 @@ class SlotOwner(Owner, tf.Module):
         return variable
 
     def add_variable_from_reference(
-        self,
-        reference_variable: tf.Variable,
-        name: str | None = None,
-        initializer: Any = "zeros",
+        self, reference_variable: tf.Variable, name: str | None = None, initializer: Any = "zeros"
     ) -> tf.Variable:
         """Makes a slot: a variable of the shape and dtype of `reference_variable`, on its device.
 

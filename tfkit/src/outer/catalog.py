@@ -157,11 +157,11 @@ register_listed(
     {"TFDIdentity": _listed(layers, _is_class)["Identity"]},
 )
 register_listed(
-    "src.applications.convnext", [Place("tfkit.src.data.applications.layer_scale", "LayerScale")]
+    "src.applications.convnext", [Place("tfkit.src.data.applications.convnext", "LayerScale")]
 )
 register_listed(
     "src.applications.inception_resnet_v2",
-    [Place("tfkit.src.data.applications.custom_scale_layer", "CustomScaleLayer")],
+    [Place("tfkit.src.data.applications.inception_resnet_v2", "CustomScaleLayer")],
 )
 find_devices_quietly(tf.config)  # TensorFlow reads XLA's flags with it: they are set by now.
 absent_names.explain_in(sys.modules["tfkit"])

@@ -93,10 +93,9 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
         if mask is not None and not takes_mask and not layer._tfkit.loses_masks:
             layer._tfkit.loses_masks = True
             warn(
-                f"Layer '{layer.path}' (of type {type(layer).__name__}) was passed an input with a mask, "
-                "but it does not support masking: layers after it will not see the mask. Set "
-                "`self.supports_masking = True` in its `__init__()` to pass the mask on unchanged, or "
-                "define `compute_mask()`."
+                f"Layer {layer._tfkit.title} was passed an input with a mask, but it does not support "
+                "masking: layers after it will not see the mask. Set `self.supports_masking = True` in its "
+                "`__init__()` to pass the mask on unchanged, or define `compute_mask()`."
             )
         return
     # `call` may have set masks itself; those are kept.

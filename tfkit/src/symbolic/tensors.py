@@ -23,12 +23,7 @@ from tfkit.src.base.errors.kernel_errors import add_arguments
 from tfkit.src.base.names import auto_name, explain_missing
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
-from tfkit.src.borrowed.private import (
-    FuncGraph,
-    GlobalOpDispatcher,
-    ObservedGraph,
-    could_possibly_record,
-)
+from tfkit.src.borrowed import private
 from tfkit.src.symbolic import masking
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -305,13 +300,13 @@ def trace(function: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> An
     return _traced(function, args, kwargs, _scratch_graph(_COMPLETE))
 
 
-def _scratch_graph(name: str) -> FuncGraph:
+def _scratch_graph(name: str) -> private.FuncGraph:
     # While a file is loaded, the graph counts operations: a small file could describe a huge model.
-    return _CountedGraph(name) if budget.is_limited() else FuncGraph(name)
+    return _CountedGraph(name) if budget.is_limited() else private.FuncGraph(name)
 
 
 def _traced(
-    function: Callable[..., Any], args: Any, kwargs: dict[str, Any], graph: FuncGraph
+    function: Callable[..., Any], args: Any, kwargs: dict[str, Any], graph: private.FuncGraph
 ) -> Any:
     with graph.as_default():
         # TensorFlow infers sizes that no formula of tfkit's states; nothing of the graph is ever run.
@@ -322,7 +317,7 @@ def _traced(
         return tf.nest.map_structure(specification, results)
 
 
-def _has_gradients(graph: FuncGraph) -> bool:
+def _has_gradients(graph: private.FuncGraph) -> bool:
     """Whether `tf.gradients` has been called in a graph: it has a scope of that name."""
     return any(_GRADIENTS.match(operation.name) for operation in graph.get_operations())
 
@@ -350,7 +345,7 @@ def only_shapes_count() -> bool:
     So it is in the scratch graph of `trace`, unless a tape of the user's `call` records: its gradients
     follow from the operations.
     """
-    return _is_within((_SCRATCH,)) and not could_possibly_record()
+    return _is_within((_SCRATCH,)) and not private.could_possibly_record()
 
 
 def described(shape: Any, dtype: Any) -> tf.Tensor:
@@ -361,7 +356,7 @@ def described(shape: Any, dtype: Any) -> tf.Tensor:
     return tf.compat.v1.placeholder(dtype, shape)
 
 
-class _CountedGraph(ObservedGraph):
+class _CountedGraph(private.ObservedGraph):
     """A scratch graph for the contents of a file; the size of the file limits its size."""
 
     def before_operation(self, attributes: dict[str, Any]) -> None:
@@ -460,7 +455,7 @@ def checked_symbolic_op(check: Callable[..., None]) -> Callable[[Function], Func
     return decorate
 
 
-class _TensorFlowFunctions(GlobalOpDispatcher):
+class _TensorFlowFunctions(private.GlobalOpDispatcher):
     """Makes plain `tf.*` functions accept symbolic tensors too."""
 
     def handle(self, op: Any, args: Any, kwargs: Any) -> Any:

@@ -5,22 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
+import tensorflow as tf
+
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
+from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
 from tfkit.src.training import placement
 from tfkit.src.training.cache import Programs
-from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.compile_settings import CompileSettings, warn_of_backend
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
-from tfkit.src.training.engines import warn_of_backend
-from tfkit.src.training.loss_tracker import LossTracker
+from tfkit.src.training.data import batch_size_of
 from tfkit.src.training.planner import Plans
+
+
+class LossTracker(Mean):
+    """The mean of the loss over an epoch, in which each row has the same weight."""
+
+    def add(self, loss: tf.Tensor, *batch: Any) -> None:
+        """Adds the loss of a batch, with the number of rows of the first tensor in `batch`."""
+        self.update_state(loss, sample_weight=batch_size_of(batch))
+
 
 if TYPE_CHECKING:
     from tfkit.src.training.model_steps import ModelSteps
@@ -115,24 +127,10 @@ class Compiled(Layer):
             'adam'
         """
         self._tfkit.check_initialized()
-        self._tfkit_compile(
-            optimizer,
-            auto_scale_loss,
-            loss=loss,
-            loss_weights=loss_weights,
-            metrics=metrics,
-            weighted_metrics=weighted_metrics,
-            run_eagerly=run_eagerly,
-            steps_per_execution=steps_per_execution,
-            jit_compile=jit_compile,
-            engine=engine,
-        )
+        self._tfkit_compile(**given(locals()))
 
     def _tfkit_compile(
-        self,
-        optimizer: OptimizerLike,
-        auto_scale_loss: bool,
-        **settings: Any,
+        self, optimizer: OptimizerLike, auto_scale_loss: bool, **settings: Any
     ) -> None:
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         # Everything is made and checked first, and assigned at the end.

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.metrics.base import Metric
-from tfkit.src.metrics.identifiers import get as get_metric
+from tfkit.src.metrics.resolve import get as get_metric
 from tfkit.src.metrics.resolve import metric_for
 from tfkit.src.training.outputs import Outputs, as_list
 

@@ -101,11 +101,7 @@ class ArrayData:
     is_endless = False
 
     def __init__(
-        self,
-        data: Any,
-        batch_size: int | None,
-        shuffle: bool | str,
-        num_steps: int | None = None,
+        self, data: Any, batch_size: int | None, shuffle: bool | str, num_steps: int | None = None
     ) -> None:
         if batch_size is not None and batch_size < 1:
             raise ValueError(f"`batch_size` must be a positive integer. Received: {batch_size}")

@@ -302,11 +302,7 @@ def _sum_of(strategy: tf.distribute.Strategy) -> Callable[[tf.Tensor], tf.Tensor
             found = strategy.run(on_replica)
             return tf.identity(strategy.experimental_local_results(found)[0])
 
-    return tf.function(
-        summed,
-        autograph=False,
-        input_signature=[tf.TensorSpec([None], "int64")],
-    )
+    return tf.function(summed, autograph=False, input_signature=[tf.TensorSpec([None], "int64")])
 
 
 _LOST = (

@@ -109,11 +109,7 @@ class ArrayFeed:
 
     def get_state(self) -> dict[str, Any]:
         """Returns the position of the feed, as data."""
-        return {
-            "is_open": self._is_open,
-            "taken": self._taken,
-            "seeds": self._seeds,
-        }
+        return {"is_open": self._is_open, "taken": self._taken, "seeds": self._seeds}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Moves to the saved position of a feed, with the same order of rows.

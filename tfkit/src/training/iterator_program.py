@@ -360,9 +360,7 @@ class IteratorProgram(LoopProgram):
             return going
 
         done, _, logs = self._loop(
-            goes_on,
-            body,
-            (first, tf.constant(True), self.trace.no_outputs()),
+            goes_on, body, (first, tf.constant(True), self.trace.no_outputs())
         )
         return done, logs
 

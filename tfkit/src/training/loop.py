@@ -6,12 +6,11 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list
+from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list, plain_logs
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
@@ -80,7 +79,7 @@ class Steps:
             # After Ctrl-C as well: the model keeps what was trained.
             self.model._tfkit_programs.settle()
         # Here and not in each program: converting a tensor waits until it is computed.
-        self.logs = to_floats(self.logs)
+        self.logs = plain_logs(self.logs)
         self.feed.end()
         return self.logs
 
@@ -158,9 +157,9 @@ class Steps:
             if size > 1:
                 callbacks.note_steps(self.done - 1, steps)
             # As in Keras, the last program of an epoch is counted as if it were full.
-            getattr(callbacks, f"on_{self.mode}_batch_end")(first + size - 1, to_floats(logs))
+            getattr(callbacks, f"on_{self.mode}_batch_end")(first + size - 1, plain_logs(logs))
         else:
-            callbacks.on_steps_end(self.done - 1, steps, functools.partial(to_floats, logs))
+            callbacks.on_steps_end(self.done - 1, steps, functools.partial(plain_logs, logs))
         # Fewer steps mean that the data has ended.
         return steps == wanted
 
@@ -183,7 +182,7 @@ class Steps:
         return {
             "done": self.done,
             "num_steps": self.num_steps,
-            "logs": to_floats(self.logs),
+            "logs": plain_logs(self.logs),
             "feed": self.feed.get_state(),
         }
 
@@ -216,16 +215,3 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
         warn_if_ran_out(steps.done, steps.num_steps)
     callbacks.on_test_end(logs)
     return logs
-
-
-def to_floats(logs: Logs) -> Logs:
-    """Returns logs as Python numbers sorted by name, nested dicts flattened, as in Keras; arrays are kept."""
-    floats: Logs = {}
-    for name, value in sorted(logs.items()):
-        if isinstance(value, dict):
-            floats.update(to_floats(value))
-            continue
-        # NumPy alone does not convert a bfloat16 tensor to an array.
-        array = value.numpy() if isinstance(value, tf.Tensor) else np.asarray(value)
-        floats[name] = float(array) if array.ndim == 0 else array
-    return floats

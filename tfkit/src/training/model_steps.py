@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -14,13 +14,14 @@ from tfkit.src.base import context, execution
 from tfkit.src.base.calls import current_frame
 from tfkit.src.base.nests import brief
 from tfkit.src.borrowed.private import VariableWatcher
-from tfkit.src.core import tracking
+from tfkit.src.core import hidden, tracking
+from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.metrics.base import Metric
 from tfkit.src.training.compilation import Compiled
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.data import unpack_x_y_sample_weight
-from tfkit.src.training.read_variables import check_variables
+from tfkit.src.weights.variables.operators import Value
 from tfkit.src.weights.variables.together import computed_with, temporary_values
 
 
@@ -379,3 +380,26 @@ def _takes_argument(function: Callable[..., Any], name: str) -> bool:
     """Whether a function accepts a keyword argument of this name."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(it.kind is it.VAR_KEYWORD for it in parameters.values())
+
+
+def check_variables(model: Layer, read: Iterable[tf.Variable]) -> None:
+    """Raises an error for a trainable variable that a model's call reads, and no `weights` contain.
+
+    Args:
+        model: the model that is trained.
+        read: the trainable variables that a tape has seen in the call.
+
+    Raises:
+        ValueError: with the name of the variable.
+    """
+    if tf.distribute.has_strategy():
+        return  # The tape sees the variables of one replica, which the lists do not contain.
+    listed = hidden.listed_in(model)
+    for variable in read:
+        variable = Value.owner(variable)  # A tape in the call may watch `weight.value`.
+        if id(variable) not in listed and variable.dtype.is_floating:
+            raise ValueError(
+                f"The variable '{variable.name}' of shape {tuple(variable.shape)} is read in the `call()` of "
+                f"model '{model.name}' and is trainable, but it is in no `weights`: it would be "
+                f"neither trained nor saved. {hidden.HOLD}; or make it with `trainable=False`."
+            )

@@ -75,7 +75,7 @@ class OlderNames(ModelSteps):
         del regularization_losses
         warn(
             "`model.compiled_loss()` is deprecated. Use "
-            "`model.compute_loss(x, y, y_pred, sample_weight, training)`.",
+            "`model.compute_loss(x, y, y_pred, sample_weight, training)`."
         )
         return self.compute_loss(None, y, y_pred, sample_weight)
 
@@ -162,7 +162,7 @@ class OlderMetrics:
         """Adds a batch to the metrics, with a warning: `model.compute_metrics` is the method to use."""
         warn(
             "`model.compiled_metrics` is deprecated. Use "
-            "`model.compute_metrics(x, y, y_pred, sample_weight)`.",
+            "`model.compute_metrics(x, y, y_pred, sample_weight)`."
         )
         return self._model.compute_metrics(None, y, y_pred, sample_weight)
 

@@ -202,9 +202,8 @@ class LoopProgram:
                 raise located from None
         else:
             warn(
-                "XLA cannot compile a program of this model, which runs without XLA now: "
-                f"{reason} Pass `jit_compile=False` to `compile()` if it should, or change that part of the "
-                "model."
+                f"XLA cannot compile a program of this model, which runs without XLA now: {reason} Pass "
+                "`jit_compile=False` to `compile()` if it should, or change that part of the model."
             )
             return result
         raise kernel_errors.as_value_error(refused)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-from tfkit.src.base import notebook, settings, terminal
+from tfkit.src.base import notebooks, settings, terminal
 from tfkit.src.base.quoting import printable
 
 _DONE, _LEFT = "━", "─"  # Different characters, since colours are not shown everywhere.
@@ -114,7 +114,7 @@ class Progbar:
         self._first_update: tuple[int, float] | None = None  # (steps, time)
         self._last_drawn = float("-inf") if self._live or not interval else self._start
         self._last_width = 0
-        self._display: Any = notebook.display() if in_notebook and self._live else None
+        self._display: Any = notebooks.display() if in_notebook and self._live else None
         self._handle: Any = None  # of what is displayed
 
     def due(self) -> bool:

@@ -174,10 +174,7 @@ class StepTrace:
 
 
 def traced(
-    function: Callable[..., Any],
-    specs: Any,
-    jit_compile: bool = False,
-    compiles_parts: bool = True,
+    function: Callable[..., Any], specs: Any, jit_compile: bool = False, compiles_parts: bool = True
 ) -> Any:
     """Returns a function of tensors as a program, traced once for `specs`."""
     return SharedProgram(trace_once(function, specs, jit_compile), compiles_parts)

@@ -17,20 +17,13 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import advice_on
 from tfkit.src.base.nests import brief
 from tfkit.src.engine import unused_gpus
-from tfkit.src.training import copies, loop, predict_loop
-from tfkit.src.training.callbacks.callback_list import make_callback_list, with_backup
+from tfkit.src.training import copies, counts, loop, predict_loop
+from tfkit.src.training.callbacks.callback_list import make_callback_list, plain_logs, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
 from tfkit.src.training.compilation import OptimizerLike
+from tfkit.src.training.compile_settings import jax_engine
 from tfkit.src.training.coordinated import Coordinated
-from tfkit.src.training.counts import (
-    check_counts,
-    check_epochs,
-    check_outside,
-    check_positive,
-    check_validation,
-    limited_epochs,
-)
 from tfkit.src.training.data import (
     DatasetData,
     make_arrays,
@@ -38,7 +31,6 @@ from tfkit.src.training.data import (
     split_validation,
 )
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
-from tfkit.src.training.engines import jax_engine
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
@@ -48,12 +40,7 @@ from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data, one_batch
 from tfkit.src.training.step import Step
-from tfkit.src.training.validation import (
-    Validation,
-    arguments_of,
-    make_validation_data,
-    prepared,
-)
+from tfkit.src.training.validation import Validation, arguments_of, make_validation_data, prepared
 
 
 class Trainer(OlderNames):
@@ -161,7 +148,7 @@ class Trainer(OlderNames):
         """
         self._tfkit_check_compiled("fit")
         unused_gpus.warn_once()
-        check_counts(
+        counts.check_counts(
             batch_size=batch_size,
             epochs=epochs,
             initial_epoch=initial_epoch,
@@ -169,12 +156,12 @@ class Trainer(OlderNames):
             validation_steps=validation_steps,
             validation_batch_size=validation_batch_size,
         )
-        check_epochs(epochs, initial_epoch)
-        check_validation(validation_split, validation_freq)
-        check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
+        counts.check_epochs(epochs, initial_epoch)
+        counts.check_validation(validation_split, validation_freq)
+        counts.check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
         check_class_ids(self.loss, y)
         verbose = _verbosity(verbose)
-        epochs = limited_epochs(epochs)
+        epochs = counts.limited_epochs(epochs)
         # Arguments are checked first: a mistake must not wait for another thread's training.
         with self._tfkit_in_turn, self._tfkit_files():
             # Before the data is shuffled: the last rows are for validation, as in Keras.
@@ -306,8 +293,8 @@ class Trainer(OlderNames):
             advice = advice_on(next(iter(kwargs)), inspect.signature(Trainer.evaluate).parameters)
             raise ValueError(f"Arguments not recognized: {brief(kwargs)}.{advice}")
         self._tfkit_check_compiled("evaluate")
-        check_counts(batch_size=batch_size, steps=steps)
-        check_positive(steps=steps)
+        counts.check_counts(batch_size=batch_size, steps=steps)
+        counts.check_positive(steps=steps)
         check_class_ids(self.loss, y)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
@@ -381,9 +368,9 @@ class Trainer(OlderNames):
             >>> model.predict(np.random.rand(100, 2), batch_size=32, verbose=0).shape
             (100, 1)
         """
-        check_outside("predict")
-        check_counts(batch_size=batch_size, steps=steps)
-        check_positive(steps=steps)
+        counts.check_outside("predict")
+        counts.check_counts(batch_size=batch_size, steps=steps)
+        counts.check_positive(steps=steps)
         data = make_data(x, None, None, batch_size, num_steps=steps)
         if stream:
             if callbacks is not None:
@@ -470,7 +457,7 @@ class Trainer(OlderNames):
             _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
             feed.end()
             self._tfkit_programs.settle()
-            logs = loop.to_floats(logs)
+            logs = plain_logs(logs)
         if return_dict:
             return logs
         values = self._tfkit_in_order(logs)
@@ -528,7 +515,7 @@ class Trainer(OlderNames):
             >>> model.predict_on_batch(np.random.rand(8, 2)).shape
             (8, 1)
         """
-        check_outside("predict_on_batch")
+        counts.check_outside("predict_on_batch")
         # All rows are one batch.
         data = make_arrays(x, None, None, 2**31 - 1)
         self._tfkit_make_function("predict")

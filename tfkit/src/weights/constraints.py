@@ -170,11 +170,7 @@ class MinMaxNorm(Constraint):
     """
 
     def __init__(
-        self,
-        min_value: float = 0.0,
-        max_value: float = 1.0,
-        rate: float = 1.0,
-        axis: _Axes = 0,
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: _Axes = 0
     ) -> None:
         self.min_value = min_value
         self.max_value = max_value

@@ -283,14 +283,13 @@ def _in_dtype(value: Any, dtype: str) -> Any:
     return tf.cast(value, dtype)
 
 
-def _check_shape(shape: Any) -> None:
-    """Raises an error for a number where a shape is expected."""
-    if isinstance(shape, (tuple, list, tf.TensorShape)):
-        return
-    if np.ndim(shape) == 0:
+def _dtype_of_draws(shape: Any, dtype: Any) -> str:
+    """Returns the name of a dtype. Raises an error for a number where a shape is expected."""
+    if not isinstance(shape, (tuple, list, tf.TensorShape)) and np.ndim(shape) == 0:
         raise ValueError(
             f"`shape` must be a tuple of sizes, such as `({shape},)`. Received: shape={shape!r}"
         )
+    return standardize_dtype(dtype)
 
 
 @shortened
@@ -318,8 +317,7 @@ def normal(
         >>> normal((3,), mean=5.0, stddev=2.0, seed=1).numpy().round(3)
         array([5.253, 4.014, 6.262], dtype=float32)
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
     return draws * _in_dtype(stddev, dtype) + _in_dtype(mean, dtype)
 
@@ -353,8 +351,7 @@ def truncated_normal(
         >>> bool(tf.reduce_all(tf.abs(draws) <= 6.0))
         True
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     draws = philox.truncated_normal(shape, _draw_int32_seed(seed), dtype)
     return draws * tf.convert_to_tensor(stddev, dtype) + tf.convert_to_tensor(mean, dtype)
 
@@ -384,8 +381,7 @@ def uniform(
         >>> uniform((3,), seed=1).numpy().round(3)
         array([0.878, 0.46 , 0.6  ], dtype=float32)
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     if not is_float(dtype):
         raise ValueError(
             "`uniform` draws floats; use `randint` for integers. Expected a float `dtype`. "
@@ -420,8 +416,7 @@ def randint(
         >>> randint((5,), 0, 10, seed=1).numpy().tolist()
         [9, 4, 0, 6, 1]
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     if not is_int(dtype):
         raise ValueError(
             "`randint` draws integers; use `uniform` for floats. Expected an integer `dtype`. "
@@ -461,8 +456,7 @@ def categorical(
     logits = tf.convert_to_tensor(logits)
     if logits.shape.rank != 2:
         raise ValueError(
-            "`logits` must have shape (batch, classes). "
-            f"Received: logits of shape {tuple(logits.shape)}"
+            f"`logits` must have shape (batch, classes). Received: logits of shape {tuple(logits.shape)}"
         )
     samples = tf.random.stateless_categorical(logits, num_samples, _draw_int32_seed(seed))
     return tf.cast(samples, standardize_dtype(dtype))
@@ -565,8 +559,7 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
         >>> gamma((2,), alpha=3.0, seed=1).shape
         TensorShape([2])
     """
-    _check_shape(shape)
-    return _gamma(shape, alpha, standardize_dtype(dtype), _draw_int32_seed(seed))
+    return _gamma(shape, alpha, _dtype_of_draws(shape, dtype), _draw_int32_seed(seed))
 
 
 @shortened
@@ -594,8 +587,7 @@ def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None
         >>> round(float(tf.reduce_mean(draws)), 1)
         0.5
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     int32_seed = _draw_int32_seed(seed)
     # X / (X + Y) of gamma draws X and Y, which must be independent: hence the second seed.
     x = _gamma(shape, tf.broadcast_to(alpha, shape), dtype, int32_seed)
@@ -631,8 +623,7 @@ def binomial(
         >>> binomial((2, 2), counts=10, probabilities=[0.0, 1.0], seed=1).numpy().tolist()
         [[0.0, 10.0], [0.0, 10.0]]
     """
-    _check_shape(shape)
-    dtype = standardize_dtype(dtype)
+    dtype = _dtype_of_draws(shape, dtype)
     drawn_dtype = "float32" if dtype == "bfloat16" else dtype
     draws = tf.random.stateless_binomial(
         shape, _draw_int32_seed(seed), counts, probabilities, output_dtype=drawn_dtype

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base.quoting import quoted
@@ -63,6 +64,16 @@ def is_reference(references: Any) -> bool:
         and bool(references)
         and isinstance(references[0], str)
     )
+
+
+def map_references(references: Any, function: Callable[[Any], Any]) -> Any:
+    """Returns a nest of references with each replaced by `function` of it."""
+    if isinstance(references, dict):
+        return {key: map_references(item, function) for key, item in references.items()}
+    if is_reference(references):
+        return function(references)
+    items = [map_references(item, function) for item in references]
+    return tuple(items) if isinstance(references, tuple) else items
 
 
 def _check_tensors(value: Any) -> None:

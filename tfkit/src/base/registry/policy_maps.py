@@ -37,9 +37,7 @@ class DTypePolicyMap(DTypePolicy, MutableMapping[str, DTypePolicy]):
     """
 
     def __init__(
-        self,
-        default_policy: Any = None,
-        policy_map: dict[str, Any] | None = None,
+        self, default_policy: Any = None, policy_map: dict[str, Any] | None = None
     ) -> None:
         if not isinstance(policy_map, (dict, type(None))):
             raise TypeError(

@@ -250,10 +250,7 @@ def serialize_keras_object(obj: Any) -> Any:
     if isinstance(obj, (np.ndarray, tf.Tensor, tf.Variable)):
         value = np.asarray(obj)
         kind = "__numpy__" if isinstance(obj, np.ndarray) else "__tensor__"
-        return {
-            "class_name": kind,
-            "config": {"value": value.tolist(), "dtype": value.dtype.name},
-        }
+        return {"class_name": kind, "config": {"value": value.tolist(), "dtype": value.dtype.name}}
     if isinstance(obj, bytes):
         return _serialize_bytes(obj)
     if isinstance(obj, tf.TypeSpec):
@@ -422,6 +419,15 @@ def _compile_config(obj: Any) -> dict[str, Any] | None:
         )
         return None
     return config
+
+
+def check_safe_mode(safe_mode: bool) -> None:
+    """Raises an error for a reader of files that shall run code of theirs."""
+    if not safe_mode:
+        raise ValueError(
+            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
+            "and functions, or pass them as `custom_objects`."
+        )
 
 
 @shortened

@@ -360,10 +360,9 @@ def _check_registered_name(name: str, config: dict[str, Any]) -> None:
     registered_name = config.get("registered_name")
     if registered_name not in (None, "", name, config["class_name"]):
         raise NotRegisteredError(
-            f"A configuration names {quoted(name)}, registered as {quoted(registered_name)}, which "
-            "this program has not "
-            f"registered; tfkit's own {quoted(name)} is a different object. Register yours with "
-            "`@tfkit.saving.register_keras_serializable()` before loading, or pass "
+            f"A configuration names {quoted(name)}, registered as {quoted(registered_name)}, which this "
+            f"program has not registered; tfkit's own {quoted(name)} is a different object. Register yours "
+            "with `@tfkit.saving.register_keras_serializable()` before loading, or pass "
             f"`custom_objects={{{quoted(name)}: ...}}`."
         )
 

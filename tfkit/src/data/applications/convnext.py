@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Unpack
 
+from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.registry.constructors import made_of
+from tfkit.src.core.layer import Layer
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, pooled
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last
-from tfkit.src.data.applications.layer_scale import LayerScale
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
 from tfkit.src.data.applications.variants import titled
 from tfkit.src.data.applications.weights import of_both
@@ -22,6 +23,7 @@ from tfkit.src.ops.arithmetic import add
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.model import Model
 from tfkit.src.training.models.sequential import Sequential
+from tfkit.src.weights.initializers.constant import Constant
 
 _CONVNEXT = Family(
     "convnext",
@@ -131,6 +133,40 @@ def _block(x: KerasTensor, channels: int, name: str) -> KerasTensor:
 
 def _normalized(x: KerasTensor, name: str | None = None) -> KerasTensor:
     return LayerNormalization(epsilon=1e-6, name=name)(x)
+
+
+class LayerScale(Layer):
+    """`gamma * x`, with a weight for each channel.
+
+    Args:
+        init_values: initial value of the weights.
+        projection_dim: number of channels.
+        **kwargs: arguments of every layer.
+
+    Input shape: `(..., projection_dim)`.
+
+    Output shape: the shape of the input.
+
+    Reference:
+        Touvron, Cord, Sablayrolles, Synnaeve and Jégou, "Going deeper with Image Transformers", 2021
+    """
+
+    def __init__(
+        self, init_values: float, projection_dim: int, **kwargs: Unpack[LayerOptions]
+    ) -> None:
+        super().__init__(**kwargs)
+        self.init_values = init_values
+        self.projection_dim = projection_dim
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the weights."""
+        self.gamma = self.add_weight(
+            shape=(self.projection_dim,), initializer=Constant(self.init_values), name="gamma"
+        )
+
+    def call(self, x: Any) -> Any:
+        """Returns the weighted channels."""
+        return x * self.gamma
 
 
 class _Application(Protocol):

@@ -6,10 +6,9 @@ from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.input_and_classifier import begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis, needs_channels_last
 from tfkit.src.data.applications.options import Options
+from tfkit.src.data.applications.resnet import activated
 from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import of_both
-from tfkit.src.layers.activation import Activation
-from tfkit.src.layers.batch_normalization import BatchNormalization
 from tfkit.src.layers.convolution import Conv2D
 from tfkit.src.layers.merging import Concatenate
 from tfkit.src.layers.pooling import AveragePooling2D, MaxPooling2D
@@ -48,7 +47,7 @@ def _densenet(options: Options, name: str, architecture: str) -> Model:
 
     x = ZeroPadding2D(((3, 3), (3, 3)))(image)
     x = Conv2D(2 * _GROWTH, 7, strides=2, use_bias=False, name="conv1_conv")(x)
-    x = _activated(x, "conv1_bn", "conv1_relu")
+    x = activated(x, "conv1_bn", "conv1_relu")
     x = ZeroPadding2D(((1, 1), (1, 1)))(x)
     x = MaxPooling2D(3, strides=2, name="pool1")(x)
     for stack, count in enumerate(_BLOCKS[architecture], start=2):
@@ -56,16 +55,16 @@ def _densenet(options: Options, name: str, architecture: str) -> Model:
             x = _transition(x, f"pool{stack - 1}")
         for block in range(1, count + 1):
             x = _block(x, f"conv{stack}_block{block}")
-    x = _activated(x, "bn", "relu")
+    x = activated(x, "bn", "relu")
     return finish(options, image, head(x, options), name, file)
 
 
 def _block(x: KerasTensor, name: str) -> KerasTensor:
     """Returns the channels of `x`, and new ones that are computed from all of them."""
-    new = _activated(x, f"{name}_0_bn", f"{name}_0_relu")
+    new = activated(x, f"{name}_0_bn", f"{name}_0_relu")
     # The bottleneck in front of the 3 x 3 filters, which see all channels so far.
     new = Conv2D(4 * _GROWTH, 1, use_bias=False, name=f"{name}_1_conv")(new)
-    new = _activated(new, f"{name}_1_bn", f"{name}_1_relu")
+    new = activated(new, f"{name}_1_bn", f"{name}_1_relu")
     new = Conv2D(_GROWTH, 3, padding="same", use_bias=False, name=f"{name}_2_conv")(new)
     return Concatenate(axis=channel_axis(), name=f"{name}_concat")([x, new])
 
@@ -73,14 +72,9 @@ def _block(x: KerasTensor, name: str) -> KerasTensor:
 def _transition(x: KerasTensor, name: str) -> KerasTensor:
     """Returns half of the channels, at half of the resolution."""
     channels = x.shape[channel_axis()]
-    x = _activated(x, f"{name}_bn", f"{name}_relu")
+    x = activated(x, f"{name}_bn", f"{name}_relu")
     x = Conv2D(channels // 2, 1, use_bias=False, name=f"{name}_conv")(x)
     return AveragePooling2D(2, strides=2, name=f"{name}_pool")(x)
-
-
-def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
-    x = BatchNormalization(axis=channel_axis(), epsilon=1.001e-5, name=normalization)(x)
-    return Activation("relu", name=activation)(x)
 
 
 DenseNet121 = variant(

@@ -19,11 +19,10 @@ from tfkit.src.data.applications.efficientnet_parts import (
 )
 from tfkit.src.data.applications.input_and_classifier import begin, finish
 from tfkit.src.data.applications.input_shape import channel_axis
+from tfkit.src.data.applications.mobile_parts import divisible, padding_for_stride
 from tfkit.src.data.applications.options import Options
-from tfkit.src.data.applications.strides import padding_for_stride
 from tfkit.src.data.applications.variants import variant
 from tfkit.src.data.applications.weights import EFFICIENTNETS, of_both
-from tfkit.src.data.applications.widths import divisible
 from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.preprocessing.normalization import Normalization
 from tfkit.src.layers.resizing import ZeroPadding2D

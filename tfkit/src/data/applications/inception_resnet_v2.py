@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Unpack
 
-from tfkit.src.data.applications.custom_scale_layer import CustomScaleLayer
+from tfkit.src.base.protocols import LayerOptions
+from tfkit.src.core.layer import Layer
 from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.inception import (
     Average,
@@ -113,3 +115,27 @@ def _residual(x: KerasTensor, branches: tuple[Branch, ...], scale: float, name: 
     residual = Conv2D(x.shape[channel_axis()], 1, padding="same", name=f"{name}_conv")(residual)
     x = CustomScaleLayer(scale)([x, residual])
     return x if scale == 1.0 else Activation("relu", name=f"{name}_ac")(x)
+
+
+class CustomScaleLayer(Layer):
+    """`x + scale * residual`. Its name is the one in Keras's files.
+
+    Args:
+        scale: the part of the residual that is added.
+        **kwargs: arguments of every layer.
+
+    Input shape: a list of `x` and `residual`, of the same shape.
+
+    Output shape: the shape of `x`.
+    """
+
+    _tfkit_built_at_once = True
+
+    def __init__(self, scale: float, **kwargs: Unpack[LayerOptions]) -> None:
+        super().__init__(**kwargs)
+        self.scale = scale
+
+    def call(self, inputs: Sequence[Any]) -> Any:
+        """Returns the sum."""
+        x, residual = inputs
+        return x + residual * self.scale

@@ -14,16 +14,12 @@ from tfkit.src.data.applications.input_shape import (
     published_size,
     rows_and_columns,
 )
+from tfkit.src.data.applications.mobile_parts import divisible, filtered, normalized, pointwise
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
-from tfkit.src.data.applications.strides import padding_for_stride
 from tfkit.src.data.applications.weights import of_both
-from tfkit.src.data.applications.widths import divisible
 from tfkit.src.layers.activation import ReLU
-from tfkit.src.layers.batch_normalization import BatchNormalization
 from tfkit.src.layers.convolution import Conv2D
-from tfkit.src.layers.depthwise_convolution import DepthwiseConv2D
 from tfkit.src.layers.merging import Add
-from tfkit.src.layers.resizing import ZeroPadding2D
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.model import Model
 
@@ -107,35 +103,17 @@ def _block(x: KerasTensor, expansion: int, filters: int, strides: int, number: i
     inputs, channels = x, x.shape[channel_axis(last=-1)]
     # The first block does not expand its channels.
     if number:
-        x = _pointwise(x, expansion * channels, f"{name}_expand")
+        x = pointwise(x, expansion * channels, f"{name}_expand")
         x = _activated(x, f"{name}_expand_BN", f"{name}_expand_relu")
-    if strides == 2:
-        x = ZeroPadding2D(padding_for_stride(x, 3), name=f"{name}_pad")(x)
-    x = DepthwiseConv2D(
-        3,
-        strides=strides,
-        padding="valid" if strides == 2 else "same",
-        use_bias=False,
-        name=f"{name}_depthwise",
-    )(x)
+    x = filtered(x, 3, strides, f"{name}_depthwise", pad=f"{name}_pad")
     x = _activated(x, f"{name}_depthwise_BN", f"{name}_depthwise_relu")
-    x = _pointwise(x, filters, f"{name}_project")
+    x = pointwise(x, filters, f"{name}_project")
     # Linear, without an activation: in few channels it would lose information.
-    x = _normalized(x, f"{name}_project_BN")
+    x = normalized(x, f"{name}_project_BN")
     if channels == filters and strides == 1:
         return Add(name=f"{name}_add")([inputs, x])
     return x
 
 
-def _pointwise(x: KerasTensor, filters: int, name: str) -> KerasTensor:
-    return Conv2D(filters, 1, padding="same", use_bias=False, name=name)(x)
-
-
-def _normalized(x: KerasTensor, name: str) -> KerasTensor:
-    return BatchNormalization(axis=channel_axis(last=-1), epsilon=1e-3, momentum=0.999, name=name)(
-        x
-    )
-
-
 def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
-    return ReLU(6.0, name=activation)(_normalized(x, normalization))
+    return ReLU(6.0, name=activation)(normalized(x, normalization))

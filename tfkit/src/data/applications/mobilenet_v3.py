@@ -17,20 +17,16 @@ from tfkit.src.data.applications.input_shape import (
     checked,
     with_channels,
 )
+from tfkit.src.data.applications.mobile_parts import divisible, filtered, normalized, pointwise
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
-from tfkit.src.data.applications.strides import padding_for_stride
 from tfkit.src.data.applications.weights import Published, of_both
-from tfkit.src.data.applications.widths import divisible
 from tfkit.src.layers.activation import Activation, ReLU
-from tfkit.src.layers.batch_normalization import BatchNormalization
 from tfkit.src.layers.convolution import Conv2D
-from tfkit.src.layers.depthwise_convolution import DepthwiseConv2D
 from tfkit.src.layers.image.rescaling import Rescaling
 from tfkit.src.layers.merging import Add, Multiply
 from tfkit.src.layers.pooling import GlobalAveragePooling2D
 from tfkit.src.layers.regularization import Dropout
 from tfkit.src.layers.reshaping import Flatten
-from tfkit.src.layers.resizing import ZeroPadding2D
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.model import Model
 
@@ -146,13 +142,13 @@ def _mobilenet_v3(options: Options, name: str | None, form: _Form) -> Model:
 
     x = Rescaling(scale=1.0 / 127.5, offset=-1.0)(image) if form.include_preprocessing else image
     x = Conv2D(16, 3, strides=2, padding="same", use_bias=False, name="conv")(x)
-    x = _activated(_normalized(x, "conv_bn"), form.activation)
+    x = _activated(normalized(x, "conv_bn"), form.activation)
     for number, row in enumerate(form.blocks):
         block = form.simplified(row) if form.minimalistic else row
         name_of_block = f"expanded_conv_{number}" if number else "expanded_conv"
         x = _block(x, block, divisible(block.filters * form.alpha), name_of_block)
-    x = _pointwise(x, divisible(x.shape[channel_axis(last=-1)] * 6), "conv_1")
-    x = _activated(_normalized(x, "conv_1_bn"), form.activation)
+    x = pointwise(x, divisible(x.shape[channel_axis(last=-1)] * 6), "conv_1")
+    x = _activated(normalized(x, "conv_1_bn"), form.activation)
     x = _classifier(x, options, form) if options.include_top else pooled(x, options)
     return finish(options, image, x, name, file)
 
@@ -185,22 +181,14 @@ def _block(x: KerasTensor, block: _Block, filters: int, name: str) -> KerasTenso
     inputs, channels = x, x.shape[channel_axis(last=-1)]
     width = divisible(channels * block.expansion)
     if name != "expanded_conv":
-        x = _pointwise(x, width, f"{name}_expand")
-        x = _activated(_normalized(x, f"{name}_expand_bn"), block.activation)
-    if block.strides == 2:
-        padding = padding_for_stride(x, block.kernel_size)
-        x = ZeroPadding2D(padding, name=f"{name}_depthwise_pad")(x)
-    x = DepthwiseConv2D(
-        block.kernel_size,
-        strides=block.strides,
-        padding="valid" if block.strides == 2 else "same",
-        use_bias=False,
-        name=f"{name}_depthwise",
-    )(x)
-    x = _activated(_normalized(x, f"{name}_depthwise_bn"), block.activation)
+        x = pointwise(x, width, f"{name}_expand")
+        x = _activated(normalized(x, f"{name}_expand_bn"), block.activation)
+    name_of_filter = f"{name}_depthwise"
+    x = filtered(x, block.kernel_size, block.strides, name_of_filter, pad=f"{name_of_filter}_pad")
+    x = _activated(normalized(x, f"{name_of_filter}_bn"), block.activation)
     if block.squeezes:
         x = _weighted(x, width, f"{name}_squeeze_excite")
-    x = _normalized(_pointwise(x, filters, f"{name}_project"), f"{name}_project_bn")
+    x = normalized(pointwise(x, filters, f"{name}_project"), f"{name}_project_bn")
     if block.strides == 1 and channels == filters:
         return Add(name=f"{name}_add")([inputs, x])
     return x
@@ -214,16 +202,6 @@ def _weighted(x: KerasTensor, channels: int, name: str) -> KerasTensor:
     weights = Conv2D(channels, 1, padding="same", name=f"{name}_conv_1")(weights)
     weights = ReLU(6.0)(weights + 3.0) * (1.0 / 6.0)
     return Multiply(name=f"{name}_mul")([x, weights])
-
-
-def _pointwise(x: KerasTensor, filters: int, name: str) -> KerasTensor:
-    return Conv2D(filters, 1, padding="same", use_bias=False, name=name)(x)
-
-
-def _normalized(x: KerasTensor, name: str) -> KerasTensor:
-    return BatchNormalization(axis=channel_axis(last=-1), epsilon=1e-3, momentum=0.999, name=name)(
-        x
-    )
 
 
 def _activated(x: KerasTensor, activation: str) -> KerasTensor:

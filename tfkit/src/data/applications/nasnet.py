@@ -9,8 +9,8 @@ from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.input_and_classifier import UNNAMED, begin, finish, head
 from tfkit.src.data.applications.input_shape import CHANNELS, needs_channels_last, with_channels
+from tfkit.src.data.applications.mobile_parts import padding_for_stride
 from tfkit.src.data.applications.options import Options, Pooling, Shape, Weights
-from tfkit.src.data.applications.strides import padding_for_stride
 from tfkit.src.data.applications.weights import Published
 from tfkit.src.layers.activation import Activation
 from tfkit.src.layers.batch_normalization import BatchNormalization
@@ -129,26 +129,23 @@ def _normal_cell(x: KerasTensor, before: KerasTensor, filters: int, name: str) -
     x = _projected(Activation("relu")(x), filters, f"normal_{{}}_1_{name}")
     parts = [
         before,
-        Add(name=f"normal_add_1_{name}")(
-            [
-                _separable(x, filters, 5, f"normal_left1_{name}"),
-                _separable(before, filters, 3, f"normal_right1_{name}"),
-            ]
+        _sum(
+            f"normal_add_1_{name}",
+            _separable(x, filters, 5, f"normal_left1_{name}"),
+            _separable(before, filters, 3, f"normal_right1_{name}"),
         ),
-        Add(name=f"normal_add_2_{name}")(
-            [
-                _separable(before, filters, 5, f"normal_left2_{name}"),
-                _separable(before, filters, 3, f"normal_right2_{name}"),
-            ]
+        _sum(
+            f"normal_add_2_{name}",
+            _separable(before, filters, 5, f"normal_left2_{name}"),
+            _separable(before, filters, 3, f"normal_right2_{name}"),
         ),
-        Add(name=f"normal_add_3_{name}")([_average(x, f"normal_left3_{name}"), before]),
-        Add(name=f"normal_add_4_{name}")(
-            [
-                _average(before, f"normal_left4_{name}"),
-                _average(before, f"normal_right4_{name}"),
-            ]
+        _sum(f"normal_add_3_{name}", _average(x, f"normal_left3_{name}"), before),
+        _sum(
+            f"normal_add_4_{name}",
+            _average(before, f"normal_left4_{name}"),
+            _average(before, f"normal_right4_{name}"),
         ),
-        Add(name=f"normal_add_5_{name}")([_separable(x, filters, 3, f"normal_left5_{name}"), x]),
+        _sum(f"normal_add_5_{name}", _separable(x, filters, 3, f"normal_left5_{name}"), x),
     ]
     return Concatenate(name=f"normal_concat_{name}")(parts)
 
@@ -160,32 +157,32 @@ def _reduction_cell(
     before = x if before is None else _adjusted(before, x, filters, name)
     x = _projected(Activation("relu")(x), filters, f"reduction_{{}}_1_{name}")
     padded = ZeroPadding2D(padding_for_stride(x, 3), name=f"reduction_pad_1_{name}")(x)
-    first = Add(name=f"reduction_add_1_{name}")(
-        [
-            _separable(x, filters, 5, f"reduction_left1_{name}", strides=2),
-            _separable(before, filters, 7, f"reduction_right1_{name}", strides=2),
-        ]
+    first = _sum(
+        f"reduction_add_1_{name}",
+        _separable(x, filters, 5, f"reduction_left1_{name}", strides=2),
+        _separable(before, filters, 7, f"reduction_right1_{name}", strides=2),
     )
-    second = Add(name=f"reduction_add_2_{name}")(
-        [
-            MaxPooling2D(3, strides=2, name=f"reduction_left2_{name}")(padded),
-            _separable(before, filters, 7, f"reduction_right2_{name}", strides=2),
-        ]
+    second = _sum(
+        f"reduction_add_2_{name}",
+        MaxPooling2D(3, strides=2, name=f"reduction_left2_{name}")(padded),
+        _separable(before, filters, 7, f"reduction_right2_{name}", strides=2),
     )
-    third = Add(name=f"reduction_add3_{name}")(
-        [
-            AveragePooling2D(3, strides=2, name=f"reduction_left3_{name}")(padded),
-            _separable(before, filters, 5, f"reduction_right3_{name}", strides=2),
-        ]
+    third = _sum(
+        f"reduction_add3_{name}",
+        AveragePooling2D(3, strides=2, name=f"reduction_left3_{name}")(padded),
+        _separable(before, filters, 5, f"reduction_right3_{name}", strides=2),
     )
-    fourth = Add()([second, _average(first, f"reduction_left4_{name}")])
-    fifth = Add(name=f"reduction_add4_{name}")(
-        [
-            _separable(first, filters, 3, f"reduction_left4_{name}"),
-            MaxPooling2D(3, strides=2, name=f"reduction_right5_{name}")(padded),
-        ]
+    fourth = _sum(None, second, _average(first, f"reduction_left4_{name}"))
+    fifth = _sum(
+        f"reduction_add4_{name}",
+        _separable(first, filters, 3, f"reduction_left4_{name}"),
+        MaxPooling2D(3, strides=2, name=f"reduction_right5_{name}")(padded),
     )
     return Concatenate(name=f"reduction_concat_{name}")([second, third, fourth, fifth])
+
+
+def _sum(name: str | None, *parts: KerasTensor) -> KerasTensor:
+    return Add(name=name)(list(parts))
 
 
 def _adjusted(before: KerasTensor, x: KerasTensor, filters: int, name: str) -> KerasTensor:

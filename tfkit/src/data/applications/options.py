@@ -76,8 +76,7 @@ class Options:
         if self.weights is not None and known not in (activations.softmax, activations.linear):
             raise ValueError(
                 '`classifier_activation` must be "softmax" or None if weights are loaded, because they '
-                "were trained with a softmax. "
-                f"Received: classifier_activation={self.classifier_activation!r}"
+                f"were trained with a softmax. Received: classifier_activation={self.classifier_activation!r}"
             )
 
 

@@ -24,7 +24,9 @@ _RESNET = Family(
     "order blue, green, red, minus the means of ImageNet's channels.",
 )
 
-_BLOCKS = {
+# Filters of each stack, and its number of blocks.
+FILTERS = (64, 128, 256, 512)
+BLOCKS = {
     "resnet50": (3, 4, 6, 3),
     "resnet101": (3, 4, 23, 3),
     "resnet152": (3, 8, 36, 3),
@@ -35,27 +37,40 @@ _HASHES = {
     "resnet101": ("f1aeb4b969a6efcfb50fad2f0c20cfc5", "88cf7a10940856eca736dc7b7e228a21"),
     "resnet152": ("100835be76be38e30d865e96f2aaae62", "ee4c566cf9a93f14d82f913c2dc6dd0c"),
 }
-_FILTERS = (64, 128, 256, 512)
 
 
 def _resnet(options: Options, name: str, architecture: str) -> Model:
-    """Returns a network of four stacks with as many blocks as a row of `_BLOCKS` says."""
-    path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
-    published = of_both(options, path, _HASHES[architecture])
-    image, file = begin(options, published, size=224, min_size=32)
-
-    x = ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(image)
-    x = Conv2D(64, 7, strides=2, name="conv1_conv")(x)
-    x = _activated(x, "conv1_bn", "conv1_relu")
-    x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
-    x = MaxPooling2D(3, strides=2, name="pool1_pool")(x)
-    for stack, (filters, count) in enumerate(
-        zip(_FILTERS, _BLOCKS[architecture], strict=True), start=2
-    ):
+    """Returns a network of four stacks with as many blocks as a row of `BLOCKS` says."""
+    image, file, x = stem(options, architecture, _HASHES[architecture])
+    x = halved(activated(x, "conv1_bn", "conv1_relu"))
+    stacks = zip(FILTERS, BLOCKS[architecture], strict=True)
+    for stack, (filters, count) in enumerate(stacks, start=2):
         for block in range(1, count + 1):
             strides = 2 if block == 1 and stack > 2 else 1
             x = _block(x, filters, strides, first=block == 1, name=f"conv{stack}_block{block}")
     return finish(options, image, head(x, options), name, file)
+
+
+def stem(
+    options: Options, architecture: str, hashes: tuple[str, str]
+) -> tuple[KerasTensor, str | None, KerasTensor]:
+    """Returns the images, the file of weights, and the first convolution, which both generations have.
+
+    Args:
+        options: the arguments of the model.
+        architecture: as in the name of the published file.
+        hashes: of the published files with and without the classifier.
+    """
+    path = f"resnet/{architecture}_weights_tf_dim_ordering_tf_kernels"
+    image, file = begin(options, of_both(options, path, hashes), size=224, min_size=32)
+    x = ZeroPadding2D(((3, 3), (3, 3)), name="conv1_pad")(image)
+    return image, file, Conv2D(64, 7, strides=2, name="conv1_conv")(x)
+
+
+def halved(x: KerasTensor) -> KerasTensor:
+    """Returns the inputs of the first stack, with half as many rows and columns as the stem has."""
+    x = ZeroPadding2D(((1, 1), (1, 1)), name="pool1_pad")(x)
+    return MaxPooling2D(3, strides=2, name="pool1_pool")(x)
 
 
 def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str) -> KerasTensor:
@@ -65,9 +80,9 @@ def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str
         shortcut = Conv2D(4 * filters, 1, strides=strides, name=f"{name}_0_conv")(x)
         shortcut = _normalized(shortcut, f"{name}_0_bn")
     x = Conv2D(filters, 1, strides=strides, name=f"{name}_1_conv")(x)
-    x = _activated(x, f"{name}_1_bn", f"{name}_1_relu")
+    x = activated(x, f"{name}_1_bn", f"{name}_1_relu")
     x = Conv2D(filters, 3, padding="same", name=f"{name}_2_conv")(x)
-    x = _activated(x, f"{name}_2_bn", f"{name}_2_relu")
+    x = activated(x, f"{name}_2_bn", f"{name}_2_relu")
     x = Conv2D(4 * filters, 1, name=f"{name}_3_conv")(x)
     x = _normalized(x, f"{name}_3_bn")
     x = Add(name=f"{name}_add")([shortcut, x])
@@ -78,7 +93,14 @@ def _normalized(x: KerasTensor, name: str) -> KerasTensor:
     return BatchNormalization(axis=channel_axis(), epsilon=1.001e-5, name=name)(x)
 
 
-def _activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
+def activated(x: KerasTensor, normalization: str, activation: str) -> KerasTensor:
+    """Returns `relu(x)` of normalized channels.
+
+    Args:
+        x: a batch of images.
+        normalization: name of the first layer.
+        activation: name of the second layer.
+    """
     return Activation("relu", name=activation)(_normalized(x, normalization))
 
 

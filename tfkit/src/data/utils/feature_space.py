@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core.layer import Layer
 from tfkit.src.data.utils.feature_kinds import KINDS, FeatureKinds
@@ -314,9 +315,7 @@ class FeatureSpace(FeatureKinds, Layer):
             "features": serialize_keras_object(self.features),
             "output_mode": self.output_mode,
             "crosses": serialize_keras_object(self.crosses),
-            "crossing_dim": self.crossing_dim,
-            "hashing_dim": self.hashing_dim,
-            "num_discretization_bins": self.num_discretization_bins,
+            **attributes(self, "crossing_dim", "hashing_dim", "num_discretization_bins"),
         }
 
     @classmethod

@@ -203,8 +203,7 @@ def load_img(
         return img
     if interpolation not in _INTERPOLATIONS:
         raise ValueError(
-            f"`interpolation` must be one of {_INTERPOLATIONS}. "
-            f"Received: interpolation={interpolation!r}"
+            f"`interpolation` must be one of {_INTERPOLATIONS}. Received: interpolation={interpolation!r}"
         )
     resample = image.Resampling[interpolation.upper()]
     box = _centre_box(img.size, (width, height)) if keep_aspect_ratio else None

@@ -48,8 +48,7 @@ def to_categorical(x: Any, num_classes: int | None = None) -> Any:
     if not is_whole:
         raise ValueError(
             "`to_categorical` needs class ids, whole numbers from 0. For words use "
-            "`np.unique(x, return_inverse=True)[1]`, or `layers.StringLookup`. "
-            f"Received: x={brief(x)}"
+            f"`np.unique(x, return_inverse=True)[1]`, or `layers.StringLookup`. Received: x={brief(x)}"
         ) from None
     if indices.ndim > 1 and indices.shape[-1] == 1:
         indices = indices[..., 0]

@@ -20,12 +20,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import (
-    AtomicFunction,
-    function_pb2,
-    op_def_registry,
-    types_pb2,
-)
+from tfkit.src.borrowed.private import AtomicFunction, function_pb2, op_def_registry, types_pb2
 from tfkit.src.engine.function_defs import functions_in, registered
 from tfkit.src.engine.guards.ahead import prune
 from tfkit.src.engine.guards.predicates import Predicate

@@ -78,14 +78,12 @@ class SavedModel:
             raise RuntimeError("The model is closed: make a new SavedModel to run it.")
         if signature not in self.signatures:
             raise ValueError(
-                f"Unknown signature. Expected one of {sorted(self.signatures)}. "
-                f"Received: {signature!r}"
+                f"Unknown signature. Expected one of {sorted(self.signatures)}. Received: {signature!r}"
             )
         specs = self.signatures[signature]
         if inputs.keys() != specs.inputs.keys():
             raise ValueError(
-                f"Signature {signature!r} takes the inputs {sorted(specs.inputs)}. "
-                f"Received: {sorted(inputs)}"
+                f"Signature {signature!r} takes the inputs {sorted(specs.inputs)}. Received: {sorted(inputs)}"
             )
         arrays = {name: checked(name, inputs[name], spec) for name, spec in specs.inputs.items()}
         sources = [self._port(name, spec) for name, spec in specs.inputs.items()]

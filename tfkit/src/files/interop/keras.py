@@ -78,11 +78,7 @@ def load_model(
         ...     load_model(f"{folder}/model.keras").output_shape
         (None, 2)
     """
-    if not safe_mode:
-        raise ValueError(
-            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
-            "and functions, or pass them as `custom_objects`."
-        )
+    serialization.check_safe_mode(safe_mode)
     path = Path(filepath)
     with (
         registry.custom_object_scope(custom_objects or {}),
@@ -433,7 +429,4 @@ def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> Non
 def _check_writable(path: Path, suffix: str, overwrite: bool) -> None:
     if not path.name.endswith(suffix):
         raise ValueError(f"The filename must end in `{suffix}`. Received: filepath={path}")
-    if path.exists() and not overwrite:
-        raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {path.parent} to save {path.name} in.")
+    weights.check_writable(path, overwrite)

@@ -169,9 +169,8 @@ class Archive:
         """Returns the bytes of a member, after comparing their checksum."""
         if name not in self._members:
             raise LoadError(
-                f"File {self.path} is a zip archive without a member {quoted(name)}. Expected a "
-                "`.keras` file "
-                f"of Keras 3 or of tfkit. Found: {quoted(sorted(self._members))}"
+                f"File {self.path} is a zip archive without a member {quoted(name)}. Expected a `.keras` "
+                f"file of Keras 3 or of tfkit. Found: {quoted(sorted(self._members))}"
             )
         start, info = self._members[name]
         region = Region(self._file, start, info.file_size)
@@ -181,9 +180,8 @@ class Archive:
         # `zipfile` compares it only when a member has been read to its end; HDF5 reads parts.
         if checksum != info.CRC:
             raise LoadError(
-                f"File {self.path}: the member {quoted(name)} is damaged: its checksum is not the "
-                "stored one. "
-                "Load another copy of the file."
+                f"File {self.path}: the member {quoted(name)} is damaged: its checksum is not the stored "
+                "one. Load another copy of the file."
             )
         region.seek(0)
         return region

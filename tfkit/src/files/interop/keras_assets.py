@@ -32,9 +32,8 @@ def write(archive: zipfile.ZipFile, places: list[tuple[str, Layer]]) -> None:
                 name = keras_layout.join(path, file.relative_to(folder).as_posix())
                 if not is_asset(f"{ASSETS}/{name}"):
                     raise ValueError(
-                        f"Layer '{layer.path}' (of type {type(layer).__name__}) writes an asset whose name "
-                        f"cannot be in a `.keras` file: {quoted(name)}. Expected names without backslashes "
-                        "and colons."
+                        f"Layer {layer._tfkit.title} writes an asset whose name cannot be in a `.keras` "
+                        f"file: {quoted(name)}. Expected names without backslashes and colons."
                     )
                 archive.write(file, f"{ASSETS}/{name}")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import tables as registry
-from tfkit.src.base.registry.graph_form import check_graph, is_reference
+from tfkit.src.base.registry.graph_form import check_graph, map_references
 from tfkit.src.core.building import ADAPTED
 from tfkit.src.files.interop import keras_ops
 from tfkit.src.files.saving.errors import LoadError
@@ -105,9 +104,8 @@ def _without_code(config: dict[str, Any]) -> dict[str, Any]:
         if registry.get_registered_object(candidate) is not None:
             return {**config, "function": {"class_name": "function", "config": candidate}}
     raise LoadError(
-        f"Lambda layer {quoted(name)} holds its function as marshalled Python code, which is never "
-        "run. Write "
-        "the function with `def`, and register it by the layer's name before loading: "
+        f"Lambda layer {quoted(name)} holds its function as marshalled Python code, which is never run. "
+        "Write the function with `def`, and register it by the layer's name before loading: "
         f"`@tfkit.saving.register_keras_serializable(name={quoted(name)})`, or pass "
         f"`custom_objects={{{quoted(name)}: function}}`."
     )
@@ -150,15 +148,7 @@ def _shifted(config: dict[str, Any], step: int) -> dict[str, Any]:
         # A functional model has been called once when it was made: Keras counts this as call 0.
         return [name, call + step if name in models else call, output]
 
-    return {key: _map(config[key], shift) for key in ("input_layers", "output_layers")}
-
-
-def _map(references: Any, function: Callable[[Reference], Reference]) -> Any:
-    if isinstance(references, dict):
-        return {key: _map(item, function) for key, item in references.items()}
-    if is_reference(references):
-        return function(references)
-    return [_map(item, function) for item in references]
+    return {key: map_references(config[key], shift) for key in ("input_layers", "output_layers")}
 
 
 def compile_from_keras(config: dict[str, Any]) -> dict[str, Any]:

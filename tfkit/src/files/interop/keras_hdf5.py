@@ -59,8 +59,7 @@ class KerasReader:
         try:
             if stream is None:
                 check_whole(path, self._stream.fileno())
-            self._size = self._stream.seek(0, os.SEEK_END)
-            self._read_tree()
+            self._read_tree(self._stream.seek(0, os.SEEK_END))
         except LoadError:
             self.close()
             raise
@@ -83,32 +82,15 @@ class KerasReader:
 
     # --- Checks before anything is read ---------------------------------------------------------------
 
-    def _read_tree(self) -> None:
-        """Reads the list of all groups and datasets.
-
-        Links lead to other files; an object with two names, or storage that is compressed, virtual, external
-        or never written, lets a small file demand any amount of memory.
-        """
-        left = self._size
-        for item in hdf5_tree.Tree(self._stream, 0, self._size, old=True).items():
-            path = item.path
-            if item.kind == "link":
-                self._refuse(path, "is a link, which could lead to another file")
-            elif item.kind == "again":
-                self._refuse(path, "is a second name of an object in the file")
-            elif item.depth > limits.DEPTH.most:
-                self._refuse(path, f"is more than {limits.DEPTH.most} groups deep")
-            elif item.kind == "group":
-                self._attributes[path] = item.attributes
-            elif item.dataset is not None:
-                stored = self.datasets[path] = self._stored(item, item.dataset)
-                self._offsets[path] = item.dataset.offset
-                left -= stored.num_bytes
-                # Several datasets may point to the same bytes, and declare terabytes together.
-                if left < 0:
-                    self._refuse(path, "declares more data than there is in the file")
+    def _read_tree(self, size: int) -> None:
+        """Reads the list of all groups and datasets."""
+        tree = hdf5_tree.Tree(self._stream, 0, size, old=True)
+        for item in hdf5_tree.checked_items(tree, size, self._refuse):
+            if item.dataset is None:
+                self._attributes[item.path] = item.attributes
             else:
-                self._refuse(path, "is neither group nor dataset")
+                self.datasets[item.path] = self._stored(item, item.dataset)
+                self._offsets[item.path] = item.dataset.offset
 
     def _stored(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> Stored:
         """Returns shape and dtype of a dataset, after a check of the way it is stored."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import tables as registry
+from tfkit.src.base.registry.graph_form import map_references
 from tfkit.src.files.interop import keras_config, keras_ops
 from tfkit.src.files.saving.errors import LoadError
 
@@ -76,9 +77,8 @@ def _arguments(class_name: str, config: dict[str, Any], old: bool) -> dict[str, 
         value = result.pop(key)
         if _GONE[key] is not _ANY and value is not _GONE[key]:
             raise LoadError(
-                f"Layer {quoted(config.get('name'))} (of type {class_name}) has "
-                f"{key}={quoted(value)}, which Keras 3 "
-                "and tfkit do not have."
+                f"Layer {quoted(config.get('name'))} (of type {class_name}) has {key}={quoted(value)}, which "
+                "Keras 3 and tfkit do not have."
             )
     for key, value in result.items():
         if key in _LAYERS and isinstance(value, dict):
@@ -148,7 +148,10 @@ def _graph(config: dict[str, Any], old: bool) -> dict[str, Any]:
 
     for entry in layers:
         entry["inbound_nodes"] = [_call(node, tensor) for node in entry["inbound_nodes"]]
-    ends = {key: _map(_single(config[key]), output) for key in ("input_layers", "output_layers")}
+    ends = {
+        key: map_references(_single(config[key]), output)
+        for key in ("input_layers", "output_layers")
+    }
     return {**config, "layers": layers, **ends}
 
 
@@ -169,7 +172,7 @@ def _call(node: Any, tensor: Callable[[list[Any]], Any]) -> dict[str, Any]:
             kwargs.update({key: _tensors(value, tensor) for key, value in reference[3].items()})
         return tensor(reference)
 
-    return {"args": [_single(_map(node, note))], "kwargs": kwargs}
+    return {"args": [_single(map_references(node, note))], "kwargs": kwargs}
 
 
 def _tensors(value: Any, tensor: Callable[[list[Any]], Any]) -> Any:
@@ -187,14 +190,6 @@ def _is_reference(value: Any) -> bool:
         and isinstance(value[0], str)
         and all(type(part) is int for part in value[1:3])
     )
-
-
-def _map(references: Any, function: Callable[[list[Any]], Any]) -> Any:
-    if isinstance(references, dict):
-        return {key: _map(item, function) for key, item in references.items()}
-    if _is_reference(references):
-        return function(references)
-    return [_map(item, function) for item in references]
 
 
 # --- Arguments of `compile` -----------------------------------------------------------------------------

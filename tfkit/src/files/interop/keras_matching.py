@@ -235,8 +235,7 @@ def unclear_message(path: Path, unclear: list[list[tuple[str, str]]]) -> str:
         + "\nSay which is which with "
         f"`tfkit.interop.keras.load_weights(model, path, rename={rename})` (shown is the order that the "
         "model has now), pass `same_order=True` there if the class makes its members in the order in which "
-        "the saved one did, give the layers names (`name=...`), or load the whole model from a `.keras` "
-        "file."
+        "the saved one did, give the layers names (`name=...`), or load the whole model from a `.keras` file."
     )
 
 

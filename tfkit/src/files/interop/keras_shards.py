@@ -11,9 +11,9 @@ import numpy as np
 from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted
 from tfkit.src.files.interop.keras_hdf5 import KerasReader
-from tfkit.src.files.saving import hdf5, json_nest
-from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists
-from tfkit.src.files.saving.shards import SUFFIX
+from tfkit.src.files.saving import hdf5
+from tfkit.src.files.saving.errors import LoadError, check_exists
+from tfkit.src.files.saving.shards import SUFFIX, read_json
 
 # `big.weights.json` names `big_00000.weights.h5`, and so on, which are next to it.
 _SHARD = re.compile(r"_\d{5,}\.weights\.h5")
@@ -101,14 +101,7 @@ class ShardedReader(KerasReader):
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if excess := limits.TEXT.excess(path.stat().st_size):
-        raise LoadError(f"File {path} is longer than an index may be: {excess}.")
-    try:
-        index = json_nest.parse(path.read_bytes())
-    except ValueError as error:
-        raise DamagedFileError(
-            f"File {path} is damaged or truncated, or no index of weights: {error}"
-        ) from None
+    index = read_json(path)
     if not isinstance(index, dict):
         raise LoadError(f"File {path} is not an index of weights.")
     return index

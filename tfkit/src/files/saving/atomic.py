@@ -245,10 +245,7 @@ def _moved(temporary: Path, target: Path) -> bool:
     except OSError as error:
         if error.errno not in _NOT_EMPTY:
             raise
-    with (
-        contextlib.suppress(FileNotFoundError),
-        temporary_folder(target.parent) as old,
-    ):
+    with contextlib.suppress(FileNotFoundError), temporary_folder(target.parent) as old:
         # Then the loop of the caller tries again: the name is free for a moment, the one time
         # without a folder there.
         os.rename(target, old)

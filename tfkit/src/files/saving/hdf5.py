@@ -88,31 +88,16 @@ class Reader:
         self.tfkit_version = attributes.get("tfkit_version")
 
     def _read_tree(self) -> None:
-        """Reads the list of datasets, and refuses anything that tfkit never writes, before any data is read.
-
-        Links lead to other files; an object with two names, or storage that is compressed, virtual, external
-        or never written, lets a small file demand any amount of memory.
-        """
+        """Reads the list of datasets, and refuses anything that tfkit never writes."""
         length = os.fstat(self._raw.fileno()).st_size
-        left = length
-        for item in hdf5_tree.Tree(self._raw, seal.BLOCK, length).items():
-            if not item.path and not item.depth:
+        tree = hdf5_tree.Tree(self._raw, seal.BLOCK, length)
+        for item in hdf5_tree.checked_items(tree, length, self._refuse):
+            if not item.path:
                 self._check_format(item.attributes)
-            elif item.kind == "link":
-                self._refuse(item.path, "is a link, which could lead to another file")
-            elif item.kind == "again":
-                self._refuse(item.path, "is a second name of an object in the file")
-            elif item.depth > limits.DEPTH.most:
-                self._refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
-            elif item.kind == "group":
+            elif item.dataset is None:
                 self._groups.add(item.path)
-            elif item.dataset is not None:
-                entry = self._entries[item.path] = self._entry(item, item.dataset)
-                left -= entry.size
-                if left < 0:
-                    self._refuse(item.path, "declares more data than there is in the file")
             else:
-                self._refuse(item.path, "is neither group nor dataset")
+                self._entries[item.path] = self._entry(item, item.dataset)
 
     def _entry(self, item: hdf5_tree.Item, dataset: hdf5_tree.Dataset) -> _Entry:
         """Returns the entry of a dataset, after a check of the way it is stored."""
@@ -213,7 +198,6 @@ class Reader:
     def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
         if checksum != entry.crc32:
             raise LoadError(
-                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the "
-                "stored one "
-                f"{entry.crc32:08x}. Load another copy of the file."
+                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the stored "
+                f"one {entry.crc32:08x}. Load another copy of the file."
             )

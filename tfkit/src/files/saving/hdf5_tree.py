@@ -14,7 +14,8 @@ import bisect
 import dataclasses
 import io
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import NoReturn
 
 from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted
@@ -26,6 +27,8 @@ _DATASPACE, _LINK_INFO, _DATATYPE, _FILL, _LINK, _EXTERNAL = 0x01, 0x02, 0x03, 0
 _LAYOUT, _GROUP_INFO, _FILTERS, _ATTRIBUTE, _CONTINUATION = 0x08, 0x0A, 0x0B, 0x0C, 0x10
 _SYMBOLS, _ATTRIBUTE_INFO, _REFERENCES = 0x11, 0x15, 0x16
 _PASSED_OVER = {0x00, 0x04, _FILL, _GROUP_INFO, 0x0E, 0x12, _REFERENCES}
+_KNOWN = {_DATASPACE, _DATATYPE, _LAYOUT, _FILTERS, _EXTERNAL, _LINK, _LINK_INFO, _SYMBOLS}
+_KNOWN |= {_ATTRIBUTE, _ATTRIBUTE_INFO}
 _HARD_LINK = 0
 _FIXED, _FLOAT, _STRING, _OPAQUE, _COMPOUND, _ENUM, _VARIABLE = 0, 1, 3, 5, 6, 8, 9
 Attribute = str | int | list[str]
@@ -217,6 +220,34 @@ class Tree:
         return text[:size]
 
 
+def checked_items(tree: Tree, size: int, refuse: Callable[[str, str], NoReturn]) -> Iterator[Item]:
+    """Yields the groups and datasets of a file, and refuses anything else, before any data is read.
+
+    Links lead to other files; an object with two names, or storage that is compressed, virtual, external
+    or never written, lets a small file demand any amount of memory.
+
+    Args:
+        tree: the file.
+        size: its number of bytes.
+        refuse: raises an error about an item, by its path and what is wrong with it.
+    """
+    left = size
+    for item in tree.items():
+        if item.kind == "link":
+            refuse(item.path, "is a link, which could lead to another file")
+        if item.kind == "again":
+            refuse(item.path, "is a second name of an object in the file")
+        if item.depth > limits.DEPTH.most:
+            refuse(item.path, f"is more than {limits.DEPTH.most} groups deep")
+        if item.dataset is None and item.kind != "group":
+            refuse(item.path, "is neither group nor dataset")
+        yield item
+        # Several datasets may point to the same bytes, and declare terabytes together.
+        left -= 0 if item.dataset is None else item.dataset.size
+        if left < 0:
+            refuse(item.path, "declares more data than there is in the file")
+
+
 class _Header:
     """The header of an object, split into its messages.
 
@@ -296,17 +327,7 @@ class _Header:
             block.take(2 * (block.number(1) & 1))
             if block.number(8) != _UNDEFINED:
                 raise TreeError("an object has more attributes than tfkit writes")
-        known = {
-            _DATASPACE,
-            _DATATYPE,
-            _LAYOUT,
-            _ATTRIBUTE,
-            _ATTRIBUTE_INFO,
-            _LINK,
-            _LINK_INFO,
-            _SYMBOLS,
-        }
-        if self._messages.keys() - known - _PASSED_OVER - {_FILTERS, _EXTERNAL}:
+        if self._messages.keys() - _KNOWN - _PASSED_OVER:
             raise TreeError("an object has messages that tfkit does not write")
         is_group = bool({_LINK_INFO, _SYMBOLS} & self._messages.keys())
         if is_group and not {_DATASPACE, _LAYOUT} & self._messages.keys():
@@ -413,12 +434,7 @@ class _Heap:
             raise TreeError("a heap is of a form that tfkit does not write")
         if not 0 < first <= largest_block <= limits.STRUCTURE.most:
             raise TreeError("a heap is of a form that tfkit does not write")
-        self._address, self._width, self._first, self._largest_block = (
-            address,
-            width,
-            first,
-            largest_block,
-        )
+        self._width, self._first, self._largest_block = width, first, largest_block
         # Positions in the heap have as many bytes as the largest one needs.
         self._offset_size = -(-bits // 8)
         self._length_size = max(1, -(-min(largest, largest_block).bit_length() // 8))

@@ -146,9 +146,8 @@ def by_layer_name(
             if count > 1 and name in common:
                 same = sorted(path for path, other in one.items() if other == name)
                 raise ValueError(
-                    f"`by_name=True` cannot tell layers of one name apart: {quoted(name)} is the "
-                    f"name of {quoted(same)}. "
-                    "Give them different names, or load by path, with `rename`."
+                    f"`by_name=True` cannot tell layers of one name apart: {quoted(name)} is the name of "
+                    f"{quoted(same)}. Give them different names, or load by path, with `rename`."
                 )
     targets = {name: path for path, name in names.items()}
     new = {}

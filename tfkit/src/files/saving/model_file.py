@@ -109,11 +109,7 @@ def load_model(
         LoadError: for a damaged file, and for a file whose parts do not fit together.
         ValueError: for a class or function that is not registered.
     """
-    if not safe_mode:
-        raise ValueError(
-            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
-            "and functions, or pass them as `custom_objects`."
-        )
+    serialization.check_safe_mode(safe_mode)
     path = Path(filepath)
     opened = orbax.Reader(path) if orbax.is_checkpoint(path) else hdf5.Reader(path)
     with opened as reader, registry.custom_object_scope(custom_objects or {}):
@@ -208,11 +204,7 @@ def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
 
 
 def _add_slots(
-    loaded: weights.Loaded,
-    group: str,
-    variables: dict[str, Any],
-    stored: list[str],
-    new: list[str],
+    loaded: weights.Loaded, group: str, variables: dict[str, Any], stored: list[str], new: list[str]
 ) -> None:
     """Adds the variables of optimizers, except those whose paths begin with one of `new`."""
     variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}

@@ -25,6 +25,18 @@ def checksum(index: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(index, sort_keys=True, separators=(",", ":")).encode())
 
 
+def read_json(path: Path) -> Any:
+    """Returns what an index holds as JSON."""
+    if excess := limits.TEXT.excess(path.stat().st_size):
+        raise LoadError(f"File {path} is longer than an index may be: {excess}.")
+    try:
+        return json_nest.parse(path.read_bytes())
+    except ValueError as error:
+        raise DamagedFileError(
+            f"File {path} is damaged or truncated, or no index of weights: {error}"
+        ) from None
+
+
 class ShardReader:
     """Several files as if they were one; see `hdf5.Reader`.
 
@@ -83,14 +95,7 @@ class ShardReader:
 
     def _read_index(self) -> dict[str, Any]:
         check_exists(self.path)
-        if excess := limits.TEXT.excess(self.path.stat().st_size):
-            raise LoadError(f"File {self.path} is longer than an index may be: {excess}.")
-        try:
-            index = json_nest.parse(self.path.read_bytes())
-        except ValueError as error:
-            raise DamagedFileError(
-                f"File {self.path} is damaged or truncated, or no index of weights: {error}"
-            ) from None
+        index = read_json(self.path)
         if not isinstance(index, dict) or index.get("format") != hdf5.FORMAT:
             raise LoadError(
                 f"File {self.path} is not an index of weights in tfkit's format. Expected one that "
@@ -112,9 +117,8 @@ class ShardReader:
         path = self.path.parent / name
         if not name.endswith(".weights.h5") or "/" in name or "\\" in name or "\0" in name:
             raise LoadError(
-                f"File {self.path} names the file {quoted(name)}. Expected the name of a "
-                "`.weights.h5` file next "
-                "to it, and no path. It is refused."
+                f"File {self.path} names the file {quoted(name)}. Expected the name of a `.weights.h5` file "
+                "next to it, and no path. It is refused."
             )
         if path.is_symlink():
             raise LoadError(f"File {path}, named in {self.path}, is a link. It is refused.")

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import unescaped
 from tfkit.src.base.quoting import quoted
+from tfkit.src.core import hidden, tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.arrays import tensor_in
 from tfkit.src.files.model_like import ModelLike
@@ -34,7 +36,6 @@ from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.matching import LoadReport, Match, Rename
 from tfkit.src.files.saving.own_loading import OwnLoading
 from tfkit.src.files.saving.readers import Reader, open_file
-from tfkit.src.files.saving.unlisted import warn_of_unlisted
 from tfkit.src.layers.lora import Adaptable
 
 _SUFFIX = ".weights.h5"
@@ -355,3 +356,17 @@ def read_model(
         loaded.stores.append((prefix, layer, store))
         report.loaded += paths
     return loaded
+
+
+def warn_of_unlisted(model: ModelLike) -> None:
+    """Warns if a model calls frozen layers that no attribute holds, so that its files lack their weights."""
+    layers = tracking.all_layers(model)
+    members = {id(layer) for layer in layers}
+    unlisted = {each for layer in layers for each in layer._tfkit.unlisted}
+    titles = sorted(each.title for each in unlisted if id(each.layer) not in members)
+    if titles:
+        warn(
+            f"Model '{model.name}' calls the frozen layer {', '.join(titles)}, which no attribute holds: its "
+            f"weights are not in the file. {hidden.HOLD}; or make sure that the program that loads the file "
+            "has it."
+        )

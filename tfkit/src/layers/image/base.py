@@ -236,9 +236,8 @@ class ImageLayer(Layer):
     def _check_rank(self, images: Any) -> None:
         if images.shape.rank not in (3, 4):
             raise ValueError(
-                "Expected the input image to be rank 3 or 4. "
-                "Expected image tensor to have rank 3 (single image) or 4 (batch of images). "
-                f"Received: data.shape={tuple(images.shape)}"
+                "Expected the input image to be rank 3 or 4. Expected image tensor to have rank 3 (single "
+                f"image) or 4 (batch of images). Received: data.shape={tuple(images.shape)}"
             )
 
 

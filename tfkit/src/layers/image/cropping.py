@@ -138,12 +138,7 @@ class CenterCrop(_Crop):
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         top, left = _middle(height - self.height, width - self.width)
-        return {
-            "top": top,
-            "left": left,
-            "fits": self.fits(height, width),
-            "input_shape": shape,
-        }
+        return {"top": top, "left": left, "fits": self.fits(height, width), "input_shape": shape}
 
 
 class RandomCrop(_Crop, RandomImageLayer):

@@ -100,8 +100,7 @@ def fills(layer: Layer, fill_mode: str, interpolation: str) -> None:
     ):
         if value not in known:
             raise NotImplementedError(
-                f"Unknown `{name}` {value!r} for layer {type(layer).__name__}. "
-                f"Expected one of {known}."
+                f"Unknown `{name}` {value!r} for layer {type(layer).__name__}. Expected one of {known}."
             )
 
 

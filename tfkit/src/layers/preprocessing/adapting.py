@@ -28,8 +28,8 @@ def batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[Any]:
         yield batch
     if not has_rows:
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot adapt to an empty iterable: "
-            "`adapt()` got no batch with a row."
+            f"Layer {layer._tfkit.title} cannot adapt to an empty iterable: `adapt()` got no batch with a "
+            "row."
         )
 
 
@@ -52,14 +52,13 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
         return
     if isinstance(data, Mapping):
         raise TypeError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects one feature. "
-            f"Received: a dict of {len(data)}. Adapt a layer for each of them, as in "
-            "`layer.adapt(data['name'])`, or use `FeatureSpace`."
+            f"`adapt()` of layer {layer._tfkit.title} expects one feature. Received: a dict of {len(data)}. "
+            "Adapt a layer for each of them, as in `layer.adapt(data['name'])`, or use `FeatureSpace`."
         )
     if steps is None and _is_endless(data):
         raise ValueError(
-            f"Layer '{layer.path}' (of type {type(layer).__name__}) cannot adapt to data that never ends. "
-            "Pass `steps`, the number of batches to read, or `dataset.take(steps)`."
+            f"Layer {layer._tfkit.title} cannot adapt to data that never ends. Pass `steps`, the number of "
+            "batches to read, or `dataset.take(steps)`."
         )
     # `islice` with `None` reads everything.
     for batch in itertools.islice(_iterable(layer, data), steps):
@@ -70,9 +69,9 @@ def all_batches(layer: Layer, data: Any, steps: int | None = None) -> Iterator[A
             not hasattr(features, "shape") and not isinstance(features, (list, str))
         ):
             raise TypeError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects batches that "
-                "are arrays or tensors, with a `.shape`, or tuples that begin with one. "
-                f"Received: a batch of type {type(features).__name__}. Take the feature out first: "
+                f"`adapt()` of layer {layer._tfkit.title} expects batches that are arrays or tensors, with a "
+                "`.shape`, or tuples that begin with one. Received: a batch of type "
+                f"{type(features).__name__}. Take the feature out first: "
                 "`dataset.map(lambda features: features['name'])`."
             )
         yield array
@@ -109,8 +108,8 @@ def _converted(layer: Layer, data: Any) -> tf.Tensor:
     except (TypeError, ValueError) as error:
         _refuse_missing(layer, data)
         raise ValueError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects rows of one "
-            f"length and type; use `tf.ragged.constant` for others. {error}"
+            f"`adapt()` of layer {layer._tfkit.title} expects rows of one length and type; use "
+            f"`tf.ragged.constant` for others. {error}"
         ) from None
 
 
@@ -132,9 +131,9 @@ def _refuse_missing(layer: Layer, values: Any) -> None:
     for value in flat:
         if value is None or (texts and isinstance(value, (bool, int, float, np.number))):
             raise ValueError(
-                f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects strings, or "
-                f"numbers. Received: {value!r} among {'strings' if texts else 'numbers'}. Fill missing "
-                "values first, in a table with `fillna`, and turn numbers among strings into strings."
+                f"`adapt()` of layer {layer._tfkit.title} expects strings, or numbers. Received: {value!r} "
+                f"among {'strings' if texts else 'numbers'}. Fill missing values first, in a table with "
+                "`fillna`, and turn numbers among strings into strings."
             )
 
 
@@ -147,9 +146,9 @@ def refuse_texts(layer: Layer, batch: Any) -> None:
     flat = batch.numpy().ravel() if isinstance(batch, tf.Tensor) else np.ravel(batch)
     if flat.size and isinstance(flat[0], (str, bytes)):
         raise ValueError(
-            f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects numbers. "
-            f"Received: strings, such as {str(flat[0])!r}. Turn them into numbers, in NumPy with "
-            "`.astype('float32')`, or use `StringLookup`."
+            f"`adapt()` of layer {layer._tfkit.title} expects numbers. Received: strings, such as "
+            f"{str(flat[0])!r}. Turn them into numbers, in NumPy with `.astype('float32')`, or use "
+            "`StringLookup`."
         )
 
 
@@ -161,9 +160,9 @@ def _iterable(layer: Layer, data: Any) -> Iterable[Any]:
     if isinstance(data, Iterable):
         return data
     raise TypeError(
-        f"`adapt()` of layer '{layer.path}' (of type {type(layer).__name__}) expects an array, a tensor, a "
-        "list of numbers or strings, or an iterable of batches, such as a `tf.data.Dataset`. "
-        f"Received: {data!r} (of type {type(data).__name__})"
+        f"`adapt()` of layer {layer._tfkit.title} expects an array, a tensor, a list of numbers or strings, "
+        f"or an iterable of batches, such as a `tf.data.Dataset`. Received: {data!r} (of type "
+        f"{type(data).__name__})"
     )
 
 

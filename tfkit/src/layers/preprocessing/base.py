@@ -34,8 +34,8 @@ class Preprocessing(Layer):
             return tf.convert_to_tensor(value, self.input_dtype)
         if first is None:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects numbers or strings. Received: "
-                "a list with `None` in it. Fill missing values first."
+                f"Layer {self._tfkit.title} expects numbers or strings. Received: a list with `None` in it. "
+                "Fill missing values first."
             )
         return tf.convert_to_tensor(value) if isinstance(first, _PLAIN) else value
 

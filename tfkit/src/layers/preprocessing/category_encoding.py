@@ -6,13 +6,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 
 _MODES = ("multi_hot", "one_hot", "count")
 
 
-class CategoryEncoding(Preprocessing):
+class CategoryEncoding(IndexEncoding):
     """Vectors with a 1 (or a count) at the index of each integer; integers out of range are left out.
 
     Args:
@@ -61,7 +60,6 @@ class CategoryEncoding(Preprocessing):
             raise ValueError(
                 f"Unknown arg for output_mode: {output_mode}. Expected one of {_MODES}"
             )
-        check_mode(self, output_mode, _MODES, "output_mode")
         if num_tokens is None:
             raise ValueError(
                 "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, "
@@ -88,21 +86,17 @@ class CategoryEncoding(Preprocessing):
             )
         if inputs.dtype == tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects integers. Received: a tensor "
-                "of dtype string. Use `StringLookup`."
+                f"Layer {self._tfkit.title} expects integers. Received: a tensor of dtype string. Use "
+                "`StringLookup`."
             )
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encode(inputs, mode, self.num_tokens, dtype, self.sparse, count_weights)
+        return self._encoded(inputs, count_weights)
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        return encoded_shape(input_shape, self.output_mode, self.num_tokens)
+    def _depth(self) -> int:
+        return self.num_tokens
 
     def compute_output_spec(self, inputs: Any, count_weights: Any = None) -> Any:
         """Returns the outputs for symbolic inputs."""
-        self._complete()
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encoded_spec(inputs, mode, self.num_tokens, dtype, self.sparse)
+        return super().compute_output_spec(inputs)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""

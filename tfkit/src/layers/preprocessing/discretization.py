@@ -10,18 +10,17 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
-from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits, check_mode
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
-from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.layers.preprocessing.base import at_least_32_bits, check_mode
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding, on_entries
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
-class Discretization(Preprocessing):
+class Discretization(IndexEncoding):
     """The index of the bin of each number: the number of boundaries that are not above it.
 
     The boundaries are given, or `adapt(data)` finds them, so that all bins contain about equally many
@@ -81,8 +80,7 @@ class Discretization(Preprocessing):
             )
         if num_bins is not None and (not is_integer(num_bins) or num_bins < 0):
             raise ValueError(
-                "`num_bins` must be an integer, greater than or equal to 0. "
-                f"Received: `num_bins={num_bins}`"
+                f"`num_bins` must be an integer, greater than or equal to 0. Received: `num_bins={num_bins}`"
             )
         if num_bins is not None and bin_boundaries is not None:
             raise ValueError(
@@ -178,14 +176,12 @@ class Discretization(Preprocessing):
         """Returns the bins of `inputs`."""
         if not self.bin_boundaries and self.input_bin_boundaries is None and not self.summary.size:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) has no boundaries yet. You need to "
-                "either pass the `bin_boundaries` argument at construction time or call `adapt(data)` before "
-                "calling the layer."
+                f"Layer {self._tfkit.title} has no boundaries yet. You need to either pass the "
+                "`bin_boundaries` argument at construction time or call `adapt(data)` before calling the "
+                "layer."
             )
         bins = on_entries(inputs, self._bins)
-        if self.output_mode == "int":
-            return bins
-        return encode(bins, self.output_mode, self._depth, self.compute_dtype, self.sparse)
+        return bins if self.output_mode == "int" else self._encoded(bins)
 
     def _bins(self, values: tf.Tensor) -> tf.Tensor:
         if values.dtype.is_integer:
@@ -198,24 +194,12 @@ class Discretization(Preprocessing):
         # NaN comes after all numbers, as in NumPy; XLA's search finds it before them.
         return tf.where(tf.math.is_nan(values), len(self.bin_boundaries), bins)
 
-    @property
+    def _dtypes(self) -> tuple[str, str]:
+        return "int32", self.compute_dtype
+
     def _depth(self) -> int:
         known = bool(self.bin_boundaries) or self.input_bin_boundaries is not None
         return len(self.bin_boundaries) + 1 if known else int(self.num_bins or 0)
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self._depth)
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs, which are known before `adapt`."""
-        self._complete()
-        if self.output_mode == "int":
-            return KerasTensor(inputs.shape, "int32", inputs.sparse, inputs.ragged)
-        mode, depth = self.output_mode, self._depth
-        return encoded_spec(inputs, mode, depth, self.compute_dtype, self.sparse)
 
     # --- Files ----------------------------------------------------------------------------------------
 
@@ -236,15 +220,9 @@ class Discretization(Preprocessing):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, including boundaries that `adapt` has found."""
-        return {
-            "bin_boundaries": self.bin_boundaries or self.input_bin_boundaries,
-            "num_bins": self.num_bins,
-            "epsilon": self.epsilon,
-            "output_mode": self.output_mode,
-            "sparse": self.sparse,
-            "name": self.name,
-            "dtype": self.dtype,
-        }
+        names = ("num_bins", "epsilon", "output_mode", "sparse", "name", "dtype")
+        boundaries = self.bin_boundaries or self.input_bin_boundaries
+        return {"bin_boundaries": boundaries, **attributes(self, *names)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:

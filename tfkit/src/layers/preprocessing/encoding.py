@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.layers.preprocessing.base import Preprocessing
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
 def encode(
-    inputs: Any,
-    mode: str,
-    depth: int,
-    dtype: str,
-    sparse: bool = False,
-    weights: Any = None,
+    inputs: Any, mode: str, depth: int, dtype: str, sparse: bool = False, weights: Any = None
 ) -> Any:
     """Returns vectors of `depth` entries for indices; indices outside of `[0, depth)` are left out.
 
@@ -160,3 +157,53 @@ def _with_shape(outputs: Any, shape: tuple[int | None, ...]) -> Any:
         outputs.set_shape(shape)
         return outputs
     return tf.ensure_shape(outputs, shape)
+
+
+class IndexEncoding(Preprocessing):
+    """The base of layers that compute indices, and encode them as vectors unless `output_mode="int"`.
+
+    Attributes:
+        output_mode: `"int"`, or a mode of `encode`.
+        sparse: whether vectors are sparse tensors.
+    """
+
+    output_mode: str
+    sparse: bool
+
+    def _depth(self) -> int | None:
+        """Returns the size of a vector; `None` if it is not known yet."""
+        raise NotImplementedError
+
+    def _dtypes(self) -> tuple[str, str]:
+        """Returns the dtype of indices and of vectors."""
+        return self.compute_dtype, self.compute_dtype
+
+    def _encoded(self, indices: Any, weights: Any = None) -> Any:
+        """Returns the vectors for indices."""
+        depth, dtype = self._depth() or 0, self._dtypes()[1]
+        return encode(indices, self.output_mode, depth, dtype, self.sparse, weights)
+
+    def compute_output_shape(self, input_shape: Any) -> Any:
+        """Returns the shape of the outputs for inputs of a shape."""
+        if self.output_mode == "int":
+            return tuple(input_shape)
+        return encoded_shape(input_shape, self.output_mode, self._depth())
+
+    def compute_output_spec(self, inputs: Any) -> Any:
+        """Returns the outputs for symbolic inputs; only the size of vectors may need data."""
+        self._complete()
+        index_dtype, dtype = self._dtypes()
+        if self.output_mode == "int":
+            return KerasTensor(inputs.shape, index_dtype, inputs.sparse, inputs.ragged)
+        return encoded_spec(inputs, self.output_mode, self._depth(), dtype, self.sparse)
+
+
+def on_entries(inputs: Any, function: Callable[[tf.Tensor], tf.Tensor]) -> Any:
+    """Returns a function of each entry, in the form of the inputs."""
+    if isinstance(inputs, tf.RaggedTensor):
+        return inputs.with_flat_values(function(inputs.flat_values))
+    if isinstance(inputs, tf.SparseTensor):
+        outputs = inputs.with_values(function(inputs.values))
+        outputs.set_shape(inputs.shape)
+        return outputs
+    return tf.ensure_shape(function(inputs), inputs.shape)

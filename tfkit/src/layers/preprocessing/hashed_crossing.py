@@ -7,15 +7,14 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import attributes
-from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode, is_plain
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
+from tfkit.src.layers.preprocessing.base import check_mode, is_plain
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 from tfkit.src.layers.preprocessing.hashing import output_dtype
-from tfkit.src.symbolic.tensors import KerasTensor
 
 _MODES = ("int", "one_hot")
 
 
-class HashedCrossing(Preprocessing):
+class HashedCrossing(IndexEncoding):
     """An index for each combination of the values of features: `hash((a, b, ...)) % num_bins`.
 
     The hash is FarmHash-64, as in `tf.sparse.cross_hashed`.
@@ -92,22 +91,19 @@ class HashedCrossing(Preprocessing):
         indices = tf.ensure_shape(flat, shape)
         if self.output_mode == "int":
             return tf.cast(indices, self.compute_dtype)
-        return encode(indices, "one_hot", self.num_bins, self.compute_dtype, self.sparse)
+        return self._encoded(indices)
+
+    def _depth(self) -> int:
+        return self.num_bins
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         """Returns the shape of the outputs for inputs of a list of shapes."""
-        if self.output_mode == "int":
-            return tuple(input_shape[0])
-        return encoded_shape(input_shape[0], "one_hot", self.num_bins)
+        return super().compute_output_shape(input_shape[0])
 
     def compute_output_spec(self, inputs: Any) -> Any:
         """Returns the outputs for symbolic inputs."""
         self._check(inputs)
-        self._complete()
-        if self.output_mode == "int":
-            return KerasTensor(inputs[0].shape, self.compute_dtype)
-        dtype, depth = self.compute_dtype, self.num_bins
-        return encoded_spec(inputs[0], "one_hot", depth, dtype, self.sparse)
+        return super().compute_output_spec(inputs[0])
 
     def _check(self, inputs: Any) -> None:
         """Raises an error unless there are two or more columns of integers or strings."""
@@ -117,8 +113,7 @@ class HashedCrossing(Preprocessing):
             )
         if len(inputs) < 2:
             raise ValueError(
-                "`HashedCrossing` should be called on at least two inputs. "
-                f"Received: inputs={inputs}"
+                f"`HashedCrossing` should be called on at least two inputs. Received: inputs={inputs}"
             )
         sizes = [tf.TensorShape(getattr(column, "shape", None))[:1] for column in inputs]
         if not all(each.is_compatible_with(sizes[0]) for each in sizes):

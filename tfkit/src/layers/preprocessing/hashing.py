@@ -8,16 +8,13 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.preprocessing.base import Preprocessing
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
-from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
-from tfkit.src.symbolic.tensors import KerasTensor
+from tfkit.src.layers.checks import is_integer
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding, on_entries
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
 
 
-class Hashing(Preprocessing):
+class Hashing(IndexEncoding):
     """Computes `hash(inputs) % num_bins`: an index for each string or integer, without a vocabulary.
 
     The hash is FarmHash-64, and with a salt SipHash-64, of strings, and of integers as decimal strings. Equal
@@ -96,8 +93,10 @@ class Hashing(Preprocessing):
         indices = on_entries(inputs, self._indices)
         if self.output_mode == "int":
             return tf.cast(indices, self.compute_dtype)
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encode(indices, mode, self.num_bins, dtype, self.sparse)
+        return self._encoded(indices)
+
+    def _depth(self) -> int:
+        return self.num_bins
 
     def _indices(self, values: tf.Tensor) -> tf.Tensor:
         if self.mask_value is None:
@@ -109,20 +108,6 @@ class Hashing(Preprocessing):
         return tf.where(
             masked, tf.constant(0, tf.int64), hashed(values, self.num_bins - 1, self.salt) + 1
         )
-
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self.num_bins)
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs."""
-        self._complete()
-        if self.output_mode == "int":
-            return KerasTensor(inputs.shape, self.compute_dtype, inputs.sparse, inputs.ragged)
-        mode, dtype = self.output_mode, self.compute_dtype
-        return encoded_spec(inputs, mode, self.num_bins, dtype, self.sparse)
 
 
 def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
@@ -144,3 +129,36 @@ def output_dtype(layer: Layer, mode: str, dtype: Any) -> Any:
             f"'int32' or 'int64'. Received: dtype={dtype}"
         )
     return dtype
+
+
+def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> tf.Tensor:
+    """Returns integers from 0 to `num_bins - 1`, the same for equal values on every machine.
+
+    Args:
+        values: strings, or numbers, which are hashed as the decimal digits of their integer parts.
+        num_bins: positive integer.
+        salt: two integers, the key of SipHash-64; `None` for FarmHash-64.
+    """
+    if values.dtype.is_floating:
+        values = tf.cast(values, tf.int64)
+    # Integers are hashed as their decimal digits, as in Keras: files keep their meaning.
+    texts = values if values.dtype == tf.string else tf.strings.as_string(values)
+    if salt is None:
+        return tf.strings.to_hash_bucket_fast(texts, num_bins)
+    return tf.strings.to_hash_bucket_strong(texts, num_bins, salt)  # SipHash
+
+
+def salt_of(salt: Any, message: str) -> list[int] | None:
+    """Returns a salt as two integers; a single one is used twice.
+
+    Raises:
+        ValueError: with `message`, for anything else.
+    """
+    if salt is None:
+        return None
+    if is_integer(salt):
+        return [int(salt), int(salt)]
+    pair = isinstance(salt, (tuple, list)) and len(salt) == 2 and all(map(is_integer, salt))
+    if not pair:
+        raise ValueError(f"{message} Received: salt={salt}.")
+    return [int(salt[0]), int(salt[1])]

@@ -9,17 +9,17 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.limits import BUCKETS
+from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.base import check_mode
-from tfkit.src.layers.preprocessing.encoding import encode, encoded_shape, encoded_spec
-from tfkit.src.layers.preprocessing.entries import on_entries
-from tfkit.src.layers.preprocessing.hashes import hashed, salt_of
+from tfkit.src.layers.preprocessing.encoding import encode, on_entries
+from tfkit.src.layers.preprocessing.hashing import hashed, salt_of
 from tfkit.src.layers.preprocessing.tables import Table
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary, check_encoding
 from tfkit.src.layers.preprocessing.with_vocabulary import WithVocabulary
 from tfkit.src.symbolic import tensors
-from tfkit.src.symbolic.tensors import KerasTensor
 
-MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
+_MODES = ("int", "one_hot", "multi_hot", "count", "tf_idf")
 # Values in tables for a token out of vocabulary, and for a masked one, which vectors leave out.
 _UNKNOWN, _MASKED = -1, -2
 
@@ -83,15 +83,10 @@ class IndexLookup(WithVocabulary):
                 "`num_oov_indices` must be greater than or equal to 0, and at most "
                 f"{BUCKETS.most:,}. Received: num_oov_indices={num_oov_indices}"
             )
-        if output_mode == "binary":
-            output_mode = "multi_hot"
-        if output_mode == "tf-idf":
-            output_mode = "tf_idf"
-        check_mode(self, output_mode, MODES, "output_mode")
+        output_mode = checked_output_mode(self, output_mode)
         if invert and output_mode != "int":
             raise ValueError(
-                "`output_mode` must be `'int'` when `invert` is true. "
-                f"Received: output_mode={output_mode}"
+                f"`output_mode` must be `'int'` when `invert` is true. Received: output_mode={output_mode}"
             )
         if sparse and output_mode == "int":
             raise ValueError(
@@ -141,15 +136,7 @@ class IndexLookup(WithVocabulary):
         """The dtype of the vocabulary."""
         return self.vocabulary_dtype
 
-    @property
-    def compute_dtype(self) -> str:
-        """The dtype of the vocabulary."""
-        return self.vocabulary_dtype
-
-    @property
-    def variable_dtype(self) -> str:
-        """The dtype of the vocabulary."""
-        return self.vocabulary_dtype
+    compute_dtype = variable_dtype = dtype
 
     @property
     def input_dtype(self) -> str:
@@ -166,8 +153,8 @@ class IndexLookup(WithVocabulary):
         if self.invert:
             if inputs.dtype == tf.string:
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) has `invert=True` and expects the "
-                    "indices of tokens. Received: a tensor of dtype string."
+                    f"Layer {self._tfkit.title} has `invert=True` and expects the indices of tokens. "
+                    "Received: a tensor of dtype string."
                 )
             return on_entries(
                 _cast(inputs, tf.int64), lambda x: self._token_table(vocabulary).lookup(x)
@@ -176,11 +163,11 @@ class IndexLookup(WithVocabulary):
         indices = on_entries(tokens, lambda x: self._indices(vocabulary, x))
         if self.output_mode == "int":
             return indices
-        depth, dtype = self._depth() or 0, settings.floatx()
         if self.output_mode != "tf_idf":
-            return encode(indices, self.output_mode, depth, dtype, self.sparse)
+            return self._encoded(indices)
         # The inverse document frequency is a token's weight, which its count is multiplied by.
-        counts = encode(indices, "count", depth, dtype, self.sparse)
+        dtype = settings.floatx()
+        counts = encode(indices, "count", self._depth() or 0, dtype, self.sparse)
         weights = tf.constant(vocabulary.idf_weights, dtype)
         if isinstance(counts, tf.SparseTensor):
             return counts.with_values(counts.values * tf.gather(weights, counts.indices[:, -1]))
@@ -261,13 +248,16 @@ class IndexLookup(WithVocabulary):
         if (data.dtype == tf.string) is not text and (text or data.dtype == tf.string):
             if not (isinstance(data, tf.Tensor) and 0 in data.shape):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) expects "
-                    f"{'strings' if text else 'integers'}. Received: a tensor of dtype {data.dtype.name}. "
-                    f"Use `{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
+                    f"Layer {self._tfkit.title} expects {'strings' if text else 'integers'}. Received: a "
+                    f"tensor of dtype {data.dtype.name}. Use "
+                    f"`{'IntegerLookup' if text else 'StringLookup'}`, or turn it into "
                     f"{'strings with `tf.strings.as_string`' if text else 'numbers'}."
                 )
             data = tf.zeros(data.shape, self.vocabulary_dtype)
         return data if text else _cast(data, tf.int64)
+
+    def _dtypes(self) -> tuple[str, str]:
+        return self.vocabulary_dtype if self.invert else "int64", settings.floatx()
 
     def _depth(self) -> int | None:
         """Returns the size of vectors; `None` if it is not known yet."""
@@ -288,45 +278,25 @@ class IndexLookup(WithVocabulary):
         if not tensors.is_described():
             mode = f"When using `output_mode={self.output_mode}` and `pad_to_max_tokens=False`, you"
             raise RuntimeError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) has no vocabulary. {mode} must set the "
-                "layer's vocabulary before calling it. Either pass a `vocabulary` argument to the layer, or "
-                "call `adapt` with some sample data."
+                f"Layer {self._tfkit.title} has no vocabulary. {mode} must set the layer's vocabulary before "
+                "calling it. Either pass a `vocabulary` argument to the layer, or call `adapt` with some "
+                "sample data."
             )
         return tensors.placeholder(self.compute_output_spec(tensors.specification(inputs)))
 
-    def compute_output_shape(self, input_shape: Any) -> Any:
-        """Returns the shape of the outputs for inputs of a shape."""
-        if self.output_mode == "int":
-            return tuple(input_shape)
-        return encoded_shape(input_shape, self.output_mode, self._depth())
-
-    def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the outputs for symbolic inputs; only the size of vectors needs the vocabulary."""
-        self._complete()
-        if self.output_mode == "int":
-            dtype = self.vocabulary_dtype if self.invert else "int64"
-            return KerasTensor(inputs.shape, dtype, inputs.sparse, inputs.ragged)
-        mode, depth = self.output_mode, self._depth()
-        return encoded_spec(inputs, mode, depth, settings.floatx(), self.sparse)
-
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, without a vocabulary that was adapted or read from a file."""
-        return self._base_config() | {
-            "invert": self.invert,
-            "max_tokens": self.max_tokens,
-            "num_oov_indices": self.num_oov_indices,
-            "oov_token": self.oov_token,
-            "mask_token": self.mask_token,
-            "output_mode": self.output_mode,
-            "sparse": self.sparse,
-            "pad_to_max_tokens": self.pad_to_max_tokens,
-            "vocabulary_dtype": self.vocabulary_dtype,
+        tokens = attributes(
+            self, "invert", "max_tokens", "num_oov_indices", "oov_token", "mask_token"
+        )
+        form = attributes(self, "output_mode", "sparse", "pad_to_max_tokens", "vocabulary_dtype")
+        vocabulary = {
             "idf_weights": self.input_idf_weights,
             "vocabulary": self.input_vocabulary,
             "vocabulary_size": self._tfkit_known_size,
-            "oov_method": self.oov_method,
-            "salt": self.salt,
         }
+        hashing = attributes(self, "oov_method", "salt")
+        return {**self._base_config(), **tokens, **form, **vocabulary, **hashing}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
@@ -358,3 +328,17 @@ def _vector(values: Any, dtype: str) -> tf.Tensor:
 
 def _cast(data: Any, dtype: tf.DType) -> Any:
     return data if data.dtype == dtype else tf.cast(data, dtype)
+
+
+def checked_output_mode(layer: Layer, mode: str) -> str:
+    """Returns an output mode of lookups; for an older name, the present one.
+
+    Raises:
+        ValueError: for an unknown one.
+    """
+    if mode == "binary":
+        mode = "multi_hot"
+    if mode == "tf-idf":
+        mode = "tf_idf"
+    check_mode(layer, mode, _MODES, "output_mode")
+    return mode

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,61 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits
-from tfkit.src.layers.preprocessing.moments import Moments
 from tfkit.src.layers.sparse import dense
+
+_PIECE = 1 << 22  # The number of values that are converted to float64 at once.
+
+
+class Moments:
+    """Mean and variance over some axes, of all arrays so far, in float64.
+
+    Pieces are joined by their means and their sums of squared deviations, so nothing is lost where the mean
+    is large compared with the deviation.
+
+    Args:
+        reduced: axes to compute over.
+        kept: the other axes.
+
+    Reference: Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm for computing
+    sample variances".
+    """
+
+    def __init__(self, reduced: tuple[int, ...], kept: tuple[int, ...]) -> None:
+        self._reduced = reduced
+        self._kept = kept
+        self.count = 0
+        self.mean = np.zeros(())
+        self._squares = np.zeros(())
+
+    @property
+    def variance(self) -> np.ndarray:
+        """The variance, of the whole population."""
+        return self._squares / self.count
+
+    def add(self, array: np.ndarray) -> None:
+        """Adds an array, in pieces of rows."""
+        rows = max(1, _PIECE // max(1, math.prod(array.shape[1:])))
+        # Rows with their own statistics cannot be split over pieces.
+        if 0 not in self._reduced or array.ndim == 0:
+            rows = max(1, len(array) if array.ndim else 1)
+        for start in range(0, len(array) if array.ndim else 1, rows):
+            piece = array[start : start + rows] if array.ndim else array
+            self._add(np.asarray(piece, np.float64))
+
+    def _add(self, piece: np.ndarray) -> None:
+        count = math.prod(piece.shape[axis] for axis in self._reduced)
+        if not count:
+            return
+        mean = piece.mean(axis=self._reduced)
+        deviations = piece - np.expand_dims(mean, self._reduced)
+        squares = np.square(deviations).sum(axis=self._reduced)
+        total = self.count + count
+        step = mean - self.mean
+        # Chan, Golub and LeVeque (1979): sums of squared deviations of two parts, without the
+        # cancellation of mean(x ** 2) - mean(x) ** 2.
+        self._squares = self._squares + squares + np.square(step) * (self.count * count / total)
+        self.mean = self.mean + step * (count / total)
+        self.count = total
 
 
 class Normalization(Preprocessing):
@@ -119,8 +173,8 @@ class Normalization(Preprocessing):
             array = np.broadcast_to(array, self._sizes)
         except ValueError:
             raise ValueError(
-                f"`mean` and `variance` of layer '{self.path}' (of type {type(self).__name__}) must have the "
-                f"sizes of axis={self.axis}, which are {self._sizes}. Received: shape {array.shape}"
+                f"`mean` and `variance` of layer {self._tfkit.title} must have the sizes of "
+                f"axis={self.axis}, which are {self._sizes}. Received: shape {array.shape}"
             ) from None
         return array.reshape(self._broadcast_shape)
 
@@ -159,16 +213,16 @@ class Normalization(Preprocessing):
         """
         if self.input_mean is not None:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) was made with `mean` and `variance`, "
-                "and cannot adapt to data. Leave them out."
+                f"Layer {self._tfkit.title} was made with `mean` and `variance`, and cannot adapt to data. "
+                "Leave them out."
             )
         moments: Moments | None = None
         for batch in batches(self, data):
             if isinstance(batch, tf.RaggedTensor):
                 raise ValueError(
-                    f"Layer '{self.path}' (of type {type(self).__name__}) expects batches of rows that are "
-                    f"all of one shape. Received: a ragged tensor of shape {tuple(batch.shape)}. Pass its "
-                    "values, `x.flat_values`, with `axis=None`."
+                    f"Layer {self._tfkit.title} expects batches of rows that are all of one shape. Received: "
+                    f"a ragged tensor of shape {tuple(batch.shape)}. Pass its values, `x.flat_values`, with "
+                    "`axis=None`."
                 )
             array = dense(batch)
             array = array if isinstance(array, np.ndarray) else array.numpy()
@@ -190,9 +244,9 @@ class Normalization(Preprocessing):
 
     def _misfit(self, shape: Any) -> ValueError:
         return ValueError(
-            f"Layer '{self.path}' (of type {type(self).__name__}) was built for inputs of "
-            f"{len(self._broadcast_shape)} axes, with sizes {self._sizes} at axis={self.axis}. Received: "
-            f"data with an incompatible shape {tuple(shape)}"
+            f"Layer {self._tfkit.title} was built for inputs of {len(self._broadcast_shape)} axes, with "
+            f"sizes {self._sizes} at axis={self.axis}. Received: data with an incompatible shape "
+            f"{tuple(shape)}"
         )
 
     def finalize_state(self) -> None:

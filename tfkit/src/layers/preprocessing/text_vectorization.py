@@ -13,7 +13,7 @@ from tfkit.src.base.registry import serialization
 from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
-from tfkit.src.layers.preprocessing.index_lookup import MODES, check_no_path
+from tfkit.src.layers.preprocessing.index_lookup import check_no_path, checked_output_mode
 from tfkit.src.layers.preprocessing.standardizing import SPLIT, STANDARDIZE, split, standardized
 from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 from tfkit.src.layers.preprocessing.text_batches import PIECE, counted
@@ -98,11 +98,7 @@ class TextVectorization(Preprocessing):
             check_mode(self, standardize, (*STANDARDIZE, None), "standardize")
         if not callable(split):
             check_mode(self, split, (*SPLIT, None), "split")
-        if output_mode == "binary":
-            output_mode = "multi_hot"
-        if output_mode == "tf-idf":
-            output_mode = "tf_idf"
-        check_mode(self, output_mode, MODES, "output_mode")
+        output_mode = checked_output_mode(self, output_mode)
         if ngrams is not None and not all(is_integer(n) and n > 0 for n in _sizes(ngrams)):
             raise ValueError(
                 "`ngrams` must be None, an integer, or a tuple of integers, all positive. "
@@ -123,10 +119,6 @@ class TextVectorization(Preprocessing):
             raise ValueError(
                 "`ragged` must not be true unless `output_mode` is `'int'`. "
                 f"Received: ragged={ragged} and output_mode={output_mode}"
-            )
-        if max_tokens is not None and max_tokens <= 1:
-            raise ValueError(
-                f"If set, `max_tokens` must be greater than 1. Received: max_tokens={max_tokens}"
             )
         size = kwargs.pop("vocabulary_size", None)
         kwargs.pop("dtype", None)  # It has no effect, as in Keras.
@@ -280,8 +272,8 @@ class TextVectorization(Preprocessing):
         """
         if texts.dtype != tf.string:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) expects strings. Received: a tensor of "
-                f"dtype {texts.dtype.name}. Turn numbers into strings with `tf.strings.as_string`."
+                f"Layer {self._tfkit.title} expects strings. Received: a tensor of dtype {texts.dtype.name}. "
+                "Turn numbers into strings with `tf.strings.as_string`."
             )
         if self.split is None or texts.shape.rank in (0, 1):
             return texts

@@ -10,14 +10,14 @@ import numpy as np
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
-from tfkit.src.layers.preprocessing.base import Preprocessing
+from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 from tfkit.src.layers.preprocessing.token_counts import Counts, TokenCounts, counts_of
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
 
 _ASSET = "vocabulary.txt"
 
 
-class WithVocabulary(Preprocessing):
+class WithVocabulary(IndexEncoding):
     """A layer that has a vocabulary, or none yet.
 
     A vocabulary is never changed: a new one replaces it, and programs that were traced with the old one

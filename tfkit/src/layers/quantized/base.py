@@ -20,12 +20,7 @@ from tfkit.src.layers.lora import Adaptable, adapted
 from tfkit.src.layers.quantized.float8 import Float8Product, add_scales
 from tfkit.src.layers.quantized.products import IntegerProduct, LowRankLookup, Product
 from tfkit.src.layers.quantized.tables import Int4, Int8, Table
-from tfkit.src.weights.quantizers import lookup
-from tfkit.src.weights.quantizers.configs import (
-    Int4QuantizationConfig,
-    QuantizationConfig,
-    resolved,
-)
+from tfkit.src.weights.quantizers import configs, lookup
 
 
 class Quantizable(Adaptable):
@@ -113,16 +108,16 @@ class Quantizable(Adaptable):
                 f"Received: dtype_policy='{policy.name}'. Make a new layer."
             )
         sizes = {"block_size": policy.block_size} if isinstance(policy, Int4DTypePolicy) else {}
-        self.quantize(mode, config=Int4QuantizationConfig(**sizes) if sizes else None)
+        self.quantize(mode, config=configs.Int4QuantizationConfig(**sizes) if sizes else None)
         # The name `int4_from_float32` does not say that there are groups.
         if sizes or mode != "int4":
             self._dtype_policy = policy
 
     def _tfkit_checked_quantization(
         self, mode: str | None, type_check: bool, config: Any
-    ) -> QuantizationConfig:
+    ) -> configs.QuantizationConfig:
         """Returns the configuration of a quantization that the layer can do."""
-        config = resolved(mode, config)
+        config = configs.resolved(mode, config)
         inherited = type_check and not registry.is_builtin(type(self))
         if inherited or config.mode not in self._tfkit_modes:
             why = (
@@ -151,7 +146,7 @@ class Quantizable(Adaptable):
     def _tfkit_take_quantization(self, config: Any) -> None:
         """Keeps the constructor's configuration of the quantization that the dtype policy requests."""
         config = lookup.get(config) if isinstance(config, dict) else config
-        holds = config is None or isinstance(config, QuantizationConfig)
+        holds = config is None or isinstance(config, configs.QuantizationConfig)
         check(self, holds, "quantization_config", "None or a QuantizationConfig", config)
         mode = self.quantization_mode
         holds = config is None or mode in (None, config.mode)

@@ -12,12 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.core.layer import Layer
-from tfkit.src.weights.quantizers.float8 import (
-    LARGEST,
-    compute_float8_amax_history,
-    compute_float8_scale,
-    quantize_and_dequantize,
-)
+from tfkit.src.weights.quantizers import float8
 
 _FORWARD, _BACKWARD = "float8_e4m3fn", "float8_e5m2"
 _ROUNDED = ("inputs", "kernel", "outputs_grad")
@@ -69,22 +64,22 @@ def _state(layer: Layer, name: str) -> tuple[tf.Tensor, tf.Tensor]:
 
 def _next(x: tf.Tensor, scale: tf.Tensor, history: tf.Tensor, dtype: str) -> tuple[Any, Any]:
     """Returns the scale and the history for the next step."""
-    new_scale = compute_float8_scale(tf.reduce_max(history), scale, LARGEST[dtype])
-    return new_scale, compute_float8_amax_history(x, history)
+    new_scale = float8.compute_float8_scale(tf.reduce_max(history), scale, float8.LARGEST[dtype])
+    return new_scale, float8.compute_float8_amax_history(x, history)
 
 
 def _rounded(layer: Layer, name: str, x: Any, training: Any) -> tf.Tensor:
     x = tf.convert_to_tensor(x)
     scale, history = _state(layer, name)
     if not training:
-        return quantize_and_dequantize(x, scale, _FORWARD, x.dtype)
+        return float8.quantize_and_dequantize(x, scale, _FORWARD, x.dtype)
 
     @tf.custom_gradient
     def rounded(x: tf.Tensor, scale: tf.Tensor, history: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> tuple[Any, ...]:
             return (upstream, *_next(x, scale, history, _FORWARD))
 
-        return quantize_and_dequantize(x, scale, _FORWARD, x.dtype), gradient
+        return float8.quantize_and_dequantize(x, scale, _FORWARD, x.dtype), gradient
 
     return rounded(x, scale, history)
 
@@ -93,7 +88,7 @@ def _with_rounded_gradient(layer: Layer, outputs: tf.Tensor) -> tf.Tensor:
     @tf.custom_gradient
     def identity(outputs: tf.Tensor, scale: tf.Tensor, history: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> tuple[Any, ...]:
-            rounded = quantize_and_dequantize(upstream, scale, _BACKWARD, upstream.dtype)
+            rounded = float8.quantize_and_dequantize(upstream, scale, _BACKWARD, upstream.dtype)
             return (rounded, *_next(upstream, scale, history, _BACKWARD))
 
         return tf.identity(outputs), gradient

@@ -67,9 +67,9 @@ class ConvLSTMCell(LSTMCell):
         spatial = tuple(input_shape[1:-1] if is_last else input_shape[2:])
         if None in spatial:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) keeps states of the size of its "
-                "outputs. Expected inputs whose spatial sizes are known. Received inputs of shape "
-                f"{tuple(input_shape)} for a step. Pass `Input` a shape with these sizes."
+                f"Layer {self._tfkit.title} keeps states of the size of its outputs. Expected inputs whose "
+                f"spatial sizes are known. Received inputs of shape {tuple(input_shape)} for a step. Pass "
+                "`Input` a shape with these sizes."
             )
         width = self.gate_count * self.filters
         self.kernel = add_parameter(self, "kernel", (*self.kernel_size, channels, width))

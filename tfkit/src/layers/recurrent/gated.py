@@ -304,7 +304,7 @@ class GatedRNN(RNN):
         cell = self.cell
         if getattr(self, "use_cudnn", None) is True:
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) was made with use_cudnn=True, and "
+                f"Layer {self._tfkit.title} was made with use_cudnn=True, and "
                 'tfkit has no cuDNN kernel of it. Expected "auto" or False: the loop is compiled instead.'
             )
         if not is_unchanged(cell):

@@ -238,13 +238,7 @@ def run_gates(
 
 
 def _forward(
-    cell: Gates,
-    inputs: Any,
-    states: list[Any],
-    weights: Any,
-    mask: Any,
-    *,
-    all_outputs: bool,
+    cell: Gates, inputs: Any, states: list[Any], weights: Any, mask: Any, *, all_outputs: bool
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
@@ -311,9 +305,7 @@ def _backward(
             passed = [_select(mask[time], tf.zeros_like(d), d) for d in d_states]
             d_states = [_select(mask[time], d, tf.zeros_like(d)) for d in d_states]
         d_projections, d_states = cell.gates_gradient(
-            [array[time] for array in kept],
-            [array[time] for array in before],
-            list(d_states),
+            [array[time] for array in kept], [array[time] for array in before], list(d_states)
         )
         products = [tf.matmul(d_projections[-1], part) for part in transposed]
         d_states[0] += tf.concat(products, axis=-1)

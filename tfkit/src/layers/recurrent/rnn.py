@@ -177,9 +177,9 @@ class RNN(Layer):
             )
         if self.stateful and replicas.is_divided():
             raise ValueError(
-                f"Layer '{self.path}' (of type {type(self).__name__}) has `stateful=True`, and keeps a state "
-                "for each row of a batch. Under a strategy replicas have different rows of it. Pass the "
-                "states as `initial_state`, or run the model without the strategy."
+                f"Layer {self._tfkit.title} has `stateful=True`, and keeps a state for each row of a batch. "
+                "Under a strategy replicas have different rows of it. Pass the states as `initial_state`, or "
+                "run the model without the strategy."
             )
         states = self._tfkit_first_states(sequences, initial_state)
         if self.stateful:
@@ -263,9 +263,8 @@ class RNN(Layer):
         any_batch = batch_size is None and (watch is None or not watch.frozen)
         if self.stateful and batch_size != rows and not any_batch:
             raise ValueError(
-                f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. "
-                f"Expected batch size: {rows}. Received inputs of shape "
-                f"{tuple(sequences.shape)}"
+                f"Layer '{self.path}' is stateful: each batch has as many samples as the first one. Expected "
+                f"batch size: {rows}. Received inputs of shape {tuple(sequences.shape)}"
             )
         dtype = getattr(self.cell, "compute_dtype", self.compute_dtype)
         batch = sequences.shape[:1]

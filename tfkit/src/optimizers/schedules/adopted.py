@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base.errors import other_keras
-from tfkit.src.optimizers.schedules.base import LearningRateSchedule
-from tfkit.src.optimizers.schedules.lookup import deserialize
+from tfkit.src.optimizers.schedules.base import LearningRateSchedule, deserialize
 
 
 class FunctionOfStep(LearningRateSchedule):

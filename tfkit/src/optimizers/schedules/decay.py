@@ -207,10 +207,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     """
 
     def __init__(
-        self,
-        boundaries: Sequence[float],
-        values: Sequence[float],
-        name: str = "PiecewiseConstant",
+        self, boundaries: Sequence[float], values: Sequence[float], name: str = "PiecewiseConstant"
     ) -> None:
         if len(boundaries) != len(values) - 1:
             raise ValueError(

@@ -143,9 +143,7 @@ def _add_convert(parser: Parser) -> None:
     _add_source(parser)
     _add_target(parser, "the file to write; its extension determines the format: .h5 or .keras")
     parser.add_argument(
-        "--no-compile",
-        action="store_true",
-        help="leave out the optimizer, its state and the loss",
+        "--no-compile", action="store_true", help="leave out the optimizer, its state and the loss"
     )
 
 

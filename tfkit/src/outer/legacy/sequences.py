@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.training.py_dataset import PyDataset
 
 
@@ -92,18 +93,9 @@ class TimeseriesGenerator(PyDataset):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the settings, and the series and targets as JSON."""
-        return {
-            "data": _as_json(self.data, "data"),
-            "targets": _as_json(self.targets, "targets"),
-            "length": self.length,
-            "sampling_rate": self.sampling_rate,
-            "stride": self.stride,
-            "start_index": self.start_index,
-            "end_index": self.end_index,
-            "shuffle": self.shuffle,
-            "reverse": self.reverse,
-            "batch_size": self.batch_size,
-        }
+        series = {name: _as_json(getattr(self, name), name) for name in ("data", "targets")}
+        windows = attributes(self, "length", "sampling_rate", "stride", "start_index", "end_index")
+        return series | windows | attributes(self, "shuffle", "reverse", "batch_size")
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the configuration as JSON.

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import attributes
 
 FILTERS = '!"#$%&()*+,-./:;<=>?@[\\]^_`{|}~\t\n'
 _MODES = ("binary", "count", "freq", "tfidf")
@@ -296,20 +297,10 @@ class Tokenizer:
 
     def get_config(self) -> dict[str, Any]:
         """Returns the settings, and all counts as JSON strings."""
-        return {
-            "num_words": self.num_words,
-            "filters": self.filters,
-            "lower": self.lower,
-            "split": self.split,
-            "char_level": self.char_level,
-            "oov_token": self.oov_token,
-            "document_count": self.document_count,
-            "word_counts": json.dumps(self.word_counts),
-            "word_docs": json.dumps(self.word_docs),
-            "index_docs": json.dumps(self.index_docs),
-            "index_word": json.dumps(self.index_word),
-            "word_index": json.dumps(self.word_index),
-        }
+        names = ("num_words", "filters", "lower", "split", "char_level", "oov_token")
+        counts = ("word_counts", "word_docs", "index_docs", "index_word", "word_index")
+        in_json = {name: json.dumps(getattr(self, name)) for name in counts}
+        return attributes(self, *names, "document_count") | in_json
 
     def to_json(self, **kwargs: Any) -> str:
         """Returns the tokenizer as JSON, for `tokenizer_from_json`.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.outer.serving.errors import RequestError
+from tfkit.src.outer.serving.bodies.errors import RequestError
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.servable import Servable
 

@@ -10,8 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from tfkit.src.outer.serving.bodies.errors import shortened
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError, shortened
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.service import Answer
 

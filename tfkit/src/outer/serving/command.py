@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import dataclasses
 import logging
 import signal
 import sys
 
-from tfkit.src.outer.serving.options import Options
+from tfkit.src.outer.serving.arguments import Options
 from tfkit.src.outer.serving.server import running
 
 
@@ -27,21 +28,9 @@ def run(args: argparse.Namespace) -> int:
         ValueError: for a folder of versions instead of a folder of models.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    options = Options(
-        base=args.base,
-        host=args.host,
-        port=args.port,
-        grpc_port=args.grpc_port,
-        max_body=args.max_body,
-        batching_window=args.batching_window,
-        max_batch=args.max_batch,
-        threads=args.threads,
-        read_timeout=args.read_timeout,
-        log_requests=args.log_requests,
-        num_versions=args.num_versions,
-        trusted=args.trusted,
-    )
-    asyncio.run(_serve(options))
+    names = [each.name for each in dataclasses.fields(Options)]
+    given = {name: value for name, value in vars(args).items() if name in names}
+    asyncio.run(_serve(Options(**given)))
     return 0
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from tfkit.src.outer.serving import packages
 from tfkit.src.outer.serving.bodies import protos
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError, invalid
 from tfkit.src.outer.serving.calls import Call, Calls
-from tfkit.src.outer.serving.errors import Code, RequestError, invalid
 from tfkit.src.outer.serving.health import NAME as HEALTH
 from tfkit.src.outer.serving.health import Health, watch_handler
 from tfkit.src.outer.serving.messages import (
@@ -183,8 +183,7 @@ class _Methods:
         request = protos.decoded(message_type, content)
         if list(request.metadata_field) != [SIGNATURE_DEF]:
             raise invalid(
-                f"Expected metadata_field: ['{SIGNATURE_DEF}']. Received: "
-                f"{list(request.metadata_field)[:10]}"
+                f"Expected metadata_field: ['{SIGNATURE_DEF}']. Received: {list(request.metadata_field)[:10]}"
             )
         name, version, _ = protos.model_of(request.model_spec)
         return bytes(self._service.metadata(name, version).SerializeToString())

@@ -13,7 +13,7 @@ from google.protobuf import descriptor_pb2
 
 from tfkit.src.outer.serving import packages
 from tfkit.src.outer.serving.bodies import protos
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 from tfkit.src.outer.serving.store import Store
 
 NAME = "grpc.health.v1.Health"

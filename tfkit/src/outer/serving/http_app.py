@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import json
 import logging
 import re
@@ -16,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.outer.serving import packages
-from tfkit.src.outer.serving.bodies.errors import shortened
+from tfkit.src.outer.serving.bodies.errors import HTTP_STATUS, RequestError, invalid, shortened
 from tfkit.src.outer.serving.bodies.rest_json import check_dtype
 from tfkit.src.outer.serving.calls import Call, Calls
-from tfkit.src.outer.serving.errors import HTTP_STATUS, RequestError, invalid
 from tfkit.src.outer.serving.messages import SIGNATURE_DEF
 from tfkit.src.outer.serving.metrics import PATH, Metrics
 from tfkit.src.outer.serving.offload import Arrays, Body
@@ -65,71 +65,58 @@ class Arriving:
 _PAUSE = 0.02  # seconds
 
 
-def http_app(
-    service: Service,
-    calls: Calls,
-    metrics: Metrics,
-    arriving: Arriving,
-    max_body: int,
-    read_timeout: float,
-) -> Any:
-    """Returns the `aiohttp` application.
+def http_app(handler: Handler) -> Any:
+    """Returns the application, which `handler` answers for."""
+    app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
+    # One route for all paths, so that errors of paths have TF Serving's form, too.
+    app.router.add_route("*", "/{path:.*}", handler.answer)
+    return app
+
+
+@dataclasses.dataclass(frozen=True)
+class Handler:
+    """Answers requests.
 
     Args:
-        service: the service that answers requests.
+        service: answers them.
         calls: the counter and log of predictions.
         metrics: the metrics for Prometheus.
         arriving: registers the requests whose bodies are being read.
         max_body: bytes of the largest request that is read.
         read_timeout: seconds for the arrival of the whole body, and for reading the whole response.
     """
-    app = packages.web.Application(middlewares=[packages.web.middleware(_with_errors_as_json)])
-    # One route for all paths, so that errors of paths have TF Serving's form, too.
-    handler = _Handler(service, calls, metrics, arriving, max_body, read_timeout)
-    app.router.add_route("*", "/{path:.*}", handler.answer)
-    return app
 
-
-class _Handler:
-    def __init__(
-        self,
-        service: Service,
-        calls: Calls,
-        metrics: Metrics,
-        arriving: Arriving,
-        max_body: int,
-        read_timeout: float,
-    ) -> None:
-        self._service = service
-        self._calls = calls
-        self._metrics = metrics
-        self._arriving = arriving
-        self._max_body = max_body
-        self._read_timeout = read_timeout
+    service: Service
+    calls: Calls
+    metrics: Metrics
+    arriving: Arriving
+    max_body: int
+    read_timeout: float
 
     async def answer(self, request: Any) -> Any:
+        """Returns the response to a request."""
         if request.method == "POST" and (found := _METHOD.fullmatch(request.path)):
             call = Call(found["method"], "REST", str(request.remote), found["name"])
-            with self._calls.counted(call):
+            with self.calls.counted(call):
                 text = await self._answer(request, call, _version(found["version"]))
             return await self._response(request, text)
         if request.method == "GET" and (found := _QUESTION.fullmatch(request.path)):
             answer = self.metadata if found["metadata"] else self.status
             return _json(answer(found["name"], _version(found["version"])))
         if request.method == "GET" and request.path == PATH:
-            return packages.web.Response(text=self._metrics.text(), content_type="text/plain")
+            return packages.web.Response(text=self.metrics.text(), content_type="text/plain")
         if request.method == "GET" and (found := _HEALTH.fullmatch(request.path)):
             return self._health(found["what"], found["name"], _version(found["version"]))
         raise invalid(f"Malformed request: {request.method} {shortened(request.path, 200)}")
 
     def _health(self, what: str, name: str | None, version: int | None) -> Any:
         """Returns whether the server runs, and whether a model is ready, as in KServe's protocol."""
-        is_well = what == "live" or self._service.is_ready(name, version)
+        is_well = what == "live" or self.service.is_ready(name, version)
         return _json({what: is_well}, 200 if is_well else 503)
 
     async def _answer(self, request: Any, call: Call, version: int | None) -> np.ndarray:
         """Returns the bytes of the response to a predict, classify or regress request."""
-        with self._arriving.noted():
+        with self.arriving.noted():
             body = await self._body(request)
         call.bytes_in = sum(map(len, body))
         text: np.ndarray = await getattr(self, call.api)(call, version, body)
@@ -142,8 +129,8 @@ class _Handler:
         received = 0
         size = request.content_length or 0
         try:
-            async with asyncio.timeout(self._read_timeout):
-                while size <= self._max_body and (part := await request.content.readany()):
+            async with asyncio.timeout(self.read_timeout):
+                while size <= self.max_body and (part := await request.content.readany()):
                     if parts and len(parts[-1]) < _PART:
                         parts[-1] += part  # A client may send single bytes.
                     else:
@@ -153,42 +140,45 @@ class _Handler:
                     size = max(size, received)
         except TimeoutError:
             raise packages.web.HTTPRequestTimeout(
-                text=f"The request did not come within {self._read_timeout:g} seconds."
+                text=f"The request did not come within {self.read_timeout:g} seconds."
             ) from None
-        if size > self._max_body:
-            raise packages.web.HTTPRequestEntityTooLarge(self._max_body, size)
+        if size > self.max_body:
+            raise packages.web.HTTPRequestEntityTooLarge(self.max_body, size)
         return parts
 
     async def predict(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        """Returns the outputs of a model, as JSON."""
         # Known when the request is read, and needed for the form of the response.
         in_rows = False
 
         async def read(servable: Servable) -> tuple[str, Arrays]:
             nonlocal in_rows
-            (signature_name, in_rows), inputs = await self._service.worker.read(
+            (signature_name, in_rows), inputs = await self.service.worker.read(
                 "predict_inputs", servable.dtypes, body
             )
             return signature_name, inputs
 
-        call.answer = answer = await self._service.predict(call.model, version, read)
+        call.answer = answer = await self.service.predict(call.model, version, read)
         for each, array in answer.outputs.items():
             if array.dtype != object:
                 check_dtype(f"Output {each!r}", array.dtype.name)
-        return await self._service.worker.write("predict_answer", in_rows, answer.outputs)
+        return await self.service.worker.write("predict_answer", in_rows, answer.outputs)
 
     async def classify(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        """Returns classes and their scores, as JSON."""
         read = self._examples(body)
-        call.answer = answer = await self._service.classify(call.model, version, read)
-        return await self._service.worker.write("classification", None, answer.outputs)
+        call.answer = answer = await self.service.classify(call.model, version, read)
+        return await self.service.worker.write("classification", None, answer.outputs)
 
     async def regress(self, call: Call, version: int | None, body: Body) -> np.ndarray:
+        """Returns a number for each example, as JSON."""
         read = self._examples(body)
-        call.answer = answer = await self._service.regress(call.model, version, read)
-        return await self._service.worker.write("regression", None, answer.outputs)
+        call.answer = answer = await self.service.regress(call.model, version, read)
+        return await self.service.worker.write("regression", None, answer.outputs)
 
     def _examples(self, body: Body) -> Read:
         async def read(servable: Servable) -> tuple[str, Arrays]:
-            return await self._service.worker.read("examples", None, body)
+            return await self.service.worker.read("examples", None, body)
 
         return read
 
@@ -199,7 +189,7 @@ class _Handler:
         response = packages.web.StreamResponse(headers={"Content-Type": _JSON})
         response.content_length = text.size
         try:
-            async with asyncio.timeout(self._read_timeout):
+            async with asyncio.timeout(self.read_timeout):
                 await response.prepare(request)
                 for start in range(0, text.size, _PART):
                     await response.write(text[start : start + _PART].tobytes())
@@ -210,7 +200,8 @@ class _Handler:
         return response
 
     def metadata(self, name: str, version: int | None) -> Any:
-        response = self._service.metadata(name, version)
+        """Returns the signatures of a model."""
+        response = self.service.metadata(name, version)
         signatures = packages.get_model_metadata_pb2.SignatureDefMap()
         # JSON shows the signatures themselves, without the `Any` that they are packed in.
         response.metadata[SIGNATURE_DEF].Unpack(signatures)
@@ -219,7 +210,8 @@ class _Handler:
         return {"model_spec": spec, "metadata": {SIGNATURE_DEF: _plain(signatures)}}
 
     def status(self, name: str, version: int | None) -> Any:
-        return _plain(self._service.status(name, version))
+        """Returns the states of the versions of a model."""
+        return _plain(self.service.status(name, version))
 
 
 def _version(digits: str | None) -> int | None:

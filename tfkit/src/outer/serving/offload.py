@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfkit.src.outer.serving.bodies import wire
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 from tfkit.src.outer.serving.bodies.jobs import JOBS, body_of
-from tfkit.src.outer.serving.errors import Code, RequestError
 
 LARGE = 64 * 2**10  # bytes; below, a separate thread or process costs more than it saves
 _FOLDER = Path(__file__).with_name("bodies")

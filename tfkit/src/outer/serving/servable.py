@@ -16,7 +16,7 @@ from tfkit.src.export.c_api import SavedModel, Signature, StatusError
 from tfkit.src.export.warmup import FILE
 from tfkit.src.outer.serving import packages
 from tfkit.src.outer.serving.bodies import protos
-from tfkit.src.outer.serving.errors import RequestError, invalid
+from tfkit.src.outer.serving.bodies.errors import RequestError, invalid
 from tfkit.src.outer.serving.scan import meta_graph_of
 
 DEFAULT = "serving_default"

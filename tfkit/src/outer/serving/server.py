@@ -9,14 +9,14 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from tfkit.src.outer.serving import packages
+from tfkit.src.outer.serving.arguments import Options
 from tfkit.src.outer.serving.batching import Batcher
 from tfkit.src.outer.serving.calls import Calls
 from tfkit.src.outer.serving.grpc_service import grpc_server
 from tfkit.src.outer.serving.health import Health
-from tfkit.src.outer.serving.http_app import Arriving, http_app
+from tfkit.src.outer.serving.http_app import Arriving, Handler, http_app
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.offload import Worker
-from tfkit.src.outer.serving.options import Options
 from tfkit.src.outer.serving.service import Service
 from tfkit.src.outer.serving.store import Store
 
@@ -69,9 +69,9 @@ async def running(options: Options) -> AsyncIterator[Running]:
         calls = Calls(metrics, store.has, options.log_requests)
 
         arriving = Arriving()
-        app = http_app(service, calls, metrics, arriving, options.max_body, options.read_timeout)
+        handler = Handler(service, calls, metrics, arriving, options.max_body, options.read_timeout)
         runner = web.AppRunner(
-            app,
+            http_app(handler),
             access_log=None,
             # For the head of a request, from the first byte on: aiohttp has it since 3.14.4.
             keepalive_timeout=options.read_timeout,

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfkit.src.export.examples import CLASSIFY, REGRESS
 from tfkit.src.outer.serving.batching import Arrays, Batcher
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 from tfkit.src.outer.serving.messages import metadata_response, status_response
 from tfkit.src.outer.serving.offload import Worker
 from tfkit.src.outer.serving.servable import DEFAULT, Servable

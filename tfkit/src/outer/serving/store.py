@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tfkit.src.export.versions import versions_in
-from tfkit.src.outer.serving.errors import Code, RequestError
+from tfkit.src.outer.serving.bodies.errors import Code, RequestError
 from tfkit.src.outer.serving.metrics import Metrics
 from tfkit.src.outer.serving.servable import Servable
 

@@ -38,6 +38,9 @@ class Callback:
         ```
     """
 
+    # The attributes that `get_state()` returns, by their names without an underscore.
+    _tfkit_state: tuple[str, ...] = ()
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Warns about a method of the subclass that Keras would call, and tfkit does not."""
         super().__init_subclass__(**kwargs)
@@ -96,7 +99,7 @@ class Callback:
             >>> CountEpochs().get_state()
             {'count': 0}
         """
-        return {}
+        return {name.lstrip("_"): getattr(self, name) for name in self._tfkit_state}
 
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores the state that `get_state()` of another callback of its class returned.
@@ -124,10 +127,14 @@ class Callback:
             >>> counter.num_epochs
             7
         """
-        if state:
+        if state and not self._tfkit_state:
             raise TypeError(
                 f"{type(self).__name__} has its own `get_state()` and needs a `set_state(state)` too."
             )
+        for name in self._tfkit_state:
+            # A state that an older version has saved may have fewer entries.
+            if name.lstrip("_") in state:
+                setattr(self, name, state[name.lstrip("_")])
 
     def on_batch_begin(self, batch: int, logs: Logs | None = None) -> None:
         """Runs at the beginning of a training batch; the older name of `on_train_batch_begin`.

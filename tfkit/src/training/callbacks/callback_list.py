@@ -165,10 +165,7 @@ class CallbackList(Callback):
     # --- Notifications from the loop ------------------------------------------------------------
 
     def on_steps_end(
-        self,
-        last_batch_index: int,
-        num_steps: int,
-        logs: Logs | Callable[[], Logs] | None = None,
+        self, last_batch_index: int, num_steps: int, logs: Logs | Callable[[], Logs] | None = None
     ) -> None:
         """Calls the hooks for the end of a chunk of steps of training, evaluation or prediction.
 
@@ -181,7 +178,7 @@ class CallbackList(Callback):
         sparse = self._sparse()
         fetched = None
         if logs is not None and any(callback.wants_logs(num_steps) for callback in sparse):
-            fetched = _plain_logs(logs() if callable(logs) else logs)
+            fetched = plain_logs(logs() if callable(logs) else logs)
         # A user's own loop may call the hooks without `on_train_begin`.
         mode = self._modes[-1] if self._modes else "train"
         for callback in sparse:
@@ -264,7 +261,7 @@ class CallbackList(Callback):
         fetch = (
             any(_reads_numbers(callback, hook) for callback in self.callbacks) if logs else False
         )
-        given = _plain_logs(logs, fetch)
+        given = plain_logs(logs, fetch)
         for callback in self.callbacks:
             getattr(callback, hook)(*position, given)
 
@@ -330,13 +327,13 @@ def _reads_numbers(callback: Any, hook: str) -> bool:
     )
 
 
-def _plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
+def plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
     """Returns `logs` sorted by name, nested dicts flattened, scalars as Python floats if they are fetched."""
     plain: Logs = {}
     # In a fixed order: metrics may be updated in the order of a dict of outputs.
     for name, value in sorted((logs or {}).items()):
         if isinstance(value, dict):
-            plain.update(_plain_logs(value, fetch))
+            plain.update(plain_logs(value, fetch))
         else:
             plain[name] = _plain_value(value) if fetch else value
     return plain

@@ -10,8 +10,6 @@ from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.progress import print_message
 
-_STATE = ("best", "wait", "stopped_epoch", "best_epoch", "best_weights")
-
 
 class EarlyStopping(MonitorCallback):
     """Ends training when a result has not improved for some epochs.
@@ -38,6 +36,8 @@ class EarlyStopping(MonitorCallback):
         model.fit(x, y, epochs=100, validation_split=0.2, callbacks=[stopping])
         ```
     """
+
+    _tfkit_state = ("best", "wait", "stopped_epoch", "best_epoch", "best_weights")
 
     @shortened
     def __init__(
@@ -101,15 +101,6 @@ class EarlyStopping(MonitorCallback):
             if self.verbose > 0:
                 print_message(f"Restoring the weights of epoch {self.best_epoch + 1}, the best.")
             self.model.set_weights(self.best_weights)
-
-    def get_state(self) -> dict[str, Any]:
-        """Returns the best result, how long ago it was, and the best weights if they are kept."""
-        return {name: getattr(self, name) for name in _STATE}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restores a state that `get_state()` returned."""
-        for name in _STATE:
-            setattr(self, name, state[name])
 
     def get_monitor_value(self, logs: Logs | None) -> Any:
         """Returns the monitored result; `None`, with a warning, if it is missing."""

@@ -132,6 +132,8 @@ class ReduceLROnPlateau(MonitorCallback):
         ```
     """
 
+    _tfkit_state = ("best", "wait", "cooldown_counter")
+
     @shortened
     def __init__(
         self,
@@ -187,15 +189,6 @@ class ReduceLROnPlateau(MonitorCallback):
             if self.wait >= self.patience and self._reduce(epoch):
                 self.cooldown_counter = self.cooldown
                 self.wait = 0
-
-    def get_state(self) -> dict[str, Any]:
-        """Returns the best result, and how long ago it was."""
-        return {"best": self.best, "wait": self.wait, "cooldown_counter": self.cooldown_counter}
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restores a state that `get_state()` returned."""
-        self.best, self.wait = state["best"], state["wait"]
-        self.cooldown_counter = state["cooldown_counter"]
 
     def in_cooldown(self) -> bool:
         """Returns whether a reduction is so recent that epochs do not count yet."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
@@ -50,6 +49,8 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         model.fit(x, y, validation_data=(x_val, y_val), callbacks=[best])
         ```
     """
+
+    _tfkit_state = ("best", "_steps_since_save", "_last_batch")
 
     @shortened
     def __init__(
@@ -108,19 +109,6 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         """Saves."""
         if self.save_freq == "epoch":
             self._save_model(epoch=epoch, batch=None, logs=logs or {})
-
-    def get_state(self) -> dict[str, Any]:
-        """Returns the best result, the batches since the last save, and the last batch."""
-        return {
-            "best": self.best,
-            "steps_since_save": self._steps_since_save,
-            "last_batch": self._last_batch,
-        }
-
-    def set_state(self, state: dict[str, Any]) -> None:
-        """Restores a state that `get_state()` returned."""
-        self.best, self._steps_since_save = state["best"], state["steps_since_save"]
-        self._last_batch = state.get("last_batch", -1)
 
     # Subclasses may call and override these four methods: they have the names and arguments of Keras's.
 

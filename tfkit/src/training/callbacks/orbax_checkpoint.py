@@ -60,6 +60,8 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         ```
     """
 
+    _tfkit_state = ("best", "_batches", "_steps_since_save")
+
     @shortened
     def __init__(
         self,
@@ -162,18 +164,9 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
         """Returns `True`: one process writes."""
         return True
 
-    def get_state(self) -> dict[str, Any]:
-        """Returns the best result, and the batches so far and since the last save."""
-        return {
-            "best": self.best,
-            "batches": self._batches,
-            "steps_since_save": self._steps_since_save,
-        }
-
     def set_state(self, state: dict[str, Any]) -> None:
         """Restores a state that `get_state()` returned; later checkpoints will be replaced."""
-        self.best, self._batches = state["best"], state["batches"]
-        self._steps_since_save = state["steps_since_save"]
+        super().set_state(state)
         self._under_way = True
 
     def _close(self) -> None:

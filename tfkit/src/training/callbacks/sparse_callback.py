@@ -19,8 +19,7 @@ def save_frequency(save_freq: str | int) -> int | Literal["epoch"]:
     # `True` is an integer to Python, but a mistake here.
     if not isinstance(save_freq, numbers.Integral) or isinstance(save_freq, bool) or save_freq < 1:
         raise ValueError(
-            "`save_freq` must be 'epoch' or a positive number of batches. "
-            f"Received: save_freq={save_freq!r}"
+            f"`save_freq` must be 'epoch' or a positive number of batches. Received: save_freq={save_freq!r}"
         )
     return int(save_freq)
 

@@ -205,9 +205,7 @@ def _outputs_of(model: Model, layers: Sequence[str | None]) -> Callable[..., lis
     # Not an attribute of the distiller: its layers belong to the model. A dict, because a list of one
     # output would be unpacked.
     features = Functional(
-        graph.inputs,
-        {str(i): output for i, output in enumerate(outputs)},
-        dtype=model.dtype_policy,
+        graph.inputs, {str(i): output for i, output in enumerate(outputs)}, dtype=model.dtype_policy
     )
 
     def compute(inputs: Any, training: bool) -> list[Any]:

@@ -42,8 +42,7 @@ class DeviceMesh:
             )
         if len(shape) != len(axis_names) or len(set(axis_names)) < len(axis_names):
             raise ValueError(
-                "Each axis of `shape` needs its own name. "
-                f"Received: shape={shape}, axis_names={axis_names}"
+                f"Each axis of `shape` needs its own name. Received: shape={shape}, axis_names={axis_names}"
             )
         names = np.asarray(list_devices() if devices is None else devices).ravel()
         if names.size != np.prod(shape):

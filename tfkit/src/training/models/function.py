@@ -93,9 +93,7 @@ class Function(Operation):
         inputs = specs.symbolic_from_shapes(input_shape, dtype)
         given = zip(tf.nest.flatten(inputs), self._inputs, strict=True)
         alike = [KerasTensor(it.shape, own.dtype, own.sparse, own.ragged) for it, own in given]
-        return specs.shapes_of(
-            self.compute_output_spec(tf.nest.pack_sequence_as(inputs, alike)),
-        )
+        return specs.shapes_of(self.compute_output_spec(tf.nest.pack_sequence_as(inputs, alike)))
 
     def _checked(self, inputs: Any) -> Any:
         """Returns inputs that have the form and shapes of the function's own, with arrays as tensors."""

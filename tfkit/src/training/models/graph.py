@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -113,18 +114,7 @@ class Graph:
     def run(self, inputs: Any) -> Any:
         """Returns the outputs for these inputs, which have the form of `self.inputs`."""
         values = dict(zip(map(id, self.flat_inputs), tf.nest.flatten(inputs), strict=True))
-
-        def fill(leaf: Any) -> Any:
-            return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
-
-        for node in self.nodes:
-            # Inputs have their values already.
-            if any(id(output) not in values for output in node.output_tensors):
-                args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
-                results = tf.nest.flatten(node.operation(*args, **kwargs))
-                for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
-                    values[id(output)] = result
-        return tf.nest.map_structure(fill, self.outputs)
+        return tf.nest.map_structure(self._filled(values, {}), self.outputs)
 
     def outputs_like(self, inputs: list[Any]) -> Any:
         """Returns symbolic outputs for a list of symbolic inputs like the graph's own; `None` for others."""
@@ -139,7 +129,7 @@ class Graph:
         self,
         copies: dict[int, Any],
         values: dict[int, Any],
-        call: Callable[..., Any] = lambda operation, *args, **kwargs: operation(*args, **kwargs),
+        call: Callable[..., Any] = operator.call,
     ) -> tuple[Any, Any]:
         """Returns the symbolic inputs and outputs of the same calls with other layers.
 
@@ -148,6 +138,17 @@ class Graph:
             values: symbolic tensors to begin with, by id of the input.
             call: makes each call: `call(operation, *args, **kwargs)`.
         """
+        filled = self._filled(values, copies, call)
+        inputs, outputs = tf.nest.map_structure(filled, (self.inputs, self.outputs))
+        return inputs, outputs
+
+    def _filled(
+        self,
+        values: dict[int, Any],
+        copies: dict[int, Any],
+        call: Callable[..., Any] = operator.call,
+    ) -> Callable[[Any], Any]:
+        """Makes the calls that `values` lacks; returns a function from tensors of the graph to values."""
 
         def fill(leaf: Any) -> Any:
             return values[id(leaf)] if isinstance(leaf, KerasTensor) else leaf
@@ -164,7 +165,7 @@ class Graph:
             results = tf.nest.flatten(call(operation, *args, **kwargs))
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
-        return tf.nest.map_structure(fill, self.inputs), tf.nest.map_structure(fill, self.outputs)
+        return fill
 
 
 def _alike(one: KerasTensor, other: KerasTensor) -> bool:

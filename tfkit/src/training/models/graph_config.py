@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
-from tfkit.src.base.registry.graph_form import check_graph, checked_reference, is_reference
+from tfkit.src.base.registry.graph_form import check_graph, checked_reference, map_references
 from tfkit.src.core.layer import Layer
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, any_symbolic
@@ -116,7 +116,7 @@ def graph_from_config(
     def tensor(reference: Any) -> KerasTensor:
         return _output(outputs, reference)
 
-    return _map_references(config["input_layers"], tensor), _map_references(
+    return map_references(config["input_layers"], tensor), map_references(
         config["output_layers"], tensor
     )
 
@@ -153,7 +153,7 @@ def _checked_calls(config: dict[str, Any]) -> list[Call]:
             )
 
     for key in ("input_layers", "output_layers"):
-        _map_references(config[key], check)
+        map_references(config[key], check)
     return list(_in_turn(calls))
 
 
@@ -245,12 +245,3 @@ def _restore(value: Any, outputs: dict[tuple[str, int], list[KerasTensor]]) -> A
     if isinstance(value, (list, tuple)):
         return type(value)(_restore(item, outputs) for item in value)
     return value
-
-
-def _map_references(references: Any, function: Any) -> Any:
-    if isinstance(references, dict):
-        return {key: _map_references(item, function) for key, item in references.items()}
-    if is_reference(references):
-        return function(references)
-    items = [_map_references(item, function) for item in references]
-    return tuple(items) if isinstance(references, tuple) else items

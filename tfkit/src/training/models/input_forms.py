@@ -35,10 +35,9 @@ def match_form(given: Any, expected: Any, name: str) -> list[Any]:
     is_list = nests.is_nested(given)
     if is_list and isinstance(expected, Mapping) and list(expected) != sorted(expected):
         raise ValueError(
-            f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a "
-            f"dict with the keys {list(expected)}, which are not in alphabetical order. Pass a dict: "
-            "which value of a list is meant for which key is not clear. "
-            f"Received: a {type(given).__name__}"
+            f"The structure of `inputs` doesn't match the expected structure. Model '{name}' expects a dict "
+            f"with the keys {list(expected)}, which are not in alphabetical order. Pass a dict: which value "
+            f"of a list is meant for which key is not clear. Received: a {type(given).__name__}"
         )
     flat = tf.nest.flatten(given)
     wanted = [tensor.name for tensor in tf.nest.flatten(expected)]

@@ -19,7 +19,7 @@ from tfkit.src.base.names import did_you_mean, explain_missing
 from tfkit.src.base.protocols import open_signature
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.base.registry.configuration import accepted, is_ours, owner_of, require_all
-from tfkit.src.base.registry.constructors import unknown_arguments
+from tfkit.src.base.registry.constructors import given, unknown_arguments
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
@@ -36,8 +36,7 @@ from tfkit.src.training.models import state_tree as state_trees
 from tfkit.src.training.models.graph import Graph, graph_between, operation_names, operations_of
 from tfkit.src.training.models.graph_config import graph_from_config, graph_to_config
 from tfkit.src.training.models.input_forms import match_form, path_of
-from tfkit.src.training.models.layer_list import LayerList
-from tfkit.src.training.models.naming import local_names
+from tfkit.src.training.models.layer_list import LayerList, local_names
 from tfkit.src.training.models.quantization import QuantizesLayers
 from tfkit.src.training.models.summary import html_summary, print_summary
 from tfkit.src.training.trainer import Trainer
@@ -329,15 +328,7 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             >>> [line for line in lines[0].splitlines() if "params" in line][0]
             ' Total params: 8 (32.00 B)'
         """
-        print_summary(
-            self,
-            line_length=line_length,
-            positions=positions,
-            print_fn=print_fn,
-            expand_nested=expand_nested,
-            show_trainable=show_trainable,
-            layer_range=layer_range,
-        )
+        print_summary(self, **given(locals()))
 
     def _repr_html_(self) -> str:
         """Returns the table of `summary()`, for notebooks."""

@@ -22,9 +22,8 @@ from tfkit.src.symbolic.arguments import CallArguments
 from tfkit.src.symbolic.specs import is_shape
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.models.graph import Graph
-from tfkit.src.training.models.layer_list import LayerList
+from tfkit.src.training.models.layer_list import LayerList, local_names
 from tfkit.src.training.models.model import Model, freeze_alone
-from tfkit.src.training.models.naming import local_names
 
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -156,10 +155,7 @@ class Sequential(Model):
         if not below and isinstance(layer, Model) and len(layer._tfkit_entries()) == 1:
             entry = layer._tfkit_entries()[0]
             first = InputLayer(
-                batch_shape=entry.shape,
-                dtype=entry.dtype,
-                sparse=entry.sparse,
-                ragged=entry.ragged,
+                batch_shape=entry.shape, dtype=entry.dtype, sparse=entry.sparse, ragged=entry.ragged
             )
             return [first, layer]
         return [layer]

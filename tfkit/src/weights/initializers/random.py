@@ -38,8 +38,7 @@ class RandomInitializer(Initializer):
             seed = serialization.deserialize_keras_object(seed)
         if not isinstance(seed, (int, random.SeedGenerator, type(None))):
             raise ValueError(
-                "`seed` must be an integer, a `tfkit.random.SeedGenerator` or None. "
-                f"Received: seed={seed!r}"
+                f"`seed` must be an integer, a `tfkit.random.SeedGenerator` or None. Received: seed={seed!r}"
             )
         self._init_seed = seed
         # One seed for all calls: an initializer gives the same values each time, as in Keras. The
@@ -519,8 +518,7 @@ class Orthogonal(RandomInitializer):
         """Returns the matrix, in `shape`."""
         if len(shape) < 2:
             raise ValueError(
-                "`Orthogonal` initializes shapes of two axes or more. "
-                f"Received: shape={tuple(shape)}"
+                f"`Orthogonal` initializes shapes of two axes or more. Received: shape={tuple(shape)}"
             )
         num_rows, num_columns = math.prod(shape[:-1]), shape[-1]
         # QR gives orthonormal columns only to a matrix that has at least as many rows.

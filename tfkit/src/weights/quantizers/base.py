@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.weights.quantizers.abs_max import abs_max_quantize, check_range
 
 
@@ -111,9 +112,5 @@ class AbsMaxQuantizer(Quantizer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments; `axis` only if it was given."""
-        config = {
-            "value_range": self.value_range,
-            "epsilon": self.epsilon,
-            "output_dtype": self.output_dtype,
-        }
+        config = attributes(self, "value_range", "epsilon", "output_dtype")
         return config if self.axis is None else {**config, "axis": self.axis}

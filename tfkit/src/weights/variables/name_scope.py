@@ -37,8 +37,7 @@ class name_scope:
     def __init__(self, name: str, **kwargs: Any) -> None:
         if not isinstance(name, str) or "/" in name:
             raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name!r}"
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name!r}"
             )
         self.name = name
         self.caller = kwargs.pop("caller", None)

@@ -19,15 +19,7 @@ from tfkit.src.base.calls import about_to_change
 from tfkit.src.base.names import auto_name, operation_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
-from tfkit.src.borrowed.private import (
-    AggregatingVariable,
-    CachingVariable,
-    VariableHooks,
-    is_copied,
-    set_constraint,
-    set_trainable,
-    tape,
-)
+from tfkit.src.borrowed import private
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables import given_values
 from tfkit.src.weights.variables.name_scope import current_path
@@ -46,7 +38,7 @@ _AGGREGATIONS = {
 _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "trainable")
 
 
-class Variable(Operators, VariableHooks):
+class Variable(Operators, private.VariableHooks):
     """A `tf.Variable` with Keras's interface: the class of weights and of tfkit's other variables.
 
     An attribute of a layer or a metric that holds one is tracked like the variables of `add_weight`. It is
@@ -103,21 +95,18 @@ class Variable(Operators, VariableHooks):
         name = auto_name("variable") if name is None else name
         if not isinstance(name, str) or "/" in name:
             raise ValueError(
-                "Argument `name` must be a string and cannot contain character `/`. "
-                f"Received: name={name!r}"
+                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name!r}"
             )
         if layout is not None:
             raise ValueError(
-                "`layout` must be None: tfkit places variables by `tf.distribute`. "
-                f"Received: {layout!r}"
+                f"`layout` must be None: tfkit places variables by `tf.distribute`. Received: {layout!r}"
             )
         if not isinstance(autocast, bool):
             raise ValueError(f"`autocast` must be a boolean. Received: autocast={autocast!r}")
         known = {it.name.lower(): it for it in tf.VariableSynchronization}
         if (synchronization or "none") not in known:
             raise ValueError(
-                f"Unknown `synchronization`. Expected one of {list(known)}. "
-                f"Received: {synchronization!r}"
+                f"Unknown `synchronization`. Expected one of {list(known)}. Received: {synchronization!r}"
             )
         first = _first_value(initializer, shape)
         if tf.is_tensor(first):
@@ -161,7 +150,7 @@ class Variable(Operators, VariableHooks):
     def trainable(self, trainable: bool) -> None:
         # TensorFlow's own flag permanently determines whether tapes watch the variable.
         if trainable:
-            set_trainable(self, True)
+            private.set_trainable(self, True)
         self._frozen = not trainable
 
     @property
@@ -181,7 +170,7 @@ class Variable(Operators, VariableHooks):
 
     @constraint.setter
     def constraint(self, constraint: Any) -> None:
-        set_constraint(self, constraint)
+        private.set_constraint(self, constraint)
 
     def _value_given(self) -> tf.Tensor | None:
         """Returns the value that is given for it; without one, notifies tapes of a frozen variable."""
@@ -189,7 +178,7 @@ class Variable(Operators, VariableHooks):
             return given.read()
         # TensorFlow's methods that read a variable check `trainable`, and notify no tape if it is false.
         if self.made_trainable and not self.trainable and not self.replaced:
-            tape.variable_accessed(self)
+            private.tape.variable_accessed(self)
         return None
 
     def sparse_read(self, indices: Any, name: str | None = None) -> tf.Tensor:
@@ -251,7 +240,7 @@ class Variable(Operators, VariableHooks):
         A metric's variable, which is added up when it is read, has a value on each replica.
         """
         is_sum = getattr(self, "synchronization", None) == tf.VariableSynchronization.ON_READ
-        if is_sum and is_copied(self):
+        if is_sum and private.is_copied(self):
             return getattr(super(), method)(replicas.part_of_sum(self, value))
         value = replicas.value_for_all(self, value)
 
@@ -423,7 +412,7 @@ def make_variable(
             aggregation=_AGGREGATIONS[aggregation],
             **options,
         )
-    while isinstance(variable, AggregatingVariable | CachingVariable):
+    while isinstance(variable, private.AggregatingVariable | private.CachingVariable):
         # A strategy with parameter servers wraps variables; sums and caches are not needed here.
         variable = variable.get()
     if not isinstance(variable, tf.Variable):

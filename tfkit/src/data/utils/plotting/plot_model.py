@@ -8,6 +8,7 @@ from typing import Any
 
 from tfkit.src.base import notebooks
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.data.utils.plotting.diagram import Shown, diagram_of
 from tfkit.src.data.utils.plotting.dot import Dot
 from tfkit.src.training.models.model import Model
@@ -141,19 +142,7 @@ def plot_model(
         >>> "<svg" in path.read_text()
         True
     """
-    dot = model_to_dot(
-        model,
-        show_shapes=show_shapes,
-        show_dtype=show_dtype,
-        show_layer_names=show_layer_names,
-        rankdir=rankdir,
-        expand_nested=expand_nested,
-        dpi=dpi,
-        show_layer_activations=show_layer_activations,
-        show_trainable=show_trainable,
-        splines=splines,
-        **kwargs,
-    )
+    dot = model_to_dot(**given(locals(), "to_file"))
     path = Path(to_file)
     format = path.suffix.lower().lstrip(".") or "png"
     dot.write(path if path.suffix else path.with_suffix(".png"), format=format)

@@ -61,8 +61,7 @@ def draw_segmentation_masks(
     masks = np.asarray(segmentation_masks)
     if not np.issubdtype(masks.dtype, np.integer):
         raise TypeError(
-            "`segmentation_masks` must be in integer dtype. "
-            f"Received: segmentation_masks.dtype={masks.dtype}"
+            f"`segmentation_masks` must be in integer dtype. Received: segmentation_masks.dtype={masks.dtype}"
         )
     if masks.ndim == 4 and 1 in (masks.shape[1], masks.shape[3]):
         masks = masks.reshape(pixels.shape[:3]) if masks.size == pixels[..., 0].size else masks

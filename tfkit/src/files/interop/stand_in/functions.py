@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfkit.src.base import context, settings
 from tfkit.src.base.quoting import quoted
-from tfkit.src.base.registry import tables
+from tfkit.src.base.registry import serialization, tables
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.ops import activation_lookup
@@ -99,11 +99,7 @@ def SafeModeScope(safe_mode: bool | None = True) -> Iterator[None]:
     Raises:
         ValueError: for `safe_mode=False`.
     """
-    if safe_mode is False:
-        raise ValueError(
-            "`safe_mode=False` is not supported: tfkit never runs code from a file. Register your classes "
-            "and functions, or pass them as `custom_objects`."
-        )
+    serialization.check_safe_mode(safe_mode is not False)
     with context.within(objects_read={}) if safe_mode else contextlib.nullcontext():
         yield
 

@@ -10,6 +10,7 @@ import numpy as np
 from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.outer.legacy.image_generator.batches import NumpyArrayIterator, warn_of_channels
 from tfkit.src.outer.legacy.image_generator.folders import DirectoryIterator
 from tfkit.src.outer.legacy.image_generator.tables import DataFrameIterator
@@ -169,13 +170,7 @@ class ImageDataGenerator:
             ValueError: for arrays of different lengths, for images without four axes, for an unknown
                 subset, for a subset that lacks classes.
         """
-        return NumpyArrayIterator(
-            x, y, self,
-            batch_size=batch_size, shuffle=shuffle, sample_weight=sample_weight, seed=seed,
-            data_format=self.data_format, save_to_dir=save_to_dir, save_prefix=save_prefix,
-            save_format=save_format, ignore_class_split=ignore_class_split, subset=subset,
-            dtype=self.dtype,
-        )  # fmt: skip
+        return NumpyArrayIterator(**given(locals()), **self._for_iterators)
 
     @shortened
     def flow_from_directory(
@@ -221,14 +216,7 @@ class ImageDataGenerator:
             ValueError: for any other mode or subset.
             OSError: if the folder cannot be read.
         """
-        return DirectoryIterator(
-            directory, self,
-            target_size=target_size, color_mode=color_mode, classes=classes, class_mode=class_mode,
-            batch_size=batch_size, shuffle=shuffle, seed=seed, data_format=self.data_format,
-            save_to_dir=save_to_dir, save_prefix=save_prefix, save_format=save_format,
-            follow_links=follow_links, subset=subset, interpolation=interpolation,
-            keep_aspect_ratio=keep_aspect_ratio, dtype=self.dtype,
-        )  # fmt: skip
+        return DirectoryIterator(**given(locals()), **self._for_iterators)
 
     @shortened
     def flow_from_dataframe(
@@ -286,15 +274,13 @@ class ImageDataGenerator:
             ValueError: for any other mode or subset; for columns that the table does not have.
             TypeError: for columns with other values.
         """
-        return DataFrameIterator(
-            dataframe, directory, self,
-            x_col=x_col, y_col=y_col, weight_col=weight_col, target_size=target_size,
-            color_mode=color_mode, classes=classes, class_mode=class_mode, batch_size=batch_size,
-            shuffle=shuffle, seed=seed, data_format=self.data_format, save_to_dir=save_to_dir,
-            save_prefix=save_prefix, save_format=save_format, subset=subset,
-            interpolation=interpolation, keep_aspect_ratio=keep_aspect_ratio, dtype=self.dtype,
-            validate_filenames=validate_filenames,
-        )  # fmt: skip
+        return DataFrameIterator(**given(locals()), **self._for_iterators)
+
+    @property
+    def _for_iterators(self) -> dict[str, Any]:
+        """The arguments of iterators that the generator has."""
+        own = {"data_format": self.data_format, "dtype": self.dtype}
+        return {"image_data_generator": self, **own}
 
     # --- Normalization --------------------------------------------------------------------------------
 
