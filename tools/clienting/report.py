@@ -121,8 +121,9 @@ def text(package: Package, found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
-    "HGQ2": "a part: each layer with one setting of its quantizers, in a file; stopped at a limit, 39 tests did "
-    "not run on tfkit. Conversions by alkaid fail: alkaid asks for a class whose module is called keras",
+    "HGQ2": "a part: each layer with one setting of its quantizers, in a file; stopped at a limit, 39 tests "
+    "did not run on tfkit. Attention to other shapes than the query's is not read from files. Conversions by "
+    "alkaid fail: it asks for a class whose module is called keras",
     "autokeras": "tables of random rows stand for a download; stopped at a limit, 44 tests did not run on "
     "tfkit; 4 pass strings to layers that compute, which is refused when the model is made",
     "bayesflow": "lost: heads that `Layer._tracker.track` takes, and configurations with a list that `tree` "
