@@ -31,6 +31,16 @@ from tfkit.src.base.registry.tables import (
 )
 
 
+def written_to_file(compiles: bool) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager for configurations of a file, which holds the arrays of layers as well.
+
+    Args:
+        compiles: whether the settings of `compile` are written.
+    """
+    compiles = compiles and context.current().compiles
+    return context.within(objects_written={}, for_file=True, compiles=compiles)
+
+
 def writes_shared_objects() -> contextlib.AbstractContextManager[None]:
     """Returns a context manager in which configurations of the same object share a `shared_object_id`."""
     return context.within(objects_written={})
