@@ -1,4 +1,4 @@
-"""What all tests share: quiet TensorFlow, equal seeds for each test, the MNIST digits."""
+"""What all tests share: quiet TensorFlow, equal seeds for each test, the MNIST digits, the wide tests."""
 
 import gc
 import os
@@ -13,8 +13,17 @@ import numpy as np
 import pytest
 
 import tfkit
+from tests import wide
 from tfkit.datasets import mnist as mnist_dataset
 from tfkit.src.base.registry.dtype_policies import reset_dtype_policy
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Marks the wide tests; `-m "not wide"` leaves them out."""
+    for item, is_wide in zip(items, wide.find([item.nodeid for item in items]), strict=True):
+        if is_wide:
+            item.add_marker("wide")
 
 
 def pytest_addoption(parser):
@@ -30,22 +39,12 @@ def pytest_configure(config):
 
 
 @pytest.fixture(autouse=True)
-def same_seeds():
-    """Each test starts from the same random state, whichever tests ran before it."""
+def same_start():
+    """Each test starts from the same state, whichever tests and examples ran before it."""
     random.seed(0)
     np.random.seed(0)
-
-
-@pytest.fixture(autouse=True)
-def default_dtypes():
-    """Each test starts with the policy that follows `floatx`, though one before it may have set another."""
-    reset_dtype_policy()
-
-
-@pytest.fixture(autouse=True)
-def compile_at_once():
-    """XLA compiles the trainings of a test, short as they are, whatever an example of a docstring has set."""
-    tfkit.config.set_compile_after(0)
+    reset_dtype_policy()  # The policy that follows `floatx`.
+    tfkit.config.set_compile_after(0)  # XLA compiles the trainings of a test, short as they are.
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -174,3 +174,15 @@ def test_switches_of_other_engines_say_what_holds_here():
     assert not tfkit.config.is_nnx_enabled()
     with pytest.raises(ValueError, match=r"TensorFlow alone.* Received: 'jax'"):
         tfkit.config.set_backend("jax")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["activations", "constraints", "initializers", "losses", "metrics", "regularizers"],
+)
+def test_nothing_is_the_configuration_of_nothing(kind):
+    """As in Keras; layers and optimizers are refused."""
+    assert getattr(keras, kind).deserialize(None) is None
+    assert getattr(tfkit, kind).deserialize(None) is None
+    with pytest.raises(ValueError, match=r"Expected a configuration of tfkit\.layers"):
+        tfkit.layers.deserialize(None)

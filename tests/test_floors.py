@@ -51,6 +51,7 @@ NAMED_BY_STRINGS = {
     "tfkit.src.outer.as_keras.hook",
     "tfkit.src.outer.cli.models",
     "tfkit.src.base.later",
+    "tfkit.src.borrowed.tensorflow_alone",
     "tfkit.src.base.packages",
     "tfkit.src.outer.legacy.names",
 }

@@ -58,6 +58,45 @@ def test_a_program_loads_only_what_it_uses():
     assert len(loaded) < 330  # All that it loads; the package has more than 600 modules.
 
 
+# Packages that take long to import, and that this program has no use for.
+HEAVY = {
+    *(
+        "IPython",
+        "PIL",
+        "jax",
+        "keras",
+        "matplotlib",
+        "onnx",
+        "openvino",
+        "orbax",
+        "pandas",
+    ),
+    *(
+        "scipy",
+        "sklearn",
+        "tensorboard",
+        "torch",
+        "tensorflow.python.keras",
+        "tensorflow.lite.python.lite",
+    ),
+    "tensorflow.python.feature_column",
+}
+
+
+def test_a_short_program_imports_no_heavy_package(tmp_path):
+    """Nor do building, saving, loading and predicting, which follow here."""
+    more = """
+model.predict(np.ones((8, 2), "float32"), verbose=0)
+model.summary(print_fn=lambda text: None)
+model.save("model.keras")
+keras.models.load_model("model.keras").evaluate(np.ones((8, 2), "float32"), np.zeros(8), verbose=0)
+print(*sys.modules)
+"""
+    loaded = {*run(f"import os; os.chdir({str(tmp_path)!r})\n{PROGRAM}{more}").split()}
+    assert "tensorflow" in loaded
+    assert not HEAVY & loaded
+
+
 def test_a_first_use_changes_no_random_number():
     """A package that draws while it is imported would change the first model of a seed."""
     run("""

@@ -77,11 +77,33 @@ def test_lazy_modules_are_loaded_by_their_attributes_alone(tmp_path):
 import inspect, sys
 import tfkit
 import tensorflow as tf
-module = sys.modules["tensorflow.python.keras.models"]
+module = sys.modules["tensorflow._api.v2.lite"]
 inspect.getmodule(tfkit.Model)
-assert "Model" not in vars(module)
-assert module.Model.__name__ == "Model"
-assert "Sequential" in dir(module)
-assert tf.profiler.experimental.Profile
+assert "Interpreter" not in vars(module)
+assert module.Interpreter.__name__ == "Interpreter"
+assert "TFLiteConverter" in dir(module)
+assert tf.lite is module
+graph = tf.compat.v1.get_default_graph
+assert "Session" not in vars(tf.compat.v1)
+assert tf.compat.v1.Session and tf.compat.v1.get_default_graph is graph
+assert tf.compat.v1.train.exponential_decay and tf.compat.v2.add is tf.add
+assert tf.profiler.experimental.Profile and tf.feature_column.numeric_column
+import tensorflow.compat.v1 as v1
+assert v1.Session is tf.compat.v1.Session
+"""
+    assert errors_of(program, tmp_path) == ""
+
+
+def test_names_that_tensorflow_takes_from_an_older_keras_are_found_when_they_are_used(tmp_path):
+    program = """
+import sys
+import tfkit
+import tensorflow as tf
+from tensorflow.python.training import training
+assert "tensorflow.python.keras" not in sys.modules
+assert not hasattr(tf.nn, "unknown")
+assert tf.nn.RNNCellDropoutWrapper.__name__ == "DropoutWrapper"
+from tensorflow.nn import RNNCellDeviceWrapper
+assert training.cosine_decay.__name__ == "cosine_decay"
 """
     assert errors_of(program, tmp_path) == ""

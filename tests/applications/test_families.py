@@ -22,7 +22,16 @@ def test_larger_models_have_the_layers_of_keras(name):
     assert line(tfkit, name) in LIST.read_text(encoding="utf-8").splitlines()
 
 
-@pytest.fixture(params=FAMILIES, scope="module")
+# The others have more layers, of the same kinds.
+SHORT = ("mobilenet", "mobilenet_v2", "vgg")
+
+
+def families(names):
+    """Returns the parameters, of which those that are not short are wide."""
+    return [pytest.param(name, marks=() if name in SHORT else pytest.mark.wide) for name in names]
+
+
+@pytest.fixture(params=families(FAMILIES), scope="module")
 def models(request):
     name, arguments, size = FAMILIES[request.param]
     return pair(name, size, **arguments)
@@ -52,7 +61,7 @@ def test_published_weights_give_keras_outputs(models):
     assert_close(ours(x, training=False), expected)
 
 
-@pytest.mark.parametrize("models", IN_FILES, indirect=True)
+@pytest.mark.parametrize("models", families(IN_FILES), indirect=True)
 def test_a_file_of_keras_is_loaded(models, tmp_path):
     _, theirs = models
     theirs.save(tmp_path / "theirs.keras")
@@ -61,7 +70,7 @@ def test_a_file_of_keras_is_loaded(models, tmp_path):
     assert_close(loaded(x, training=False), np.asarray(theirs(x, training=False)))
 
 
-@pytest.mark.parametrize("models", IN_FILES, indirect=True)
+@pytest.mark.parametrize("models", families(IN_FILES), indirect=True)
 def test_keras_loads_our_file(models, tmp_path):
     ours, theirs = models
     ours.save(tmp_path / "ours.keras")

@@ -1,8 +1,8 @@
 """Runs attacks in a child process that is guarded, and tells what each of them did.
 
-A group of attacks is a module with `cases()`: a dict of `Case`s. A child runs all cases of a group, for a
-start of TensorFlow takes seconds. `results(group)` starts it and gives a `Result` for each case; the tests
-look at one result each, with `check`.
+A group of attacks is a module with `cases()`: a dict of `Case`s. A child runs all cases of a group that are
+tested, for a start of TensorFlow takes seconds. `results(group)` starts it and gives a `Result` for each
+case; the tests look at one result each, with `check`.
 
 The guards: an audit hook that stops code from being run, imported, and files and sockets from being
 opened; `inotify` on bait files and on the folder of the case, for files that C code opens; a port where
@@ -86,11 +86,15 @@ class Refused(ValueError):
 # --- The parent --------------------
 
 
+WANTED: set[str] = set()  # names of the cases that pytest has collected
+
+
 @functools.cache
 def results(group: str) -> dict[str, Result]:
     """The results of the cases of `tests.attacks.<group>`, run in a child."""
     with tempfile.TemporaryDirectory() as folder:
         out, log = Path(folder, "results"), Path(folder, "log")
+        Path(folder, "wanted").write_text(json.dumps(sorted(WANTED)))
         with open(log, "w", encoding="utf-8") as said:
             child = subprocess.Popen(
                 [sys.executable, "-m", "tests.attacks.harness", group, str(out), folder],
@@ -312,7 +316,8 @@ def main(group: str, out: str, folder: str) -> None:
     os.environ["TFKIT_CANARY"] = str(canary)
     guard = Guard([str(canary)])
     os.environ["TFKIT_PORT"] = str(guard.port.getsockname()[1])
-    cases = module.cases()
+    wanted = json.loads(Path(folder, "wanted").read_text())
+    cases = {name: case for name, case in module.cases().items() if name in wanted}
     _import_what_files_may_name()
     module.warm_up(Path(tempfile.mkdtemp(dir=folder)))
     limit = _memory("VmSize") + MEMORY

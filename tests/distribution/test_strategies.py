@@ -20,6 +20,8 @@ from tests.distribution.processes import (
     task_of,
 )
 
+# Kinds of devices beside one and "mirrored2", and how many replicas they have.
+KINDS = {"mirrored4": 4, "worker0": 2, "worker1": 2, "servers": 1}
 LIMIT = 900  # seconds for all processes together: a busy machine takes several times as long
 
 
@@ -36,29 +38,41 @@ def start_workers(folder):
         yield start_cases("workers", path, task, companions=(folder / "ended", 2))
 
 
-def run(folder):
-    """Runs all kinds of devices; processes that do not end in time are killed."""
+def run_near(folder):
+    """Runs one device, and two in one process."""
+    with killed_at_the_end() as processes:
+        processes += [start_cases(kind, folder / f"{kind}.npz") for kind in ("one", "mirrored2")]
+        wait_for(processes)
+
+
+def run_far(folder):
+    """Runs the other kinds of devices."""
     cluster = addresses(chief=1, worker=1, ps=1)
-    end = time.monotonic() + LIMIT
     with killed_at_the_end() as servers, killed_at_the_end() as processes:
         servers += start_servers(cluster, folder)
         chief = task_of(cluster, "chief", 0)
         processes.append(start_cases("servers", folder / "servers.npz", chief))
         processes += start_workers(folder)
-        for kind in ("one", "mirrored2", "mirrored4"):
-            processes.append(start_cases(kind, folder / f"{kind}.npz"))
-        # What is missing after that fails its tests, with the output of its process.
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            for process in processes:
-                process.wait(max(0, end - time.monotonic()))
+        processes.append(start_cases("mirrored4", folder / "mirrored4.npz"))
+        wait_for(processes)
+
+
+def wait_for(processes):
+    """Waits until all have ended; those that do not end in time are killed afterwards."""
+    end = time.monotonic() + LIMIT
+    # What is missing after that fails its tests, with the output of its process.
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        for process in processes:
+            process.wait(max(0, end - time.monotonic()))
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
     """Returns the results of a kind of devices."""
-    folder = once(tmp_path_factory, "strategies", run)
 
     def read(kind, ending=""):
+        near = kind in ("one", "mirrored2")
+        folder = once(tmp_path_factory, f"strategies-{near}", run_near if near else run_far)
         path = folder / f"{kind}.npz{ending}"
         assert path.exists(), (folder / f"{kind}.npz.log").read_text()[-2000:]
         return json.loads(path.read_text()) if ending else np.load(path)
@@ -66,7 +80,10 @@ def results(tmp_path_factory):
     return read
 
 
-@pytest.mark.parametrize("kind", ["mirrored2", "mirrored4", "worker0", "worker1", "servers"])
+FAR = [pytest.param(kind, marks=pytest.mark.wide) for kind in KINDS]
+
+
+@pytest.mark.parametrize("kind", ["mirrored2", *FAR])
 @pytest.mark.parametrize("case", cases.CASES)
 def test_a_training_has_the_numbers_of_one_device(results, kind, case):
     one, several = results("one"), results(kind)
@@ -79,9 +96,12 @@ def test_a_training_has_the_numbers_of_one_device(results, kind, case):
 @pytest.mark.parametrize(
     ("kind", "feature"),
     [
-        *itertools.product(["mirrored2", "worker0", "worker1"], features.names_for(2)),
-        *itertools.product(["mirrored4"], features.names_for(4)),
-        *itertools.product(["servers"], features.names_for(1)),
+        *itertools.product(["mirrored2"], features.names_for(2)),
+        *(
+            pytest.param(kind, name, marks=pytest.mark.wide)
+            for kind, number in KINDS.items()
+            for name in features.names_for(number)
+        ),
     ],
 )
 def test_a_feature_works_under_a_strategy(results, kind, feature):

@@ -60,6 +60,15 @@ def test_the_mask_of_the_query_travels_on():
     assert np.all(scores.numpy()[0, :, 3] == 0)
 
 
+@pytest.mark.parametrize("framework", [keras, tfkit])
+def test_inputs_keep_their_masks(framework):
+    """So that the next block of a transformer does not attend to padding. Keras removes them."""
+    x = framework.layers.Embedding(4, 6, mask_zero=True)(np.array([[1, 2, 0]]))
+    outputs = framework.layers.Add()([x, framework.layers.MultiHeadAttention(2, 3)(x, x)])
+    kept = [getattr(each, "_keras_mask", None) is not None for each in (x, outputs)]
+    assert kept == ([False, False] if framework is keras else [True, True])
+
+
 def test_key_and_output_shape():
     query, value = sequences()
     key = value[..., :2]

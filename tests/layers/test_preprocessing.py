@@ -14,6 +14,7 @@ import tensorflow as tf
 import tfkit
 from tfkit import layers
 from tfkit.saving import LoadError, load_model
+from tfkit.src.layers.preprocessing import with_vocabulary
 
 TEXTS = np.array(["good fine", "bad awful", "fine day", "awful day"] * 8, object)
 LABELS = np.array([[1.0], [0.0]] * 16, "float32")
@@ -315,7 +316,7 @@ def test_a_path_in_a_configuration_is_never_opened(kind, tmp_path):
         load_model(packed(tmp_path / "bad.keras", members))
 
 
-@pytest.mark.parametrize("text", [b"[UNK]\nx\nx", b"[UNK]\n\xff\n\xff", b"\n" * 10_000_001])
+@pytest.mark.parametrize("text", [b"[UNK]\nx\nx", b"[UNK]\n\xff\n\xff", b"\n" * (2**24 + 1)])
 def test_a_damaged_vocabulary_is_refused(text, tmp_path):
     lookup_model().save(tmp_path / "m.keras")
     with zipfile.ZipFile(tmp_path / "m.keras") as archive:
@@ -385,6 +386,57 @@ def test_tokens_with_line_breaks_are_kept_in_our_files_and_refused_for_keras(tmp
     with pytest.raises(ValueError, match="has a line break"):
         model.save(tmp_path / "m.keras")
     assert not (tmp_path / "m.keras").exists()
+
+
+LARGE = {
+    "StringLookup": lambda: layers.StringLookup(vocabulary=["b", "a", "c"], mask_token=""),
+    "IntegerLookup": lambda: layers.IntegerLookup(vocabulary=[5, 3, 4]),
+    "TextVectorization": lambda: layers.TextVectorization(
+        vocabulary=["b", "a", "c"], output_mode="tf_idf", idf_weights=[1.0, 2.0, 3.0]
+    ),
+}
+
+
+@pytest.mark.parametrize("ending", ["h5", "keras"])
+@pytest.mark.parametrize("kind", LARGE)
+def test_a_large_vocabulary_that_was_given_is_stored_like_an_adapted_one(
+    kind, ending, tmp_path, monkeypatch
+):
+    """Ten million words are more than a configuration may have."""
+    monkeypatch.setattr(with_vocabulary, "_MOST_TOKENS", 2)
+    layer = LARGE[kind]()
+    integers = kind == "IntegerLookup"
+    inputs = tfkit.Input((1,), dtype="int64" if integers else "string")
+    model = tfkit.Sequential([inputs, layer])
+    data = np.array([[3], [9]]) if integers else tf.constant([["a"], ["z"]])
+    expected = model(data).numpy()
+    path = tmp_path / f"m.{ending}"
+    model.save(path)
+    if ending == "keras":
+        with zipfile.ZipFile(path) as archive:
+            assert (
+                json.loads(archive.read("config.json"))["config"]["layers"][1]["config"][
+                    "vocabulary"
+                ]
+                is None
+            )
+        np.testing.assert_array_equal(keras.models.load_model(path)(data), expected)
+    loaded = load_model(path)
+    np.testing.assert_array_equal(loaded(data).numpy(), expected)
+    assert loaded.layers[0].get_vocabulary() == layer.get_vocabulary()
+    loaded.save(path)
+    np.testing.assert_array_equal(load_model(path)(data).numpy(), expected)
+    # Only files have it apart: a copy has it from the configuration.
+    assert layer.get_config()["vocabulary"] == layer.get_vocabulary(include_special_tokens=False)
+    copy = type(layer).from_config(layer.get_config())
+    np.testing.assert_array_equal(copy(data).numpy(), layer(data).numpy())
+
+
+def test_long_tokens_are_a_large_vocabulary(monkeypatch):
+    layer = layers.StringLookup(vocabulary=["a" * 9, "b"])
+    assert not layer._is_large()
+    monkeypatch.setattr(with_vocabulary, "_MOST_BYTES", 9)
+    assert layer._is_large()
 
 
 def test_an_empty_vocabulary_and_one_that_was_never_made_are_kept_apart(tmp_path):

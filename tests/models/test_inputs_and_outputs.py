@@ -94,3 +94,23 @@ def test_features_of_a_sequential_teacher_that_is_part_of_a_model():
     distiller = Distiller(teacher, student, losses)
     distiller.compile("sgd", "mse")
     assert distiller.evaluate(tf.ones((4, 3)), tf.ones((4, 1)), verbose=0) is not None
+
+
+@pytest.mark.parametrize("form", ["one", "list", "dict", "nest", "two", "two-in-a-dict"])
+def test_shapes_of_a_model_are_one_or_a_flat_list(form):
+    """Whatever the form of its inputs and outputs, as in Keras."""
+    found = []
+    for framework in (keras, tfkit):
+        a, b = framework.Input((3,), name="w"), framework.Input((2,), name="x")
+        c, d = framework.layers.Dense(4)(a), framework.layers.Dense(5)(b)
+        inputs, outputs = {
+            "one": (a, c),
+            "list": ([a], [c]),
+            "dict": ({"w": a}, {"y": c}),
+            "nest": ([[a]], [[c]]),
+            "two": ([a, b], [c, d]),
+            "two-in-a-dict": ({"x": b, "w": a}, {"y": d, "v": c}),
+        }[form]
+        model = framework.Model(inputs, outputs)
+        found.append((model.input_shape, model.output_shape))
+    assert found[0] == found[1]

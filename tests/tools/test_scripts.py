@@ -74,15 +74,24 @@ ALL_CHECKS = [
     "ruff check --no-cache .",
     "ruff format --check .",
     "mypy ",
-    "python -m pytest -q -n 2",
+    "python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder",
     "python tools/other_kernels.py",
 ]
+CHECKS = [*ALL_CHECKS[:3], f"{ALL_CHECKS[3]} -m not wide", ALL_CHECKS[4]]
+CONVERTED = (
+    "tests/convert tests/test_docs.py::test_examples_with_optional_packages_run "
+    "tests/test_docs.py::test_examples_run[docs/guides/run-an-export.md]"
+)
 
 
-def test_runs_all_checks(repository):
-    done = run(repository / "tools" / "test")
+@pytest.mark.parametrize(
+    ("arguments", "checks"), [([], CHECKS), (["--all"], ALL_CHECKS)], ids=["", "all"]
+)
+def test_runs_all_checks(repository, arguments, checks):
+    done = run(repository / "tools" / "test", *arguments)
     assert (done.returncode, done.stderr) == (0, "")
-    assert (repository / "calls").read_text().splitlines() == ALL_CHECKS
+    assert (repository / "calls").read_text().splitlines() == checks
+    assert ("./tools/test --all runs" in done.stdout) == (not arguments)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +101,7 @@ def test_continuous_integration_also_converts(repository, environment):
     programs = f"{repository / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = run(repository / ".ci" / "run", PATH=programs, **environment)
     assert done.returncode == len(environment)
-    convert = "convert -m pytest -q -n 2 tests/convert tests/test_docs.py"
+    convert = f"convert -m pytest -q -n 2 {CONVERTED}"
     assert (repository / "calls").read_text().splitlines() == [*ALL_CHECKS, convert]
 
 
@@ -109,13 +118,21 @@ def test_continuous_integration_also_converts(repository, environment):
 def test_one_failure_fails_after_all_have_run(repository, environment, name):
     done = run(repository / "tools" / "test", **environment)
     assert (done.returncode, done.stderr) == (1, f"tools/test: failed: {name}\n")
-    assert (repository / "calls").read_text().splitlines() == ALL_CHECKS
+    assert (repository / "calls").read_text().splitlines() == CHECKS
 
 
 def test_arguments_go_to_pytest_alone(repository):
     done = run(repository / "tools" / "test", "tests/ops", "-k", "a b", PYTEST_STATUS="5")
     assert done.returncode == 5
     assert (repository / "calls").read_text() == "python -m pytest tests/ops -k a b\n"
+
+
+@pytest.mark.parametrize("arguments", [["--convert"], ["--all", "--convert"]], ids=" ".join)
+def test_conversions_have_wide_tests_too(repository, arguments):
+    assert run(repository / "tools" / "test", *arguments, "-x").returncode == 0
+    selected = "" if "--all" in arguments else " -m not wide"
+    called = f"convert -m pytest -q -n 2{selected} {CONVERTED} -x\n"
+    assert (repository / "calls").read_text() == called
 
 
 def test_data_beside_the_repository_is_found(repository):

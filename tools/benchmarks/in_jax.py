@@ -23,7 +23,7 @@ from jax import lax
 
 import tfkit
 from tfkit import layers
-from tools.benchmarks.networks import made
+from tools.benchmarks.networks import made, transformer
 
 ROUNDS, SECONDS = 9, 0.1
 
@@ -154,7 +154,9 @@ def compare(name, plain):
 def data_of(name, num_steps):
     """Returns a network, and data for some steps."""
     tfkit.utils.set_random_seed(0)
-    model, (batch, *shape) = made(name, tfkit, layers)
+    large = name == "6 blocks"
+    found = transformer(tfkit, layers, 6) if large else made(name, tfkit, layers)
+    model, (batch, *shape) = found
     draws = np.random.default_rng(0)
     x = draws.normal(size=(num_steps * batch, *shape)).astype("float32")
     model.build((None, *shape))
@@ -268,7 +270,8 @@ def main():
     if kind == "once":
         compile_once(*names)
         return
-    for name in names or PLAIN:
+    known = [name for name in PLAIN if kind != "calls" or name != "6 blocks"]
+    for name in names or known:
         if kind == "steps":
             compare_steps(name, PLAIN[name], STEPS[name])
         elif kind == "compilation":

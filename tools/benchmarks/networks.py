@@ -29,17 +29,7 @@ def transformer(keras, layers, blocks=1):
     return keras.Model(inputs, x), (16, 32, 64)
 
 
-def transformer_of_6(keras, layers):
-    return transformer(keras, layers, 6)
-
-
-NETWORKS = {
-    "MLP": mlp,
-    "CNN": cnn,
-    "LSTM": lstm,
-    "transformer": transformer,
-    "6 blocks": transformer_of_6,
-}
+NETWORKS = {"MLP": mlp, "CNN": cnn, "LSTM": lstm, "transformer": transformer}
 
 
 def made(name, keras, layers):

@@ -14,11 +14,13 @@ def main() -> None:
     names = [package.name for package in PACKAGES]
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}")
     parser.add_argument("--limit", type=float, default=300, help="seconds for a file of tests")
-    parser.add_argument("--only", default="", help="files whose path has this part")
+    parser.add_argument(
+        "--only", default="", help="files whose path has this part; the results of others are kept"
+    )
     parser.add_argument(
         "--table",
         action="store_true",
-        help="run nothing; write docs/packages.md from the last results",
+        help="run nothing; write docs/packages.md from docs/packages.json",
     )
     arguments = parser.parse_args()
     if arguments.table:
@@ -27,8 +29,11 @@ def main() -> None:
     if unknown := set(arguments.names) - set(names):
         parser.error(f"unknown packages {sorted(unknown)}. Expected some of {names}")
     for package in chosen:
-        results = running.run(package, arguments.limit, arguments.only)
-        print(report.text(report.save(package, results)), flush=True)
+        files = report.stored(package)
+        for file, results in running.run(package, arguments.limit, arguments.only):
+            files[file] = results
+            report.save(package, files)
+        print(report.text(package, report.summary(package, files)), flush=True)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,9 @@ class Package:
         source: `"sdist"`, or `"wheel"` where only the wheel has the tests.
         options: further arguments of pytest.
         settings: environment variables.
+        passengers: files that its tests would download, of the table of the Titanic's passengers: random
+            rows take their place.
+        together: whether all files run in one process, not each in its own: for many small ones.
     """
 
     name: str
@@ -31,6 +34,8 @@ class Package:
     source: str = "sdist"
     options: tuple[str, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
+    passengers: tuple[str, ...] = ()
+    together: bool = False
 
     @property
     def module(self) -> str:
@@ -61,8 +66,12 @@ PACKAGES = (
         "quantized networks",
         tests=("tests",),
         needs=("quantizers", "tqdm", "alkaid"),
-        # A part of its 9,094 tests, without those that need a compiler of circuits.
-        options=("--skip-slow", "-kTrue and kif and SAT and RND or behavior"),
+        # A part of its 9,094 tests: each layer with one setting of its quantizers, in a file.
+        options=(
+            "--skip-slow",
+            "-kserialization and keras and True and kif and SAT and RND or behavior",
+        ),
+        together=True,
     ),
     Package("deel-lip", "1.5.0", "Lipschitz layers", tests=("tests",)),
     Package(
@@ -78,6 +87,8 @@ PACKAGES = (
         "search over architectures",
         tests=("autokeras",),
         needs=("keras-tuner", "tensorboard", "dm-tree", "pandas", "scikit-learn"),
+        passengers=("train.csv", "eval.csv"),
+        together=True,
     ),
     Package(
         "kgcnn",
@@ -151,6 +162,31 @@ PACKAGES = (
             "opentelemetry-exporter-otlp-proto-http",
         ),
         settings=(("WANDB_MODE", "offline"), ("WANDB_SILENT", "true")),
+    ),
+    Package(
+        "mlflow",
+        "3.18.0",
+        "tracking of experiments",
+        uses="test_mlflow.py",
+        needs=(
+            "cachetools",
+            "click",
+            "cloudpickle",
+            "databricks-sdk",
+            "fastapi",
+            "gitpython",
+            "importlib_metadata",
+            "opentelemetry-sdk",
+            "opentelemetry-proto",
+            "pyarrow",
+            "python-dotenv",
+            "pyyaml",
+            "sqlparse",
+            "sqlalchemy",
+            "tensorboard",
+            "uvicorn",
+        ),
+        settings=(("MLFLOW_ALLOW_FILE_STORE", "true"),),
     ),
     Package(
         "shap",

@@ -65,8 +65,10 @@ def _life_of(build, meter):
 def plot(size, meter):
     """Measures `plot_model`, for a functional model of many layers."""
     model = _graph(size)
-    with tempfile.TemporaryDirectory() as folder, meter.time("plot_model"):
-        tfkit.utils.plot_model(model, os.path.join(folder, "model.svg"))
+    with tempfile.TemporaryDirectory() as folder:
+        for ending in ("svg", "png"):
+            with meter.time(ending):
+                tfkit.utils.plot_model(model, os.path.join(folder, f"model.{ending}"))
 
 
 def weights(size, meter):
@@ -108,12 +110,13 @@ def vocabulary(size, meter):
     with meter.time("adapt"):
         adapted.adapt(tf.data.Dataset.from_tensor_slices(words).batch(4096))
     with tempfile.TemporaryDirectory() as folder:
-        model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), adapted])
-        path = os.path.join(folder, "model.keras")
-        with meter.time("save"):
-            model.save(path)
-        with meter.time("load"):
-            tfkit.saving.load_model(path)
+        for lookup, kind in ((adapted, ""), (layer, ", given")):
+            model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), lookup])
+            path = os.path.join(folder, "model.keras")
+            with meter.time(f"save{kind}"):
+                model.save(path)
+            with meter.time(f"load{kind}"):
+                tfkit.saving.load_model(path)
 
 
 def mapped(size, meter):

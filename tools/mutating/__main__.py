@@ -27,7 +27,8 @@ def measure(processes: int, files: list[str]) -> None:
         copy, parts = Path(folder, "copy"), Path(folder, "parts")
         parts.mkdir()
         rooms.copy_tree(copy)
-        options = ["-q", "-n", str(processes), "-p", "mutating.ran", "-p", "no:cacheprovider"]
+        options = ["-q", "-n", str(processes), "-m", "not wide"]
+        options += ["-p", "mutating.ran", "-p", "no:cacheprovider"]
         left_out = [f"--ignore={name}" for name in rooms.LEFT_OUT]
         tools = rooms.ROOT / "tools"
         subprocess.run(

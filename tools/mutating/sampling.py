@@ -76,7 +76,8 @@ class Tests:
     @staticmethod
     def save(parts: Path, path: Path, files: Sequence[str] = ()) -> None:
         """Joins the results of the processes of a test run; for some files only, with the known ones."""
-        known = json.loads(path.read_text()) if files else {"functions": [], "tests": {}}
+        is_known = bool(files) and path.exists()
+        known = json.loads(path.read_text()) if is_known else {"functions": [], "tests": {}}
         numbers = {name: number for number, name in enumerate(known["functions"])}
         tests = {
             name: ran for name, ran in known["tests"].items() if not name.startswith(tuple(files))

@@ -41,6 +41,7 @@ class Context:
         custom_objects: what configurations may name in addition.
         compiles: whether models made from configurations are compiled.
         objects_written: the objects that a configuration has described.
+        for_file: whether a configuration is written to a file that holds the layers' arrays too.
         objects_read: the objects made from a configuration.
         references: the objects that configurations refer to by a number.
         discards_files: whether files that are written are not kept.
@@ -70,6 +71,7 @@ class Context:
     custom_objects: Mapping[str, Any] = MappingProxyType({})
     compiles: bool = True
     objects_written: dict[int, Any] | None = None
+    for_file: bool = False
     objects_read: dict[int, Any] | None = None
     references: Any = None
     discards_files: bool = False

@@ -122,9 +122,9 @@ ATTRIBUTES = Limit(
     "Each takes 1 KB; Keras cuts lists of names into pieces of 64 KB.",
 )
 TOKENS = Limit(
-    10_000_000,
+    1 << 24,
     "tokens of a vocabulary",
-    "Each takes 40 bytes in addition to its text; large vocabularies of words have a million.",
+    "Each takes 40 bytes in addition to its text; large vocabularies have ten million.",
 )
 BUCKETS = Limit(
     1_000_000,

@@ -1,15 +1,17 @@
 """Imports TensorFlow without modules that it loads but few programs use.
 
 TensorFlow loads Keras when it is imported, only so that SavedModels of Keras find its classes: 1,500 modules,
-100 MB and a third of the time that the import takes. Its profiler and the models of an older Keras are
-another 30 MB. Where tfkit is the first to import TensorFlow, they are loaded when a program first uses them:
-`tf.keras`, `import keras` and `tf.profiler` work as usual.
+100 MB and a third of the time that the import takes. Its profiler, an older Keras, LiteRT and the names of
+TensorFlow 1 are another 500 modules, 50 MB and an eighth of the time. Where tfkit is the first to import
+TensorFlow, they are loaded when a program first uses them: `tf.keras`, `import keras`, `tf.compat.v1`,
+`tf.lite` and `tf.profiler` work as usual.
 """
 
 from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import linecache
 import os
 import re
@@ -26,8 +28,31 @@ from tfkit.src.borrowed.log_lines import without_log_lines
 from tfkit.src.borrowed.xla_flags import keep_nan
 
 _LATER = re.compile(
-    r"tensorflow\.(_api\.v2\.(compat\.v2\.)*profiler\.experimental|python\.keras\.models)"
+    r"tensorflow\._api\.v2\.(compat\.v[12]|lite|(__internal__\.)?feature_column|profiler\.experimental)"
 )
+# Modules that take names from an older Keras: where from, and what they are called there.
+_TAKEN: dict[str, tuple[str, dict[str, str]]] = {
+    "tensorflow._api.v2.nn": (
+        "tensorflow.python.keras.layers.rnn_cell_wrapper_v2",
+        {f"RNNCell{kind}Wrapper": f"{kind}Wrapper" for kind in ("Device", "Dropout", "Residual")},
+    ),
+    "tensorflow.python.training.training": (
+        "tensorflow.python.training.learning_rate_decay",
+        {
+            name: name
+            for name in (
+                *(
+                    "exponential_decay",
+                    "inverse_time_decay",
+                    "natural_exp_decay",
+                    "polynomial_decay",
+                ),
+                *("cosine_decay", "cosine_decay_restarts", "linear_cosine_decay"),
+                *("noisy_linear_cosine_decay", "piecewise_constant"),
+            )
+        },
+    ),
+}
 _lock = threading.RLock()
 
 
@@ -84,6 +109,50 @@ def _loaded_later() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def _without_older_keras() -> Iterator[None]:
+    """Context manager that leaves `_TAKEN` out of modules imported in it, which find it when it is used."""
+    origins = {origin: names for origin, names in _TAKEN.values() if origin not in sys.modules}
+    for origin, names in origins.items():
+        sys.modules[origin] = ModuleType(origin)
+        vars(sys.modules[origin]).update(dict.fromkeys(names.values()))
+    try:
+        yield
+    finally:
+        for origin in origins:
+            del sys.modules[origin]
+    for module, (origin, names) in _TAKEN.items():
+        if origin in origins and module in sys.modules:
+            _find_later(sys.modules[module], origin, names)
+
+
+def _find_later(module: ModuleType, origin: str, names: dict[str, str]) -> None:
+    """Replaces names in a module by a search in the module that they come from."""
+
+    def find(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
+        with without_log_lines():
+            found = getattr(importlib.import_module(origin), names[name])
+        setattr(module, name, found)
+        return found
+
+    for name in names:
+        vars(module).pop(name, None)
+    module.__getattr__ = find  # type: ignore[method-assign]
+
+
+def _give_names_of_graphs() -> None:
+    """Puts the names of TensorFlow 1 that each trace uses in their module, which is not loaded for them."""
+    module = sys.modules.get("tensorflow._api.v2.compat.v1")
+    if type(module) is _LaterModule:
+        vars(module).update(
+            get_default_graph=ops.get_default_graph,
+            placeholder=array_ops.placeholder,
+            sparse_placeholder=array_ops.sparse_placeholder,
+        )
+
+
+@contextlib.contextmanager
 def _withheld(module: str) -> Iterator[None]:
     """Context manager that makes the import of a module fail, unless it has been imported."""
     modules: dict[str, Any] = sys.modules
@@ -132,10 +201,20 @@ def _forget_sources() -> None:
 with (
     _withheld("keras.src.optimizers"),
     _loaded_later(),
+    _without_older_keras(),
     _without_collections(),
     without_log_lines(),
 ):
     import tensorflow as tensorflow
+    from tensorflow.python.framework import ops
+    from tensorflow.python.ops import array_ops
+
+    _give_names_of_graphs()
+    # An empty package of this name, which is imported with the first module in it, would take the place of
+    # the public one.
+    _public_lite = tensorflow.lite
+    importlib.import_module("tensorflow.lite")
+    tensorflow.lite = _public_lite
 
     _forget_sources()
     give_back_library_pages(os.path.dirname(tensorflow.__file__))

@@ -45,10 +45,8 @@ def _must_claim(layer: Tracked) -> bool:
     """Whether a call of the layer must run inside `claimed`."""
     # Without the lock, because every call runs this. A layer that another thread is about to claim is not
     # built yet: then this is true anyway, and `claimed` waits.
-    builder = layer._tfkit.builder
-    if builder is None:
-        return not layer._tfkit.built
-    return bool(builder.thread != threading.get_ident())
+    builder: Builder | None = layer._tfkit.builder
+    return builder.thread != threading.get_ident() if builder else not layer._tfkit.built
 
 
 @contextlib.contextmanager
@@ -93,16 +91,22 @@ def _claim(layer: Tracked, builder: Builder) -> list[LayerState]:
 
 
 @contextlib.contextmanager
-def undone_on_error(layers: list[Layer]) -> Iterator[None]:
+def undone_on_error(layers: list[Layer], always: bool = False) -> Iterator[None]:
     """Context manager that restores layers to their earlier state if an error occurs while they are built.
 
     Otherwise the layers that came before the refused one would keep the sizes of the refused input.
+
+    Args:
+        layers: the layers.
+        always: whether they are restored without an error, too.
     """
     before = [(_attributes(each), each._tfkit.build_state()) for each in layers]
+    undoes = True
     try:
         yield
-    except BaseException:
-        for each, (attributes, state) in zip(layers, before, strict=True):
+        undoes = always
+    finally:
+        for each, (attributes, state) in zip(layers, before, strict=True) if undoes else ():
             each._tfkit.set_build_state(state)
             for name, value in _attributes(each).items():
                 if name not in attributes:
@@ -110,7 +114,15 @@ def undone_on_error(layers: list[Layer]) -> Iterator[None]:
                 # Not by `vars`: traces that have read the attribute become stale.
                 elif attributes[name] is not value:
                     each._tfkit_set(name, attributes[name])
-        raise
+
+
+@contextlib.contextmanager
+def unchanged(layer: Layer) -> Iterator[None]:
+    """Context manager of a trace for shapes alone: what it builds does not stay built."""
+    with undone_on_error(tracking.all_layers(layer), always=True), drawing_aside():
+        # Its `build` may be what asks for the shapes, and is not called again.
+        layer._tfkit.built |= layer._tfkit.builds > 0
+        yield
 
 
 def around_call(layer: Layer) -> contextlib.AbstractContextManager[None]:

@@ -45,15 +45,17 @@ def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:
-    """Returns the output shapes for the given input shapes, by tracing a temporary copy."""
+    """Returns the output shapes for the given input shapes, by tracing a temporary copy.
+
+    A layer that is built, or whose `build` asks, is traced itself.
+    """
     # The shape of the first argument, whatever its name is.
     if not shapes and "input_shape" in named_shapes:
         shapes = (named_shapes.pop("input_shape"),)
-    dtype = layer.input_dtype
-    inputs = tuple(specs.symbolic_from_shapes(shape, dtype) for shape in shapes)
-    symbolic = [specs.symbolic_from_shapes(shape, dtype) for shape in named_shapes.values()]
+    inputs = tuple(specs.symbolic_from_shapes(shape, layer.input_dtype) for shape in shapes)
+    symbolic = [specs.symbolic_from_shapes(it, layer.input_dtype) for it in named_shapes.values()]
     named = dict(zip((it.removesuffix("_shape") for it in named_shapes), symbolic, strict=True))
-    with budget.given_back():
+    with budget.given_back(), building.unchanged(layer):
         if not layer._tfkit.built:
             layer = building.unbuilt_copy(layer)
         # A layer that overrides both methods comes here by `super()`: calling the other one could come back

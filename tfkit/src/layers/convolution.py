@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions, Tracked
 from tfkit.src.base.registry import constructors
+from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.bias import add_bias
@@ -139,7 +140,11 @@ class BaseConv(Adaptable, ConvolutionOptions, WithKernel):
         lora_alpha: float | None = None,
         **kwargs: Unpack[RegularizedOptions],
     ) -> None:
-        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        # A library's subclass passes its rank, as to this constructor in Keras.
+        options: dict[str, Any] = {**kwargs}
+        rank = self.rank if is_builtin(type(self)) else options.pop("rank", self.rank)
+        super().__init__(activity_regularizer=activity_regularizer, **options)
+        self.rank = rank
         check_positive_integer(self, filters=filters, groups=groups)
         check(self, filters % groups == 0, "filters", f"a multiple of groups={groups}", filters)
         self.filters = filters

@@ -56,7 +56,7 @@ def _check_masks(layer: Layer, inputs: Any, masks: Any) -> None:
 
 
 class Merge(Layer):
-    """Base of layers that combine tensors entry by entry; a subclass defines `_merge`.
+    """Base of layers that combine tensors entry by entry; a subclass defines `_merge_function`, or `_merge`.
 
     Call arguments:
         inputs: a list of tensors whose samples' shapes broadcast; missing axes come after the batch.
@@ -101,7 +101,11 @@ class Merge(Layer):
 
     def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
         """Returns the combination of tensors of one rank; `masks` broadcast to them."""
-        raise NotImplementedError(f"{type(self).__name__} must define `_merge(inputs, masks)`.")
+        return self._merge_function(inputs)
+
+    def _merge_function(self, inputs: list[tf.Tensor]) -> tf.Tensor:
+        """Returns the combination of tensors of one rank."""
+        raise NotImplementedError(f"{type(self).__name__} must define `_merge_function(inputs)`.")
 
 
 def _with_rank(x: tf.Tensor, rank: int) -> tf.Tensor:
@@ -143,7 +147,7 @@ class Add(Merge):
         [11.0, 22.0]
     """
 
-    def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
+    def _merge_function(self, inputs: list[tf.Tensor]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs)
 
 
@@ -173,7 +177,7 @@ class Subtract(Merge):
 
     _count = 2
 
-    def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
+    def _merge_function(self, inputs: list[tf.Tensor]) -> tf.Tensor:
         return inputs[0] - inputs[1]
 
 
@@ -200,7 +204,7 @@ class Average(Merge):
         [2.0, 4.0]
     """
 
-    def _merge(self, inputs: list[tf.Tensor], masks: list[Any]) -> tf.Tensor:
+    def _merge_function(self, inputs: list[tf.Tensor]) -> tf.Tensor:
         return functools.reduce(tf.add, inputs) / len(inputs)
 
 
@@ -315,7 +319,7 @@ class Minimum(_Extremum):
     _choose = staticmethod(tf.minimum)
 
 
-class Concatenate(Layer):
+class Concatenate(Merge):
     """Joins the inputs along an axis.
 
     Args:
@@ -341,7 +345,6 @@ class Concatenate(Layer):
     def __init__(self, axis: int = -1, **kwargs: Unpack[LayerOptions]) -> None:
         super().__init__(**kwargs)
         self.axis = axis
-        self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the joined tensor."""
@@ -389,7 +392,7 @@ def _with_one_feature(x: Any, mask: Any) -> tf.Tensor:
     return tf.reduce_any(mask, axis=-1, keepdims=True)
 
 
-class Dot(Layer):
+class Dot(Merge):
     """The products of the samples of two inputs, summed over an axis of each.
 
     For vectors it is the dot product of each pair of samples, for matrices a matrix product.
@@ -433,7 +436,6 @@ class Dot(Layer):
         super().__init__(**kwargs)
         self.axes = axes
         self.normalize = normalize
-        self.supports_masking = True
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the products."""

@@ -145,6 +145,7 @@ class MultiHeadAttention(AttentionWithHeads):
         self._inverse_sqrt_key_dim = 1.0 / math.sqrt(key_dim)
         self._output_shape = (output_shape,) if is_integer(output_shape) else output_shape
         self.attention_axes = (attention_axes,) if is_integer(attention_axes) else attention_axes
+        self._axes = self.attention_axes  # Until `build`.
         self._take_shared_options(locals())
 
     def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:

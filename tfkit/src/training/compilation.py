@@ -18,12 +18,11 @@ from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
 from tfkit.src.training import placement
 from tfkit.src.training.cache import Programs
-from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.compile_settings import CompileSettings, warn_of_backend
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
 from tfkit.src.training.data import batch_size_of
-from tfkit.src.training.engines import warn_of_backend
 from tfkit.src.training.planner import Plans
 
 

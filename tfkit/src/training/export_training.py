@@ -41,7 +41,7 @@ def export_training(
             number of rows.
         y: targets, likewise; `None` for none.
         sample_weight: weights of the samples, likewise; `None` for none.
-        batch_size: rows of a step, which the script can change. Default: 32.
+        batch_size: rows of a step, which the script can change. Default: `32`.
         platforms: those that the program runs on, of `"cpu"`, `"cuda"`, `"rocm"` and `"tpu"`. Default:
             `("cpu", "cuda", "tpu")`.
 

@@ -22,6 +22,7 @@ from tfkit.src.training.callbacks.callback_list import make_callback_list, plain
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
 from tfkit.src.training.compilation import OptimizerLike
+from tfkit.src.training.compile_settings import jax_engine
 from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.data import (
     DatasetData,
@@ -30,7 +31,6 @@ from tfkit.src.training.data import (
     split_validation,
 )
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
-from tfkit.src.training.engines import jax_engine
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames

@@ -18,14 +18,20 @@ def rows(mean, scale):
     return {"x": np.random.normal(mean, scale, size=(6, 2))}
 
 
+# Few steps, of a fixed number.
+EULER = {"method": "euler", "steps": 8}
 SIMULATOR = bf.make_simulator([prior, rows])
 NETWORKS = {
     "coupling": lambda: bf.networks.CouplingFlow(depth=2, subnet_kwargs={"widths": (16, 16)}),
     "spline": lambda: bf.networks.CouplingFlow(
-        depth=2, transform="spline", subnet_kwargs={"widths": (16, 16)}
+        depth=1, transform="spline", subnet_kwargs={"widths": (16,)}
     ),
-    "flow-matching": lambda: bf.networks.FlowMatching(subnet_kwargs={"widths": (16, 16)}),
-    "diffusion": lambda: bf.networks.DiffusionModel(subnet_kwargs={"widths": (16, 16)}),
+    "flow-matching": lambda: bf.networks.FlowMatching(
+        subnet_kwargs={"widths": (16, 16)}, integrate_kwargs=EULER
+    ),
+    "diffusion": lambda: bf.networks.DiffusionModel(
+        subnet_kwargs={"widths": (16, 16)}, integrate_kwargs=EULER
+    ),
     "consistency": lambda: bf.networks.ConsistencyModel(
         total_steps=20, subnet_kwargs={"widths": (16, 16)}
     ),

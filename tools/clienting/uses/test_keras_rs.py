@@ -123,6 +123,38 @@ def test_distributed_embeddings(weighted, tmp_path, record_property):
     }
 
 
+def test_distributed_embeddings_are_trained(tmp_path, record_property):
+    class Ranking(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.embedding = layers.DistributedEmbedding(tables())
+            self.score = keras.layers.Dense(1)
+
+        def call(self, ids):
+            found = self.embedding(ids)
+            return self.score(keras.ops.concatenate([found["movie"], found["user"]], axis=-1))
+
+    def fitted(epochs):
+        keras.utils.set_random_seed(2)
+        model = Ranking()
+        model.compile("adagrad", "mse")
+        options = {"batch_size": 2, "shuffle": False, "verbose": 0}
+        return model, model.fit(ids, y, epochs=epochs, **options).history["loss"]
+
+    generator = np.random.default_rng(0)
+    ids = {"movie": generator.integers(0, 20, (8, 3)), "user": generator.integers(0, 30, (8, 3))}
+    y = ids["movie"][:, :1] / 20.0
+    model, losses = fitted(3)
+    assert losses[-1] < losses[0]
+    record_property("losses", losses)
+    expected = model.predict(ids, batch_size=2, verbose=0)
+    record_property("scores", expected.tolist())
+    model.save_weights(tmp_path / "m.weights.h5")
+    other, _ = fitted(1)
+    other.load_weights(tmp_path / "m.weights.h5")
+    np.testing.assert_allclose(other.predict(ids, batch_size=2, verbose=0), expected, rtol=1e-5)
+
+
 def test_a_ranking_model_is_trained(record_property):
     keras.utils.set_random_seed(1)
     users, movies = keras.Input((), dtype="int32"), keras.Input((), dtype="int32")

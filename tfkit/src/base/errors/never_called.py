@@ -89,9 +89,10 @@ LearningRateScheduler.on_epoch_begin: _update_optimizer_lr
 LossScaleOptimizer.stateless_apply: _stateless_handle_finite_grads _stateless_handle_non_finite_grads
 LossScaleOptimizer.apply: _common_apply _stateful_handle_finite_grads _stateful_handle_non_finite_grads
     _tf_apply
+Maximum | Minimum | Multiply.call: _merge_function
 MelSpectrogram: _get_seed_generator _hertz_to_mel
 MelSpectrogram.call: _dbscale _melscale _spectrogram linear_to_mel_weight_matrix
-Merge.call: _apply_merge_op_and_or_mask _merge_function
+Merge.call: _apply_merge_op_and_or_mask
 Merge.build: _compute_elemwise_op_output_shape
 Model.compile: _resolve_auto_jit_compile
 Model: _get_own_metrics

@@ -105,7 +105,13 @@ def _extended(layer: Recorded, base: type, common: dict[str, Any]) -> dict[str, 
         base: the class `Layer`.
         common: the arguments of every layer, of which some built-in classes accept only a part.
     """
-    builtin = next((cls for cls in type(layer).__mro__ if registry.is_builtin(cls)), base)
+    # Libraries extend some classes that are not public, such as `BaseConv`.
+    bases = (
+        cls
+        for cls in type(layer).__mro__
+        if registry.is_builtin(cls) or (is_ours(cls) and "__init__" in vars(cls))
+    )
+    builtin = next(bases, base)
     parameters = inspect.signature(builtin).parameters
     takes_all = any(it.kind is it.VAR_KEYWORD for it in parameters.values())
     config = {

@@ -31,6 +31,16 @@ from tfkit.src.base.registry.tables import (
 )
 
 
+def written_to_file(compiles: bool) -> contextlib.AbstractContextManager[None]:
+    """Returns a context manager for configurations of a file, which holds the arrays of layers as well.
+
+    Args:
+        compiles: whether the settings of `compile` are written.
+    """
+    compiles = compiles and context.current().compiles
+    return context.within(objects_written={}, for_file=True, compiles=compiles)
+
+
 def writes_shared_objects() -> contextlib.AbstractContextManager[None]:
     """Returns a context manager in which configurations of the same object share a `shared_object_id`."""
     return context.within(objects_written={})
@@ -484,6 +494,8 @@ def deserialize_keras_object(
             return deserialize_keras_object(config, kind=kind)
     if kind and isinstance(config, str) and kind != "layers":
         return resolve(config, kind)
+    if config is None and kind not in ("layers", "optimizers"):
+        return None
     if kind and not (isinstance(config, dict) and {"class_name", "config"} <= config.keys()):
         raise ValueError(
             f"Expected a configuration of tfkit.{kind}: a dict with 'class_name' and 'config', as "

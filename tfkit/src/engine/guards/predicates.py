@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import add_function, function_pb2
+from tfkit.src.borrowed.private import add_function, attr_value_pb2, function_pb2
 from tfkit.src.engine.function_defs import registered
 from tfkit.src.engine.guards.check import Operation
 from tfkit.src.engine.guards.known_values import SHAPES
@@ -104,7 +104,7 @@ def _made(
     outputs: tuple[tf.TensorSpec, ...],
     known: tuple[tuple[int, str, tuple[int, ...], bytes], ...],
 ) -> Predicate | None:
-    values = {name: tf.compat.v1.AttrValue.FromString(value) for name, value in attr}
+    values = {name: attr_value_pb2.AttrValue.FromString(value) for name, value in attr}
     constants = {
         place: np.frombuffer(of, dtype).reshape(shape) for place, dtype, shape, of in known
     }

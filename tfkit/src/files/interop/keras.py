@@ -357,10 +357,7 @@ def save_model(
     _check_writable(path, ".keras", overwrite)
     weights.check_whole(model)
     compiled = model.compiled and include_optimizer
-    with (
-        serialization.writes_shared_objects(),
-        contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
-    ):
+    with serialization.written_to_file(include_optimizer):
         config = keras_config.to_keras(serialization.serialize_uncompiled(model))
         if compiled:
             config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())

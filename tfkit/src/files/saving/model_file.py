@@ -59,10 +59,7 @@ def parts(
         TypeError: for a model whose configuration cannot be made.
     """
     _check_no_assets(model, kind)
-    with (
-        serialization.writes_shared_objects(),
-        contextlib.nullcontext() if include_optimizer else serialization.without_compile(),
-    ):
+    with serialization.written_to_file(include_optimizer):
         config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
     texts = {entries.CONFIG: to_json(config), **contents.texts(model)}
     groups = {

@@ -291,8 +291,7 @@ class IndexLookup(WithVocabulary):
         )
         form = attributes(self, "output_mode", "sparse", "pad_to_max_tokens", "vocabulary_dtype")
         vocabulary = {
-            "idf_weights": self.input_idf_weights,
-            "vocabulary": self.input_vocabulary,
+            **self._configured(),
             "vocabulary_size": self._tfkit_known_size,
         }
         hashing = attributes(self, "oov_method", "salt")

@@ -363,8 +363,7 @@ class TextVectorization(Preprocessing):
             "pad_to_max_tokens": lookup.pad_to_max_tokens,
             "sparse": lookup.sparse,
             "ragged": self.ragged,
-            "vocabulary": lookup.input_vocabulary,
-            "idf_weights": lookup.input_idf_weights,
+            **lookup._configured(),
             "encoding": lookup.encoding,
             "vocabulary_size": lookup._tfkit_known_size or self.vocabulary_size(),
         }

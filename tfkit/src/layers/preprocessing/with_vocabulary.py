@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base import context
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
@@ -15,6 +16,8 @@ from tfkit.src.layers.preprocessing.token_counts import Counts, TokenCounts, cou
 from tfkit.src.layers.preprocessing.vocabulary import Vocabulary
 
 _ASSET = "vocabulary.txt"
+# A file has more tokens, or longer ones, as an array: a configuration is limited, and takes 50 times as long.
+_MOST_TOKENS, _MOST_BYTES = 1 << 18, 1 << 24
 
 
 class WithVocabulary(IndexEncoding):
@@ -286,6 +289,19 @@ class WithVocabulary(IndexEncoding):
 
     # --- Files ----------------------------------------------------------------------------------------
 
+    def _is_large(self) -> bool:
+        """Whether a file has the constructor's vocabulary as an array, like one that was adapted."""
+        tokens = self._vocabulary.tokens if self._vocabulary else []
+        is_text = self._text_encoding is not None
+        size = sum(map(len, tokens)) if is_text else 0  # type: ignore[arg-type]
+        return len(tokens) > _MOST_TOKENS or size > _MOST_BYTES
+
+    def _configured(self) -> dict[str, Any]:
+        """Returns the constructor's vocabulary and its weights for a configuration."""
+        apart = context.current().for_file and self._is_large()
+        given = (None, None) if apart else (self.input_idf_weights, self.input_vocabulary)
+        return dict(zip(("idf_weights", "vocabulary"), given, strict=True))
+
     def save_own_variables(self, store: Any) -> None:
         """Stores the vocabulary in `store`, as arrays."""
         if self._vocabulary is not None:
@@ -336,7 +352,7 @@ class WithVocabulary(IndexEncoding):
 
     def save_assets(self, dir_path: Any) -> None:
         """Writes the tokens to `vocabulary.txt`, one on each line, unless the configuration has them."""
-        if self.input_vocabulary is None:
+        if self.input_vocabulary is None or self._is_large():
             lines = vocabularies.to_lines(self.get_vocabulary(), self._text_encoding)
             (Path(dir_path) / _ASSET).write_bytes(lines)
 

@@ -10,11 +10,13 @@ import tensorflow as tf
 from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry import constructors
+from tfkit.src.core.layer import Layer
 from tfkit.src.engine import litert
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check, check_positive_integer, check_rate
 from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, take_options
 from tfkit.src.layers.recurrent.cell import Cell, is_unchanged
+from tfkit.src.layers.recurrent.dropout_masks import DropoutRNNCell
 from tfkit.src.layers.recurrent.loops import run_cell, run_gates
 from tfkit.src.layers.recurrent.rnn import RNN
 from tfkit.src.layers.recurrent.slopes import known
@@ -29,7 +31,7 @@ def of_cell(name: str) -> Any:
     return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
 
 
-class GatedCell(Cell, WithBias, WithKernel):
+class GatedCell(Cell, DropoutRNNCell, WithBias, WithKernel):
     """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
     It has concatenated weights for all gates, and dropout. A subclass defines its number of gates
@@ -108,6 +110,9 @@ class GatedCell(Cell, WithBias, WithKernel):
         self.recurrent_dropout = recurrent_dropout
         # Recurrent dropout needs masks for each gate, as in Keras.
         self.implementation = 1 if recurrent_dropout else implementation
+        # For subclasses that take the masks in a `call` of their own.
+        many = self.gate_count > 1 and self.implementation == 1
+        self.dropout_mask_count = self.gate_count if many else None
         self.seed = seed
         if not self.draws_dropout_seed_first:
             self.seed_generator = random.SeedGenerator(seed)
@@ -255,7 +260,7 @@ class GatedRNN(RNN):
     """The common base of `SimpleRNN`, `LSTM` and `GRU`, which accept their cell's arguments.
 
     Args:
-        cell_class: the class of the cell, which gets the options that its constructor names.
+        cell_class: the class of the cell, which gets the options that its constructor names; or a cell.
         use_cudnn: `"auto"` or `False`; `None` for a layer without this argument. With `True` a call is
             refused, as tfkit has no cuDNN kernel.
         **options: options of the cell, of `RNN`, and of every layer; the cell gets `trainable` and `dtype`,
@@ -264,7 +269,11 @@ class GatedRNN(RNN):
 
     _tfkit_omitted_from_config = {"use_cudnn": "auto"}
 
-    def __init__(self, cell_class: type[GatedCell], use_cudnn: Any = None, **options: Any) -> None:
+    def __init__(self, cell_class: Any, use_cudnn: Any = None, **options: Any) -> None:
+        if isinstance(cell_class, Layer):
+            # A subclass of `LSTM` that calls the constructor above it, with a cell of its own, as in Keras.
+            super().__init__(cell_class, **options)
+            return
         holds = use_cudnn in (None, "auto", True, False)
         check(self, holds, "use_cudnn", '"auto", True or False', use_cudnn)
         own = {name: options.pop(name) for name in _arguments_of(cell_class) if name in options}

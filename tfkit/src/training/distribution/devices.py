@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfkit.src.base import packages
 from tfkit.src.engine import replicas
-from tfkit.src.training.engines import ENGINES
+from tfkit.src.training.compile_settings import ENGINES
 from tfkit.src.weights.random import set_random_seed
 
 # The strategy of a training with several processes, which `initialize` has made.

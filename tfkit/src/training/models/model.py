@@ -219,13 +219,13 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     @property
     def input_shape(self) -> Any:
-        """The shapes of `input`."""
-        return tf.nest.map_structure(lambda tensor: tensor.shape, self.input)
+        """The shape of the input of a functional model; a list of shapes if there are several."""
+        return _shapes(self.input, self.inputs)
 
     @property
     def output_shape(self) -> Any:
-        """The shapes of `output`."""
-        return tf.nest.map_structure(lambda tensor: tensor.shape, self.output)
+        """The shape of the output of a functional model; a list of shapes if there are several."""
+        return _shapes(self.output, self.outputs)
 
     # --- Layers -------------------------------------------------------------------------------------
 
@@ -608,6 +608,13 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
             (None, 2)
         """
         return json.dumps(serialize_keras_object(self), **kwargs)
+
+
+def _shapes(tensors: Any, flat: list[KerasTensor] | None) -> Any:
+    if flat is None:
+        return tf.nest.map_structure(lambda tensor: tensor.shape, tensors)
+    shapes = [tensor.shape for tensor in flat]
+    return shapes[0] if len(shapes) == 1 else shapes
 
 
 class _IsDescribed(abc.ABCMeta):

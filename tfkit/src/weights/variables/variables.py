@@ -38,6 +38,13 @@ _AGGREGATIONS = {
 _READ_BY_STEPS = ("constraint", "overwrite_with_gradient", "regularizer", "trainable")
 
 
+def _alias(name: str) -> Any:
+    """Returns a property that is another attribute."""
+    return property(
+        lambda self: getattr(self, name), lambda self, value: setattr(self, name, value)
+    )
+
+
 class Variable(Operators, private.VariableHooks):
     """A `tf.Variable` with Keras's interface: the class of weights and of tfkit's other variables.
 
@@ -126,6 +133,10 @@ class Variable(Operators, private.VariableHooks):
     def name(self) -> str:
         """The last part of `path`."""
         return vars(self).get("label") or super().name.partition(":")[0]  # type: ignore[misc]
+
+    # By these names libraries rename weights of Keras.
+    _name = _alias("label")
+    _path = _alias("path")
 
     @property
     def ndim(self) -> int:

@@ -209,6 +209,9 @@ class _Brush:
     def __init__(self, draw: Any, scale: float) -> None:
         self._draw = draw
         self._scale = scale
+        # Pillow reads its font again each time.
+        load = _pillow("ImageFont").load_default
+        self._fonts = {size: load(size * scale) for size in (_FONT, _SMALL)}
 
     def draw(self, picture: Picture) -> None:
         for left, top, width, height, name in picture.frames:
@@ -256,5 +259,4 @@ class _Brush:
     def _text(
         self, x: float, y: float, text: str, size: float, colour: str, anchor: str = "mm"
     ) -> None:
-        font = _pillow("ImageFont").load_default(size * self._scale)
-        self._draw.text(self._at(x, y), text, colour, font, anchor)
+        self._draw.text(self._at(x, y), text, colour, self._fonts[size], anchor)
