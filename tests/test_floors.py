@@ -34,6 +34,7 @@ FACES = "public"  # The modules beside `src`: lists of public names.
 OPTIONAL = {
     "PIL",
     "aiohttp",
+    "flax",
     "google",
     "jax",
     "grpc",

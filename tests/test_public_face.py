@@ -79,6 +79,7 @@ ADDITIONS = {
     "export.load",
     "export.regress",
     "export.to_serving",
+    "interop.export_training",
     "interop.from_jax",
     "interop.keras.is_keras_file",
     "interop.keras.load_model",
@@ -130,6 +131,9 @@ ADDED = {
     "saving.save_weights": {"max_shard_size", "objects_to_skip"},
 }
 ADDED["layers.TFSMLayer"] = {"trusted"}
+# What JAX does for a model in a program of TensorFlow, where Keras has another backend.
+ADDED["distribution.DataParallel"] = ADDED["distribution.ModelParallel"] = {"shard_optimizer_state"}
+ADDED["distribution.initialize"] = {"engine"}
 for _size in "123":  # Keras's configurations hold them, too.
     for _name in ("Conv", "Convolution"):
         ADDED[f"layers.{_name}{_size}D"] = {"lora_rank", "lora_alpha"}

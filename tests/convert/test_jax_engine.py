@@ -1,5 +1,6 @@
 """`compile(engine="jax")`: the numbers of TensorFlow's `fit`, what callbacks and files see, refusals."""
 
+import gc
 import os
 import pickle
 import signal
@@ -26,8 +27,8 @@ LENGTHS = _draws.integers(1, 7, ROWS)
 LABELS = _draws.integers(0, 4, ROWS).astype("int32")
 # An identifier occurs at most once in a batch: see `test_repeated_rows_of_an_embedding`.
 WORDS = np.concatenate([_draws.permutation(96) for _ in range(STEPS)]).reshape(ROWS, 6)
-# No step of the shared small cases has more rows than these.
-X, Y = FLOATS[:90], LABELS[:90]
+# Five whole batches, so that no program for a smaller last one is compiled.
+X, Y = FLOATS[:80], LABELS[:80]
 
 
 def cross_entropy():
@@ -196,11 +197,11 @@ def test_options_of_optimizers(optimizer):
 @pytest.mark.parametrize(
     "options",
     [
-        {"sample_weight": np.linspace(0, 2, 90)},
+        {"sample_weight": np.linspace(0, 2, 80)},
         {"class_weight": {0: 2.0, 3: 0.5}},
         {"validation_split": 0.3, "epochs": 2},
         {"shuffle": True, "epochs": 2},
-        {"steps_per_epoch": 3, "epochs": 4},
+        {"steps_per_epoch": 1, "epochs": 6},
         {"compiled": {"weighted_metrics": ["accuracy"], "steps_per_execution": 2}},
     ],
     ids=lambda options: next(iter(options)),
@@ -231,7 +232,7 @@ def test_batches_of_datasets_of_any_size():
         tfkit.utils.set_random_seed(0)
         model, _ = small()
         model.compile("adam", cross_entropy(), engine=engine)
-        dataset = tf.data.Dataset.from_tensor_slices((X, Y)).batch(16)
+        dataset = tf.data.Dataset.from_tensor_slices((X[:72], Y[:72])).batch(16)
         batches = ((X[:k], Y[:k]) for k in (3, 3, 5, 5, 5, 3))
         history = model.fit(dataset, epochs=2, validation_data=(X, Y), verbose=0).history
         model.fit(batches, verbose=0)
@@ -404,7 +405,7 @@ def test_training_stops_at_nan():
         "jax", lambda: small(x), OPTIMIZERS["sgd"], epochs=3, callbacks=[callbacks.TerminateOnNaN()]
     )
     assert len(history["loss"]) == 1
-    assert int(model.optimizer.iterations) < 6
+    assert int(model.optimizer.iterations) < 5
 
 
 class Failing(callbacks.Callback):
@@ -458,9 +459,20 @@ def test_ctrl_c_keeps_what_was_trained():
     finally:
         signal.signal(signal.SIGINT, previous)
     done = int(model.optimizer.iterations)
-    assert 6 < done < 18
+    assert 5 < done < 15
     model.fit(X, Y, batch_size=16, verbose=0)
-    assert int(model.optimizer.iterations) == done + 6
+    assert int(model.optimizer.iterations) == done + 5
+
+
+def test_nothing_stays_on_the_device_after_a_fit():
+    model, _ = trained("jax", small, OPTIMIZERS["sgd"], validation_split=0.2)
+    before = {id(it) for it in jax.live_arrays()}
+    model.fit(X, Y, batch_size=16, epochs=2, validation_data=(X, Y), verbose=0)
+    gc.collect()
+    assert not [it.shape for it in jax.live_arrays() if id(it) not in before]
+    expected = model(X).numpy()
+    np.testing.assert_allclose(model.predict(X, verbose=0), expected, atol=1e-6)
+    np.testing.assert_allclose(model.predict(X, 16, verbose=0), expected, atol=1e-6)
 
 
 # --- Settings, files, refusals -------------------------------------------------------------------------
@@ -559,9 +571,11 @@ def test_what_fit_refuses():
             layers.Embedding(2, 1),
         ]
     )
-    strings = np.array(["a"] * 90)
+    strings = np.array(["a"] * 80)
     assert_refused(compiled(words), strings, "have: strings. Convert them before the model")
-    assert_refused(model, X, "integers up to .*jax_enable_x64", OverflowError, y=np.full(90, 2**40))
+    assert_refused(
+        model, X, "integers of int64 from .*jax_enable_x64", OverflowError, y=np.full(80, 2**40)
+    )
     wide = compiled(tfkit.Sequential([tfkit.Input((12,)), layers.Dense(1, dtype="float64")]))
     assert_refused(wide, X, "of dtype float64 in float32.*jax_enable_x64")
     tfkit.config.run_functions_eagerly(True)

@@ -94,7 +94,7 @@ def test_a_distribution_may_be_set_for_all_models():
     finally:
         OURS.set_distribution(None)
     assert not tf.distribute.has_strategy()
-    with pytest.raises(TypeError, match="accepts a `DataParallel` or None"):
+    with pytest.raises(TypeError, match="accepts a `DataParallel`, a `ModelParallel` or None"):
         OURS.set_distribution(3)
 
 
@@ -122,6 +122,14 @@ def test_layouts_of_data_and_variables_are_keras_s():
         (lambda: OURS.DataParallel("cpu:0"), "must be a `DeviceMesh`"),
         (lambda: OURS.DataParallel(mesh(OURS)), "along one axis"),
         (lambda: OURS.DataParallel(mesh(OURS, (1,), ["rows"]), ["cpu:1"]), "pass one of them"),
+        (lambda: OURS.DataParallel(shard_optimizer_state=True), r"initialize\(engine='jax'\)"),
+        (lambda: OURS.ModelParallel(), "must be a `LayoutMap` with a mesh"),
+        (lambda: OURS.ModelParallel(layout_map=OURS.LayoutMap(None)), "`LayoutMap` with a mesh"),
+        (
+            lambda: OURS.ModelParallel(layout_map=OURS.LayoutMap(mesh(OURS)), batch_dim_name="x"),
+            r"must be an axis of the mesh, \['batch', 'model'\]. Received: 'x'",
+        ),
+        (lambda: OURS.initialize(engine="torch"), "must be 'tensorflow' or 'jax'"),
         (lambda: OURS.initialize(num_processes=2), "Pass `job_addresses`"),
         (lambda: OURS.initialize("a:1,b:2", 3, 0), "address of every process"),
         (lambda: OURS.initialize(["a:1", "b:2"], 2, 2), "address of every process"),
@@ -215,15 +223,63 @@ def test_a_scope_may_be_inside_of_its_strategy_s():
         assert tf.distribute.get_strategy() is data_parallel.strategy
 
 
-def test_tensors_are_not_divided():
-    tensor = tf.ones([4])
-    assert OURS.distribute_tensor(tensor, OURS.TensorLayout([None], mesh(OURS))) is tensor
-    for make in (
-        lambda: OURS.distribute_tensor(tensor, OURS.TensorLayout(["batch"], mesh(OURS))),
-        lambda: OURS.ModelParallel(layout_map=OURS.LayoutMap(mesh(OURS)), batch_dim_name="batch"),
+def model_parallel(of):
+    layout_map = of.LayoutMap(mesh(of))
+    layout_map["dense/kernel"] = (None, "model")
+    layout_map["dense/output"] = ("batch", None)
+    return of.ModelParallel(layout_map=layout_map, batch_dim_name="batch")
+
+
+def test_model_parallel_is_keras_s():
+    class Weight:
+        shape = (2, 4)
+
+        def __init__(self, path):
+            self.path = path
+
+    ours, theirs = model_parallel(OURS), model_parallel(THEIRS)
+    for get in (
+        lambda parallel: parallel.get_data_layout((8, 3)).axes,
+        lambda parallel: parallel.get_variable_layout(Weight("dense/kernel")).axes,
+        lambda parallel: parallel.get_variable_layout(Weight("dense/bias")).axes,
+        lambda parallel: parallel.get_tensor_layout("dense/output").axes,
+        lambda parallel: parallel.get_tensor_layout("other/output"),
+        lambda parallel: (parallel.batch_dim_name, parallel.auto_shard_dataset),
+        lambda parallel: (
+            parallel.num_model_replicas,
+            parallel.num_processes,
+            parallel.data_shard_id,
+        ),
+        repr,
     ):
-        with pytest.raises(NotImplementedError, match="divides batches among devices, not tensors"):
-            make()
+        assert get(ours) == get(theirs)
+
+
+def test_tensorflow_does_not_train_under_model_parallel():
+    with model_parallel(OURS).scope():
+        assert not tf.distribute.has_strategy()
+        model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(4)])
+    model.compile("sgd", "mse")
+    before = model.get_weights()
+    for method in (model.fit, model.evaluate, model.train_on_batch):
+        with pytest.raises(ValueError, match=r"under ModelParallel.*Pass `engine='jax'`"):
+            method(tf.ones([8, 3]), tf.ones([8, 4]))
+    np.testing.assert_array_equal(before[0], model.get_weights()[0])
+
+
+def test_tensors_of_tensorflow_are_not_divided():
+    tensor, layout = tf.ones([4]), OURS.TensorLayout(["batch"], mesh(OURS))
+    assert OURS.distribute_tensor(tensor, OURS.TensorLayout([None], mesh(OURS))) is tensor
+    with pytest.raises(ValueError, match=r"in the `call` of a layer.*Received: <TensorLayout"):
+        OURS.distribute_tensor(tensor, layout)
+
+    class Placed(tfkit.layers.Layer):
+        def call(self, x):
+            return OURS.distribute_tensor(x, layout)
+
+    for _ in range(2):
+        np.testing.assert_array_equal(Placed()(tensor), tensor)
+    assert tfkit.Sequential([tfkit.Input((4,)), Placed()])(tf.ones((2, 4))).shape == (2, 4)
 
 
 SEVERAL = """

@@ -240,3 +240,15 @@ def test_a_learning_rate_that_is_set_is_no_reason_to_trace_again():
         model.optimizer.learning_rate = rate
         model.fit(X, Y, verbose=0)
     assert len(traces) == count
+
+
+def test_the_variable_for_the_backend_of_keras_is_answered_once(monkeypatch):
+    monkeypatch.setenv("KERAS_BACKEND", "tensorflow")
+    make_model()
+    for backend, way in (("jax", "compile\\(engine='jax'\\)"), ("torch", "interop.to_torch")):
+        monkeypatch.setenv("KERAS_BACKEND", backend)
+        message = f"KERAS_BACKEND={backend} has no effect.*{way}"
+        with pytest.warns(UserWarning, match=message) as seen:
+            make_model()
+        make_model()  # A second warning would be an error.
+        assert seen[0].filename == __file__

@@ -2,20 +2,28 @@
 
 Forward and gradient of four networks, compiled, in turns; the medians and their ratios are printed. With
 `KERAS_BACKEND=jax` and Keras installed, the same networks of Keras are timed too.
+
+`steps` as argument compares a step of `fit` under `engine="jax"`, with Adam, with the same step in plain JAX
+and optax: in turns, the fastest of each. `compilation` compares the time until a first step is done, each in
+new processes.
 """
 
+import functools
 import os
 import statistics
+import subprocess
+import sys
 import time
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 from jax import lax
 
 import tfkit
 from tfkit import layers
-from tools.benchmarks.networks import made
+from tools.benchmarks.networks import made, transformer
 
 ROUNDS, SECONDS = 9, 0.1
 
@@ -78,6 +86,13 @@ def plain_transformer(p, x):
     return normalized(x + wide @ shaped[256, 64] + narrow, gamma_2, beta_2)
 
 
+def plain_blocks(p, x):
+    items = list(p.items())
+    for first in range(0, len(items), 16):
+        x = plain_transformer(dict(items[first : first + 16]), x)
+    return x
+
+
 def normalizations(p):
     gammas = [it for path, it in p.items() if path.endswith("gamma")]
     betas = [it for path, it in p.items() if path.endswith("beta")]
@@ -133,8 +148,139 @@ def compare(name, plain):
             print(f"{name:12} {kind:9} {peer:10} {times}", flush=True)
 
 
+# --- Training ---------------------------------------------------------------------------------------------
+
+
+def data_of(name, num_steps):
+    """Returns a network, and data for some steps."""
+    tfkit.utils.set_random_seed(0)
+    large = name == "6 blocks"
+    found = transformer(tfkit, layers, 6) if large else made(name, tfkit, layers)
+    model, (batch, *shape) = found
+    draws = np.random.default_rng(0)
+    x = draws.normal(size=(num_steps * batch, *shape)).astype("float32")
+    model.build((None, *shape))
+    outputs = model.compute_output_shape((None, *shape))
+    return model, batch, x, draws.normal(size=(len(x), *outputs[1:])).astype("float32")
+
+
+def values_of(model, x):
+    return {path: jnp.array(it) for path, it in tfkit.interop.to_jax(model, x[:1])[1].items()}
+
+
+def of_tfkit(model, batch, x, y):
+    """Returns a function that trains for an epoch."""
+    model.compile(tfkit.optimizers.Adam(1e-3), "mse", engine="jax")
+
+    def train():
+        history = model.fit(x, y, batch_size=batch, shuffle=False, verbose=0)
+        return history.history["loss"][0]
+
+    return train
+
+
+def of_plain(plain, values, batch, x, y):
+    """Returns the same function for plain JAX, from values by path."""
+    order, optimizer = list(values), optax.adam(1e-3, eps=1e-7)
+
+    def loss_of(values, x, y):
+        return jnp.mean((plain({path: values[path] for path in order}, x) - y) ** 2)
+
+    def step(state, batch):
+        values, slots = state
+        loss, gradients = jax.value_and_grad(loss_of)(values, *batch)
+        updates, slots = optimizer.update(gradients, slots)
+        return (optax.apply_updates(values, updates), slots), loss
+
+    @functools.partial(jax.jit, donate_argnums=0)
+    def epoch(state, x, y):
+        return lax.scan(step, state, (x, y))
+
+    state = values, optimizer.init(values)
+    batches = [jnp.asarray(it.reshape(-1, batch, *it.shape[1:])) for it in (x, y)]
+
+    def train():
+        nonlocal state
+        state, losses = epoch(state, *batches)
+        return float(losses.mean())
+
+    return train
+
+
+def compare_steps(name, plain, num_steps):
+    model, *data = data_of(name, num_steps)
+    peers = [of_plain(plain, values_of(model, data[1]), *data), of_tfkit(model, *data)]
+    # Adam of optax adds its epsilon elsewhere.
+    np.testing.assert_allclose(peers[0](), peers[1](), rtol=1e-2)
+    times = [[], []]
+    for _ in range(ROUNDS):
+        for train, found in zip(peers, times, strict=True):
+            start = time.perf_counter(), time.process_time()
+            train()
+            ends = time.perf_counter(), time.process_time()
+            found.append([(b - a) / num_steps * 1e6 for a, b in zip(start, ends, strict=True)])
+    for place, what in enumerate(("clock", "CPU")):
+        plain_time, own = (min(turn[place] for turn in found) for found in times)
+        print(
+            f"{name:12} step, {what:5}: plain {plain_time:7.0f} us, tfkit {own:7.0f} us, "
+            f"{own / plain_time:.2f}",
+            flush=True,
+        )
+
+
+def compile_once(name, peer):
+    """Prints the seconds until one step is done, of the CPU and by the clock."""
+    model, *data = data_of(name, 1)
+    if peer == "plain":  # Without the time in which values and slots are made.
+        train = of_plain(PLAIN[name], values_of(model, data[1]), *data)
+    begin = time.process_time(), time.perf_counter()
+    if peer == "tfkit":
+        train = of_tfkit(model, *data)
+    train()
+    print(time.process_time() - begin[0], time.perf_counter() - begin[1])
+
+
+def compare_compilation(name):
+    found = {"plain": [], "tfkit": []}
+    for _ in range(3):
+        for peer, times in found.items():
+            command = [sys.executable, "-m", "tools.benchmarks.in_jax", "once", name, peer]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            times.append([float(it) for it in done.stdout.split()[-2:]])
+    cpu, clock = ({peer: min(t[i] for t in found[peer]) for peer in found} for i in (0, 1))
+    print(
+        f"{name:12} compilation: CPU plain {cpu['plain']:.2f} s, tfkit {cpu['tfkit']:.2f} s, ratio "
+        f"{cpu['tfkit'] / cpu['plain']:.2f}; clock {clock['plain']:.2f} s, {clock['tfkit']:.2f} s",
+        flush=True,
+    )
+
+
+PLAIN = {
+    "MLP": plain_mlp,
+    "CNN": plain_cnn,
+    "LSTM": plain_lstm,
+    "transformer": plain_transformer,
+    "6 blocks": plain_blocks,
+}
+STEPS = {"MLP": 400, "CNN": 8, "LSTM": 100, "transformer": 100, "6 blocks": 16}
+
+
+def main():
+    kind, *names = sys.argv[1:] or ["calls"]
+    if kind == "once":
+        compile_once(*names)
+        return
+    known = [name for name in PLAIN if kind != "calls" or name != "6 blocks"]
+    for name in names or known:
+        if kind == "steps":
+            compare_steps(name, PLAIN[name], STEPS[name])
+        elif kind == "compilation":
+            compare_compilation(name)
+        elif kind == "calls":
+            compare(name, PLAIN[name])
+        else:
+            raise SystemExit("Expected: calls, steps or compilation, and names of networks.")
+
+
 if __name__ == "__main__":
-    compare("MLP", plain_mlp)
-    compare("CNN", plain_cnn)
-    compare("LSTM", plain_lstm)
-    compare("transformer", plain_transformer)
+    main()

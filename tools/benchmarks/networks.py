@@ -20,11 +20,13 @@ def lstm(keras, layers):
     return keras.Sequential([layers.LSTM(64), layers.Dense(10)]), (32, 50, 32)
 
 
-def transformer(keras, layers):
-    x = keras.Input((32, 64))
-    y = layers.LayerNormalization()(x + layers.MultiHeadAttention(4, 16)(x, x))
-    z = layers.Dense(64)(layers.Dense(256, activation="gelu")(y))
-    return keras.Model(x, layers.LayerNormalization()(y + z)), (16, 32, 64)
+def transformer(keras, layers, blocks=1):
+    x = inputs = keras.Input((32, 64))
+    for _ in range(blocks):
+        y = layers.LayerNormalization()(x + layers.MultiHeadAttention(4, 16)(x, x))
+        z = layers.Dense(64)(layers.Dense(256, activation="gelu")(y))
+        x = layers.LayerNormalization()(y + z)
+    return keras.Model(inputs, x), (16, 32, 64)
 
 
 NETWORKS = {"MLP": mlp, "CNN": cnn, "LSTM": lstm, "transformer": transformer}

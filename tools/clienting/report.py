@@ -121,10 +121,14 @@ def text(package: Package, found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
-    "HGQ2": "a part: each layer with one setting of its quantizers, in a file. Its conversions by alkaid "
-    "fail: alkaid asks for a class whose module is called keras",
-    "autokeras": "tables of random rows stand for a download; strings as inputs of layers that compute are "
-    "refused here when the model is made",
+    "HGQ2": "a part: each layer with one setting of its quantizers, in a file; stopped at a limit, 39 tests "
+    "did not run on tfkit. Attention to other shapes than the query's is not read from files. Conversions by "
+    "alkaid fail: it asks for a class whose module is called keras",
+    "autokeras": "tables of random rows stand for a download; stopped at a limit, 44 tests did not run on "
+    "tfkit; 4 pass strings to layers that compute, which is refused when the model is made",
+    "bayesflow": "lost: heads that `Layer._tracker.track` takes, and configurations with a list that `tree` "
+    "cannot copy, in files and checkpoints",
+    "keras-rs": "embeddings divided among devices included",
     "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
     "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
     "keras-tuner": "a part: the tests of hyperparameters, oracles and tuners that both sides ended in 130 s",

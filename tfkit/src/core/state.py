@@ -47,6 +47,7 @@ class LayerState(watching.Called):
     # Losses of the latest call of any thread.
     part: Part = field(default_factory=lambda: Part(None))
     remat: RematScope | None = field(default_factory=current_scope)  # The scope it was made in.
+    placing: Any = None  # In a trace for JAX: gives a layout to what `call` returns.
     nodes: list[Node] = field(default_factory=list)  # The recorded calls on symbolic tensors.
     caller: weakref.ref[Layer] | None = None  # The layer that called this one first.
     # The layers called in its latest outermost eager call that was checked for hidden layers.
@@ -146,6 +147,8 @@ class LayerState(watching.Called):
     def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
         """Returns `call` converted by AutoGraph, and with `remat` if a `RematScope` requires it."""
         call = convert(self.layer.call)
+        if self.placing is not None:
+            call = self.placing(call)
         if (
             self.remat is None
             or is_described()

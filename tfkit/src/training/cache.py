@@ -76,6 +76,11 @@ class Programs:
         if self.values is not None:
             self.values.settle()
 
+    def release(self) -> None:
+        """Frees the memory of JAX's device, after a training."""
+        if self.values is not None:
+            self.values.release()
+
     def find(
         self,
         model: _Model,

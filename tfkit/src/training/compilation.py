@@ -18,7 +18,7 @@ from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.loss_scale import LossScaleOptimizer
 from tfkit.src.training import placement
 from tfkit.src.training.cache import Programs
-from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.compile_settings import CompileSettings, warn_of_backend
 from tfkit.src.training.compiled_loss import CompiledLoss
 from tfkit.src.training.compiled_metrics import CompiledMetrics
 from tfkit.src.training.counts import check_outside
@@ -158,6 +158,8 @@ class Compiled(Layer):
         self.train_function = self.test_function = self.predict_function = None
         self.compiled = True
         self._tfkit_programs = Programs(self._tfkit_settings)
+        if in_tensorflow:
+            warn_of_backend()
 
     def _tfkit_check_compiled(self, method: str) -> None:
         check_outside(method)

@@ -1,20 +1,31 @@
-"""The arguments of `compile` in one object that all parts of training read; the engines to choose from."""
+"""The arguments of `compile` in one object that all parts of training read."""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import os
 import weakref
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import packages
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.settings import positive_integer
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers.base import Optimizer
+from tfkit.src.training.placement import distributions
 
 ENGINES = ("tensorflow", "jax")
+# What there is for users of Keras's other backends.
+_INSTEAD = {
+    "jax": "`compile(engine='jax')` trains a model on JAX, `interop.to_jax` converts a layer, and "
+    "`layers.JaxLayer` holds a function of JAX.",
+    "torch": "`interop.to_torch` converts a layer, and `layers.TorchModuleWrapper` holds a module of "
+    "PyTorch.",
+}
 
 
 def jax_engine() -> Any:
@@ -25,6 +36,18 @@ def jax_engine() -> Any:
     """
     module = "tfkit.src.training.jax.steps"
     return packages.imported(module, "`compile(engine='jax')`", "JAX", "'tfkit-dl[jax]'")
+
+
+def warn_of_backend() -> None:
+    """Warns, once, if `KERAS_BACKEND` names JAX or PyTorch."""
+    backend = os.environ.get("KERAS_BACKEND")
+    if backend in _INSTEAD:
+        _warn_of(backend)
+
+
+@functools.cache
+def _warn_of(backend: str) -> None:
+    warn(f"KERAS_BACKEND={backend} has no effect: tfkit runs on TensorFlow. {_INSTEAD[backend]}")
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -55,6 +78,8 @@ class CompileSettings:
     version: int = dataclasses.field(default=0, init=False)
     # Not a setting: the strategy of `tf.distribute` in whose scope the model was made.
     strategy = None
+    # Nor is the distribution in use when the model was made, or compiled.
+    distribution = None
     # Not settings either: a weak reference to the model, and what its direct calls become in XLA.
     model = None
     xla_call = XlaCall
@@ -91,6 +116,7 @@ class CompileSettings:
         """Returns the settings of a new model."""
         settings: Any = cls()
         settings.model = weakref.ref(model)
+        settings.distribution = distributions.get()
         if tf.distribute.has_strategy():
             settings.strategy = tf.distribute.get_strategy()
         return settings

@@ -62,7 +62,10 @@ class Fit:
         termination = self._steps.termination
         awaited = contextlib.nullcontext() if termination is None else termination.awaited()
         with awaited, interrupts.acknowledged():
-            return self._run()
+            try:
+                return self._run()
+            finally:
+                self.model._tfkit_programs.release()
 
     def _run(self) -> History:
         model, callbacks = self.model, self.callbacks

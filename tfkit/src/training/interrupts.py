@@ -1,4 +1,4 @@
-"""Ctrl-C while TensorFlow compiles or computes: a sentence says that the training waits for it."""
+"""Ctrl-C while a program is compiled or computed: a sentence says that the training waits for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ENDED = b"\0"  # No signal has the number 0.
 def acknowledged() -> Iterator[None]:
     """Context manager in which Ctrl-C is answered within a second.
 
-    Python raises `KeyboardInterrupt` when the call of TensorFlow in progress returns. Until then only a
+    Python raises `KeyboardInterrupt` when the call in progress returns. Until then only a
     thread can answer; C code writes the number of each signal to the socket from which it reads.
     """
     is_main = threading.current_thread() is threading.main_thread()
@@ -69,8 +69,8 @@ def _answer(reader: socket.socket) -> None:
             received = reader.recv(64)
         except TimeoutError:
             print_message(
-                "\nCtrl-C was received: it stops the training when TensorFlow finishes compiling or "
-                "computing the present program. Ctrl-\\ ends the process at once, except on Windows."
+                "\nCtrl-C was received: it stops the training when the present program is compiled or "
+                "computed. Ctrl-\\ ends the process at once, except on Windows."
             )
             waits = False
             continue

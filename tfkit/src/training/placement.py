@@ -8,12 +8,30 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from tfkit.src.base.context import ThreadSetting
 from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.metrics.base import Metric
 
 if TYPE_CHECKING:
     from tfkit.src.optimizers.base import Optimizer
     from tfkit.src.training.model_steps import ModelSteps
+
+# The distribution in use. As with TensorFlow's strategies, each thread has its own.
+distributions: ThreadSetting[Any] = ThreadSetting("distribution", None, make=lambda: None)
+
+
+def check_engine(model: ModelSteps) -> None:
+    """Refuses a model that only JAX can train, under TensorFlow's engine.
+
+    Raises:
+        ValueError: that says what to pass.
+    """
+    found = model._tfkit_settings.distribution
+    if found is not None and found.strategy is None:
+        raise ValueError(
+            f"TensorFlow cannot train model '{model.name}' under {type(found).__name__}, whose devices are "
+            "those of JAX. Pass `engine='jax'` to `compile()`."
+        )
 
 
 def strategy_of(model: ModelSteps) -> tf.distribute.Strategy | None:

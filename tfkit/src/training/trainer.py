@@ -17,7 +17,7 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import advice_on
 from tfkit.src.base.nests import brief
 from tfkit.src.engine import unused_gpus
-from tfkit.src.training import copies, counts, loop, predict_loop
+from tfkit.src.training import copies, counts, loop, placement, predict_loop
 from tfkit.src.training.callbacks.callback_list import make_callback_list, plain_logs, with_backup
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.class_ids import check_class_ids
@@ -34,7 +34,6 @@ from tfkit.src.training.devices import Devices, devices_for, predicting_devices
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
 from tfkit.src.training.older_names import OlderNames
-from tfkit.src.training.placement import strategy_of
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
@@ -70,7 +69,7 @@ class Trainer(OlderNames):
     @property
     def distribute_strategy(self) -> Any:
         """The `tf.distribute` strategy that has placed the variables, else the one in scope."""
-        return strategy_of(self) or tf.distribute.get_strategy()
+        return placement.strategy_of(self) or tf.distribute.get_strategy()
 
     # --- Loops --------------------------------------------------------------------------------------
 
@@ -469,11 +468,15 @@ class Trainer(OlderNames):
         if settings.get("engine") == "jax":
             jax_engine().check(self, self._tfkit_settings.strategy)
         super()._tfkit_compile(optimizer, auto_scale_loss, **settings)
+        found = placement.distributions.get()
+        if found is not None:
+            self._tfkit_settings.distribution = found
 
     def _tfkit_own_step_for(self, mode: str) -> Step:
         if self._tfkit_settings.engine == "jax":
             jax_step: Step = jax_engine().step_for(self, mode)
             return jax_step
+        placement.check_engine(self)
         step = step_for(self, mode)
         if mode == "predict":
             programs = self._tfkit_programs
@@ -492,12 +495,13 @@ class Trainer(OlderNames):
         )
 
     @property
-    def _tfkit_devices(self) -> Devices | Coordinated | None:
-        """The devices of the strategy that the model is trained with; `None` without one."""
+    def _tfkit_devices(self) -> Any:
+        """The devices of the strategy that trains the model, or the processes of JAX; else `None`."""
         programs = self._tfkit_programs
         if programs.devices is None:
-            programs.devices = (devices_for(self),)
-        found: Devices | Coordinated | None = programs.devices[0]
+            in_jax = self._tfkit_settings.engine == "jax"
+            programs.devices = (jax_engine().processes_of(self) if in_jax else devices_for(self),)
+        found: Any = programs.devices[0]
         return found
 
     @shortened

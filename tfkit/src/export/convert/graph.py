@@ -37,6 +37,9 @@ SEED = "other/draws"
 # attributes are `gradient`, the name of the function (`None` if it cannot be read), and `places`, the
 # positions of the values that have a gradient.
 CUSTOM_GRADIENT = "CustomGradient"
+# Another such `IdentityN`: its inputs, apart from the values, are the arguments of a function of JAX, its
+# attribute `function`. Its outputs are the results, and the arguments again.
+JAX_FUNCTION = "JaxFunction"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
 
 import tensorflow as tf
@@ -219,18 +219,22 @@ class JaxLayer(Layer):
 
 
 class FlaxLayer(JaxLayer):
-    """Calls a module of Flax (`flax.linen`). XLA compiles it as a part of the TensorFlow program.
+    """Calls a module of Flax, `flax.linen` or `flax.nnx`. XLA compiles it as a part of the program.
 
     Its collection `params` is trained, all others (such as `batch_stats`) are state. A method
     that accepts `training` gets it. Keys for random numbers exist only in training.
 
+    A module of NNX has its values when it is made, and the layer begins with them. Variables of the class
+    `nnx.Param` are trained, others are state, except for streams of random keys, which start from a new key
+    in each call that trains. Its `train()` or `eval()` is called before each call.
+
     Args:
-        module: an instance of `flax.linen.Module`. For files its class must be registered, and have
-            `get_config` and `from_config`.
+        module: an instance of `flax.linen.Module` or `flax.nnx.Module`. For files its class must be
+            registered, and have `get_config` and `from_config`.
         method: the method to call, or its name; `None` for `__call__`. It must accept the inputs, and
             `training` by name if it needs it.
         variables: dict of collections of arrays, as `module.init` returns it; `None` for the values
-            that `module.init` returns when the layer is built.
+            that `module.init` returns when the layer is built. Not for `flax.nnx`.
         **kwargs: options of every layer, which `Layer` describes: `name`, `trainable`, `dtype`,
             `autocast`, `activity_regularizer`.
 
@@ -245,6 +249,7 @@ class FlaxLayer(JaxLayer):
     Raises:
         ImportError: without Flax or JAX.
         TypeError: if `module` is not a module of Flax.
+        ValueError: for `variables` of a module of NNX.
 
     Example:
         >>> import importlib.util
@@ -263,22 +268,21 @@ class FlaxLayer(JaxLayer):
         **kwargs: Any,
     ) -> None:
         flax = packages.imported("flax", "`FlaxLayer`", "Flax", "flax")
-        if not isinstance(module, flax.linen.Module):
-            raise TypeError(
-                "Argument `module` of layer FlaxLayer must be a `flax.linen.Module`. "
-                f"Received: module={module!r} (of type {type(module).__name__})"
-            )
-        called = getattr(module, method) if isinstance(method, str) else method or module.__call__
-        options = ("training",) if "training" in inspect.signature(called).parameters else ()
         params, state = (None, None) if variables is None else _split(variables)
-        applied = _Applied(module, method, flax.core.DenyList(["params"]))
-        super().__init__(
-            call_fn=_with_parameters(applied, ("params", "state", "rng", "inputs", *options)),
-            init_fn=_with_parameters(_Initialized(module, method), ("rng", "inputs", *options)),
-            params=params,
-            state=state,
-            **kwargs,
-        )
+        call_fn: Any
+        init_fn: Any = None
+        if isinstance(module, flax.linen.Module):
+            called = (
+                getattr(module, method) if isinstance(method, str) else method or module.__call__
+            )
+            options = ("training",) if "training" in inspect.signature(called).parameters else ()
+            applied = _Applied(module, method, flax.core.DenyList(["params"]))
+            call_fn = _with_parameters(applied, ("params", "state", "rng", "inputs", *options))
+            init_fn = _with_parameters(_Initialized(module, method), ("rng", "inputs", *options))
+        else:
+            call_fn = _of_nnx(module, method, variables)
+            params, state = call_fn.first()
+        super().__init__(call_fn=call_fn, init_fn=init_fn, params=params, state=state, **kwargs)
         self.module, self.method = module, method
 
     def get_config(self) -> dict[str, Any]:
@@ -324,13 +328,35 @@ class _Initialized:
         return _split(self.module.init(rng, inputs, method=self.method, **options))
 
 
+def _of_nnx(module: Any, method: Any, variables: Any) -> Any:
+    """Returns a module of NNX as a `call_fn`.
+
+    Raises:
+        TypeError: for any other object.
+        ValueError: for `variables`, which a module of NNX has itself.
+    """
+    nnx = packages.imported("tfkit.src.export.convert.jax.nnx", "`FlaxLayer`", "Flax", "flax")
+    if not nnx.is_module(module):
+        raise TypeError(
+            "Argument `module` of layer FlaxLayer must be a `flax.linen.Module` or a `flax.nnx.Module`. "
+            f"Received: module={module!r} (of type {type(module).__name__})"
+        )
+    if variables is not None:
+        raise ValueError(
+            "`variables` are for modules of `flax.linen`. A module of `flax.nnx` has its values itself: set "
+            "them there, with `nnx.update`."
+        )
+    called = nnx.Called(module, method)
+    return _with_parameters(called, called.arguments())
+
+
 def _split(variables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Returns the collection that is trained, and the others."""
     params = {name: it for name, it in variables.items() if name == "params"}
     return params, {name: it for name, it in variables.items() if name != "params"}
 
 
-def _with_parameters(function: Any, names: tuple[str, ...]) -> Any:
+def _with_parameters(function: Any, names: Iterable[str]) -> Any:
     """Returns a function whose signature names its arguments."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     function.__signature__ = inspect.Signature([inspect.Parameter(it, kind) for it in names])

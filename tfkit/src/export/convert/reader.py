@@ -16,6 +16,7 @@ from tfkit.src.export.convert.graph import (
     CALLS,
     CUSTOM_GRADIENT,
     DRAWS,
+    JAX_FUNCTION,
     Function,
     Graph,
     Node,
@@ -121,7 +122,11 @@ class _Reader:
             attributes = {name: self._attribute(value) for name, value in node.attr.items()}
             kind = "Identity" if node.op in _CHECKED else node.op
             rule = _custom_gradient(attributes)
-            if rule is not None:
+            function = None if rule is None else _jax_function(rule)
+            if function is not None:
+                kind, attributes = JAX_FUNCTION, {"function": function}
+                inputs = (_flattened(inputs)[function.num_outputs :],)
+            elif rule is not None:
                 kind = CUSTOM_GRADIENT
                 found, attributes = self._gradient(rule, node, graph, numbers)
                 inputs = (*inputs, found)
@@ -229,17 +234,37 @@ def _custom_gradient(attributes: Mapping[str, Any]) -> Any:
     if not name.startswith("CustomGradient-"):
         return None
     rule = gradient_registry.lookup(name)
+    return None if is_derivative(_written_out(rule)) else rule
+
+
+def _written_out(rule: Any) -> Any:
+    """Returns the gradient of a `tf.custom_gradient` that TensorFlow has made a rule of, if it is found."""
     pending = [rule]
     while pending:
-        function = pending.pop()
-        # TensorFlow wraps the function of `tf.custom_gradient` in closures, in which the original
-        # one is found by its name (seen in 2.21).
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        inside = {name: it.cell_contents for name, it in cells}
-        if is_derivative(inside.get("grad_fn")):
-            return None
+        # TensorFlow wraps the function in closures, in which the original one is found by its name
+        # (seen in 2.21).
+        inside = _variables_of(pending.pop())
+        if "grad_fn" in inside:
+            return inside["grad_fn"]
         pending += [it for name, it in inside.items() if name == "tape_grad_fn"]
-    return rule
+    return None
+
+
+def _jax_function(rule: Any) -> Any:
+    """Returns the function of JAX of which `calling.py` has made a rule; `None` for other rules."""
+    gradient = _written_out(rule)
+    if not getattr(gradient, "__module__", "").startswith("jax."):
+        return None
+    # `jax2tf` has it compiled by `jax.jit`, which wraps it (seen in 0.10).
+    compiled = getattr(_variables_of(gradient).get("impl"), "fun_jax", None)
+    function = getattr(compiled, "__wrapped__", None)
+    return function if hasattr(function, "num_outputs") else None
+
+
+def _variables_of(function: Any) -> dict[str, Any]:
+    """Returns the variables that a function has from the functions around it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: it.cell_contents for name, it in cells}
 
 
 def _number(tensor: Any, graph: Any, numbers: Mapping[str, int]) -> int:

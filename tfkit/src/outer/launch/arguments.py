@@ -6,13 +6,16 @@ import argparse
 
 from tfkit.src.outer.arguments import at_least, seconds
 
+ENGINES = ("tensorflow", "jax")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.description = (
         "Runs a script in every process of a cluster on this machine, with TF_CONFIG set: to try distributed "
         "training out. Without --ps every worker runs the script (MultiWorkerMirroredStrategy); with --ps a "
-        "chief runs it, and workers and parameter servers serve (ParameterServerStrategy)."
+        "chief runs it, and workers and parameter servers serve (ParameterServerStrategy). With --engine jax "
+        "the script's `keras.distribution.initialize()` connects the workers."
     )
     add = parser.add_argument
     add(
@@ -28,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=0,
         metavar="N",
         help="parameter servers (default: %(default)s)",
+    )
+    add(
+        "--engine",
+        choices=ENGINES,
+        default="tensorflow",
+        help="what trains: for jax, what `keras.distribution.initialize()` reads is set, and not "
+        "TF_CONFIG (default: %(default)s)",
     )
     add("--restarts", type=at_least(0), default=0, metavar="N",
         help="how many times processes that fail are started again (default: %(default)s); the script "

@@ -76,7 +76,18 @@ def _is_free(stack: contextlib.ExitStack, port: int) -> bool:
     return True
 
 
-def config_of(task: Task, addresses: dict[str, list[str]]) -> str:
-    """Returns the text of `TF_CONFIG` for a task."""
+def tensorflow_variables(task: Task, addresses: dict[str, list[str]]) -> dict[str, str]:
+    """Returns the environment variables from which TensorFlow reads the cluster and the task."""
     here = {"type": task.job, "index": task.index}
-    return json.dumps({"cluster": addresses, "task": here})
+    return {"TF_CONFIG": json.dumps({"cluster": addresses, "task": here})}
+
+
+def jax_variables(task: Task, addresses: dict[str, list[str]]) -> dict[str, str]:
+    """Returns the environment variables that `keras.distribution.initialize()` reads for JAX."""
+    workers = addresses["worker"]
+    return {
+        "TFKIT_DISTRIBUTION_ENGINE": "jax",
+        "KERAS_DISTRIBUTION_JOB_ADDRESSES": ",".join(workers),
+        "KERAS_DISTRIBUTION_NUM_PROCESSES": str(len(workers)),
+        "KERAS_DISTRIBUTION_PROCESS_ID": str(task.index),
+    }

@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from tfkit.src.outer.launch.cluster import make_tasks
+from tfkit.src.outer.launch.cluster import jax_variables, make_tasks, tensorflow_variables
 from tfkit.src.outer.launch.processes import Processes
 from tfkit.src.outer.launch.server import serve
 
@@ -22,7 +22,7 @@ def run(args: argparse.Namespace) -> int:
         signal that ended the processes.
 
     Raises:
-        ValueError: without a script, and for `--server` without `TF_CONFIG`.
+        ValueError: without a script, for `--server` without `TF_CONFIG`, and for `--ps` with JAX.
         FileNotFoundError: for a script that does not exist.
     """
     if args.server:
@@ -33,5 +33,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.module and not Path(args.script).is_file():
         raise FileNotFoundError(f"There is no script {args.script}.")
     command = [sys.executable, *(["-m"] if args.module else []), args.script, *args.arguments]
+    if args.engine == "jax" and args.ps:
+        raise ValueError(
+            "`--engine jax` has no parameter servers: weights are divided among workers. Leave `--ps` out."
+        )
     tasks = make_tasks(args.workers, args.ps)
-    return Processes(tasks, command, args.restarts, args.grace, sys.stdout).run()
+    variables = jax_variables if args.engine == "jax" else tensorflow_variables
+    return Processes(tasks, command, args.restarts, args.grace, sys.stdout, variables).run()

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, Any
 
-from tfkit.src.outer.launch.cluster import Task, config_of, find_addresses
+from tfkit.src.outer.launch.cluster import Task, find_addresses
 from tfkit.src.outer.launch.server import LAUNCHER
 
 _SERVE = [sys.executable, "-m", "tfkit.launch", "--server"]
@@ -36,16 +36,24 @@ class Processes:
         restarts: how many times processes that fail are started again.
         grace: seconds that a process has to end after a signal.
         out: stream for all output, with the task in front of each line.
+        variables: returns the environment variables of a task, of it and all addresses.
     """
 
     def __init__(
-        self, tasks: list[Task], command: list[str], restarts: int, grace: float, out: IO[str]
+        self,
+        tasks: list[Task],
+        command: list[str],
+        restarts: int,
+        grace: float,
+        out: IO[str],
+        variables: Callable[[Task, dict[str, list[str]]], dict[str, str]],
     ) -> None:
         self._tasks = tasks
         self._command = command
         self._restarts = restarts
         self._grace = grace
         self._out = out
+        self._variables = variables
         self._running: dict[Task, subprocess.Popen[bytes]] = {}
         self._readers: list[threading.Thread] = []
         # Processes that have ended, as `(task, process, status)`; signals for all, as numbers; and errors.
@@ -121,7 +129,7 @@ class Processes:
             command,
             env={
                 **os.environ,
-                "TF_CONFIG": config_of(task, self._addresses),
+                **self._variables(task, self._addresses),
                 # Lines appear when they are written, not when the process ends.
                 "PYTHONUNBUFFERED": "1",
                 LAUNCHER: str(os.getpid()),

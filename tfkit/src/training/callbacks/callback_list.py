@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import tensorflow as tf
 
 from tfkit.src.base import tree
 from tfkit.src.base.errors.tracebacks import shortened
@@ -340,7 +339,8 @@ def plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
 
 
 def _plain_value(value: Any) -> Any:
-    if isinstance(value, (tf.Tensor, tf.Variable)):
+    # NumPy alone does not convert a bfloat16 tensor to an array; an array of JAX has no `numpy`.
+    if hasattr(value, "__array__"):
         value = value.numpy() if hasattr(value, "numpy") else np.asarray(value)
     # Metrics with one result for each class return arrays, which are kept.
     if isinstance(value, np.ndarray) and value.ndim == 0:

@@ -1,1 +1,1 @@
-"""Keras's names for data parallelism, on strategies of `tf.distribute`."""
+"""Keras's names for several devices: strategies of `tf.distribute`, or layouts for JAX."""

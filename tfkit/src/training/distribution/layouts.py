@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
+from tfkit.src.base.calls import current_frame
+from tfkit.src.borrowed.private import attr_value_pb2, set_attribute
+from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.distribution.devices import list_devices
 
-UNDIVIDED = (
-    "tfkit divides batches among devices, not tensors: every device holds all weights. Use "
-    "`distribution.DataParallel`; `docs/design/0009-model-parallelism.md` says why."
-)
+LAYOUT = "_tfkit_layout"  # The attribute of an operation `Identity` whose output has a layout.
 
 
 class DeviceMesh:
@@ -22,7 +24,8 @@ class DeviceMesh:
     Args:
         shape: number of devices along each axis.
         axis_names: name of each axis.
-        devices: names of the devices. Default: `list_devices()`.
+        devices: names of the devices, as in `"cpu:0"`. For a model that JAX trains they are JAX's, which
+            are looked up when it makes a program. Default: `list_devices()`.
 
     Raises:
         ValueError: if shape, names and devices do not fit.
@@ -186,15 +189,33 @@ class LayoutMap(MutableMapping[str, TensorLayout]):
 
 
 def distribute_tensor(tensor: Any, layout: TensorLayout) -> Any:
-    """Returns a tensor in a layout that does not divide it: the tensor itself.
+    """Returns a tensor with a layout, which JAX gives it where JAX runs the computation.
+
+    In the `call` of a layer it is the tensor itself, marked for `compile(engine="jax")`: where TensorFlow
+    computes, in a direct call for example, a tensor is on one device.
 
     Args:
         tensor: the tensor.
         layout: its layout.
 
     Raises:
-        NotImplementedError: for a layout that divides an axis.
+        ValueError: for a layout that divides an axis, outside of layers.
     """
-    if any(layout.axes):
-        raise NotImplementedError(f"{UNDIVIDED} Received: {layout}")
-    return tensor
+    if not any(layout.axes) or isinstance(tensor, KerasTensor):
+        return tensor
+    if current_frame() is None and tf.executing_eagerly():
+        raise ValueError(
+            "A tensor of TensorFlow is on one device. Call `distribute_tensor()` in the `call` of a layer, "
+            f"for a model that is compiled with `engine='jax'`. Received: {layout}"
+        )
+    return placed(tensor, layout)
+
+
+def placed(tensor: Any, layout: TensorLayout) -> Any:
+    """Returns a tensor that is marked with a layout if it is in a trace."""
+    if tf.executing_eagerly():
+        return tensor
+    marked = tf.identity(tensor)
+    text = json.dumps(layout.axes).encode()
+    set_attribute(marked.op, LAYOUT, attr_value_pb2.AttrValue(s=text))
+    return marked

@@ -18,10 +18,10 @@ from tfkit.src.core.tracking import named_state
 from tfkit.src.engine.autograph import convert
 from tfkit.src.export.convert.graph import SEED
 from tfkit.src.export.convert.interpreter import ConversionError, Interpreter
-from tfkit.src.export.convert.jax.framework import Jax
 from tfkit.src.export.convert.reader import read
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.training.data import unpack_x_y_sample_weight
+from tfkit.src.training.jax.layouts import Layouts, framework_of
 from tfkit.src.training.model_steps import is_overridden, without_results
 from tfkit.src.training.running_steps import checked_results, governed
 from tfkit.src.training.step import trace_once
@@ -58,13 +58,15 @@ class _Parts:
 
     Args:
         model: the model.
+        layouts: where the values are on several devices; `None` for one device.
 
     Attributes:
         variables: the variables that the parts read or write, by path.
         written: the paths of those that are written.
     """
 
-    def __init__(self, model: Trainer) -> None:
+    def __init__(self, model: Trainer, layouts: Layouts | None = None) -> None:
+        self._layouts = layouts
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()
         self._model = model
@@ -79,7 +81,7 @@ class _Parts:
         """
         try:
             graph = read(function, self._path_of, lambda it: id(it) in self._trained)
-            interpreter = Interpreter(graph, Jax(), self._model.name)
+            interpreter = Interpreter(graph, framework_of(self._layouts), self._model.name)
         except (ConversionError, ValueError) as error:
             raise ConversionError(
                 f"`engine='jax'` cannot run model '{self._model.name}'. {error} Or pass "
@@ -102,7 +104,10 @@ class _Parts:
     def _path_of(self, variable: tf.Variable) -> str:
         path = self._paths.get(id(variable))
         if path is None:
+            slot = getattr(variable, "slot", None)
             path = f"other/{getattr(variable, 'path', variable.name)}"
+            if slot is not None and id(slot.weight) in self._paths:
+                path = f"optimizer/{self._paths[id(slot.weight)]}/{slot.name}"
             while path in self.variables:
                 path += "_"
             self._paths[id(variable)] = path
@@ -117,8 +122,8 @@ class _Parts:
 class EvaluationParts(_Parts):
     """An evaluation or prediction step: one part, without a gradient."""
 
-    def __init__(self, model: Trainer, trace: Any, mode: str) -> None:
-        super().__init__(model)
+    def __init__(self, model: Trainer, trace: Any, mode: str, layouts: Layouts | None) -> None:
+        super().__init__(model, layouts)
         self._run = self.converted(trace.function)
         self.logs = trace.outputs
         self.finish = self.results_of(trace) if mode != "predict" else None
@@ -132,8 +137,8 @@ class EvaluationParts(_Parts):
 class TrainingParts(_Parts):
     """A training step: loss, update, metrics."""
 
-    def __init__(self, model: Trainer, trace: Any) -> None:
-        super().__init__(model)
+    def __init__(self, model: Trainer, trace: Any, layouts: Layouts | None = None) -> None:
+        super().__init__(model, layouts)
         self._outputs = trace.outputs
         self._forward = self.converted(trace.function)
         self._after_forward = set(self.written)
@@ -224,6 +229,9 @@ class TrainingParts(_Parts):
         loss = jax.value_and_grad(self._loss, has_aux=True)
         (_, (results, after)), gradients = loss(weights, others, batch)
         values = {**values, **after}
+        if self._layouts is not None:
+            # Or else the layouts of slots would decide how the gradients are computed.
+            gradients = self._layouts.pinned(gradients, self.variables)
         if self._update is not None:
             given = [gradients[path] for path in self._weights if path in self._connected]
             self._update(given, values)

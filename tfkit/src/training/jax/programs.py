@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -17,6 +18,8 @@ from tfkit.src.training.batches import Batches
 from tfkit.src.training.cache import Programs
 from tfkit.src.training.data import ArrayData, Pass
 from tfkit.src.training.iterator_program import IteratorProgram, block_size
+from tfkit.src.training.jax.layouts import Layouts
+from tfkit.src.training.jax.loops import run_steps
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.planner import Plan
 from tfkit.src.training.prediction import PredictProgram, join
@@ -26,7 +29,7 @@ Logs = dict[str, Any]
 JAX = "JAX"
 
 
-class _Rows(NamedTuple):
+class Rows(NamedTuple):
     """Arrays that steps take rows of.
 
     Attributes:
@@ -47,15 +50,19 @@ class _JaxProgram:
         trace: the step as TensorFlow has traced it.
         parts: the step as functions of JAX.
         programs: the programs of the model, which share the values of its variables.
+        layouts: where the values are on several devices; `None` for JAX's default device.
     """
 
-    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
+    def __init__(
+        self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
+    ) -> None:
         self.trace = trace
-        self.plan = Plan(JAX, f"`engine='jax'`, on {jax.devices()[0].platform.upper()}")
+        devices = layouts.description if layouts else jax.devices()[0].platform.upper()
+        self.plan = Plan(JAX, f"`engine='jax'`, on {devices}")
         self.expected: Any = None
         self._parts = parts
         if programs.values is None:
-            programs.values = Values()
+            programs.values = Values(layouts)
         self._values: Values = programs.values
         self._steps = jax.jit(self._loop, static_argnums=0, donate_argnums=1)
 
@@ -63,7 +70,7 @@ class _JaxProgram:
         """Notes what is expected: a program of JAX is the same for any number of steps."""
         self.expected = num_steps, batch_size
 
-    def _run_rows(self, data: _Rows, size: int, first_row: int, num_steps: int) -> Logs:
+    def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
         values = self._values.take(parts.variables)
@@ -94,61 +101,49 @@ class _JaxProgram:
         first_row: Any,
         num_steps: Any,
     ) -> Any:
-        """Returns the values after the steps, the logs of the last one, and the results of metrics."""
-        parts, (size, places), (arrays, order) = self._parts, form, data
+        (size, places), (arrays, order) = form, data
 
         def batch_at(index: Any) -> list[Any]:
             row = first_row + index * size
-            if order is not None:
-                rows = lax.dynamic_slice_in_dim(order, row, size)
-                return [jnp.take(it, rows, axis=0, mode="clip") for it in arrays]
-            return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+            if order is None:
+                rows = [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+            else:
+                taken = lax.dynamic_slice_in_dim(order, row, size)
+                rows = [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
+            return [rows[place] for place in places]
 
-        def body(index: Any, state: Any) -> Any:
-            changing, _ = state
-            rows = batch_at(index)
-            batch = [rows[place] for place in places]
-            after, logs = parts.step({**fixed, **changing}, batch)
-            after = {
-                path: jnp.reshape(after[path], it.shape).astype(it.dtype)
-                for path, it in changing.items()
-            }
-            return after, logs
-
-        forms = jax.eval_shape(lambda state: body(np.int32(0), (state, None))[1], changing)
-        logs = [jnp.zeros(it.shape, it.dtype) for it in forms]
-        changing, logs = lax.fori_loop(0, num_steps, body, (changing, logs))
-        last = None
-        if parts.finish is not None:
-            last = parts.finish[0]([], {**fixed, **changing})
-        return changing, logs, last
+        return run_steps(self._parts, changing, fixed, batch_at, num_steps)
 
 
 class JaxArrayProgram(_JaxProgram):
     """Runs steps over the rows of arrays; the interface of `ArrayProgram`."""
 
-    _of: weakref.ref[ArrayData] | None = None
-    _rows: _Rows
-    _order: Any = None  # That of TensorFlow, which `_rows` has as an array of JAX.
-
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
         """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
         data, size = rows.data, rows.data.batch_size
-        if self._of is None or self._of() is not data:
-            arrays, places = data.distinct
-            self._rows = _Rows([jnp.asarray(as_array(it)) for it in arrays], places)
-            self._of, self._order = weakref.ref(data), None
-        if self._order is not rows.order:
-            order = None if rows.order is None else jnp.asarray(as_array(rows.order))
-            self._rows, self._order = self._rows._replace(order=order), rows.order
+        taken = self._rows_of(rows)
         full = max(0, min(num_steps, data.num_rows // size - first_step))
         logs: Logs = {}
         if full:
-            logs = self._run_rows(self._rows, size, first_step * size, full)
+            logs = self._run_rows(taken, size, first_step * size, full)
         if full < num_steps:
             start = (first_step + full) * size
-            logs = self._run_rows(self._rows, data.num_rows - start, start, 1)
+            logs = self._run_rows(taken, data.num_rows - start, start, 1)
         return logs
+
+    def _rows_of(self, rows: Pass) -> Rows:
+        """Returns the arrays and the order on JAX's device, where they stay until the end of a `fit`."""
+        kept = self._values.rows
+        of, known, order = kept.get(self, (None, None, None))
+        if of is None or of() is not rows.data:
+            arrays, places = rows.data.distinct
+            known, order = Rows([jnp.asarray(as_array(it)) for it in arrays], places), None
+            of = weakref.ref(rows.data, lambda _: kept.pop(self, None))
+        if order is not rows.order:
+            changed = None if rows.order is None else jnp.asarray(as_array(rows.order))
+            known = known._replace(order=changed)
+        kept[self] = of, known, rows.order
+        return known
 
 
 class JaxIteratorProgram(_JaxProgram):
@@ -190,12 +185,12 @@ class JaxIteratorProgram(_JaxProgram):
         """Runs batches of one shape."""
         size, places = len(group[0][0]), tuple(range(len(group[0])))
         if len(group) == 1:
-            return self._run_rows(_Rows(group[0], places), size, 0, 1)
+            return self._run_rows(Rows(group[0], places), size, 0, 1)
         # Always as many rows, so that the program is compiled once.
         arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
         for place, array in enumerate(arrays):
             np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
-        return self._run_rows(_Rows(arrays, places), size, 0, len(group))
+        return self._run_rows(Rows(arrays, places), size, 0, len(group))
 
 
 class JaxPredictProgram(_JaxProgram):
@@ -203,28 +198,39 @@ class JaxPredictProgram(_JaxProgram):
 
     rows_at_once = 0
 
-    def __init__(self, trace: StepTrace, parts: Any, programs: Programs) -> None:
-        super().__init__(trace, parts, programs)
-        self._call = jax.jit(parts.step)
+    def __init__(
+        self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
+    ) -> None:
+        super().__init__(trace, parts, programs, layouts)
+        self._call = jax.jit(self._changed)
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
-        return self._on_rows([as_array(it) for it in tf.nest.flatten(batch)])
+        (outputs,) = self._on_batches([[as_array(it) for it in tf.nest.flatten(batch)]])
+        return _packed(self._parts.logs, map(np.asarray, outputs))
 
-    def _on_rows(self, arrays: list[np.ndarray]) -> Any:
-        parts = self._parts
-        values, outputs = self._call(self._values.take(parts.variables), arrays)
-        self._values.put(parts.variables, {path: values[path] for path in parts.written})
+    def _changed(self, values: Any, batch: list[Any]) -> tuple[dict[str, Any], list[Any]]:
+        after, outputs = self._parts.step(values, batch)
+        return {path: after[path] for path in self._parts.written}, outputs
+
+    def _on_batches(self, batches: Iterable[list[np.ndarray]]) -> list[list[Any]]:
+        """Returns the outputs of each batch; JAX computes while the next batch is prepared."""
+        variables, results = self._parts.variables, []
+        changed: dict[str, Any] = {}
+        values = self._values.take(variables)
+        for batch in batches:
+            changed, outputs = self._call(values | changed, batch)
+            results.append(outputs)
+        self._values.put(variables, changed)
         self._values.settle()
-        return _packed(parts.logs, [np.asarray(it) for it in outputs])
+        return results
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
         """Returns the outputs of steps `first_step` to `first_step + num_steps`, joined."""
         arrays = [as_array(it) for it in tf.nest.flatten(data.tensors)]
-        results = []
-        for index in range(first_step, first_step + num_steps):
-            rows = slice(index * data.batch_size, (index + 1) * data.batch_size)
-            results.append(tf.nest.flatten(self._on_rows([it[rows] for it in arrays])))
+        starts = range(first_step * data.batch_size, data.num_rows, data.batch_size)[:num_steps]
+        batches = ([it[start : start + data.batch_size] for it in arrays] for start in starts)
+        results = self._on_batches(batches)
         return _packed(self._parts.logs, [join(leaves) for leaves in zip(*results, strict=True)])
 
 

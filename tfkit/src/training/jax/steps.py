@@ -12,7 +12,10 @@ from tfkit.src.base.settings import functions_run_eagerly
 from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.training.absent import without_none
 from tfkit.src.training.data import unpack_x_y_sample_weight
+from tfkit.src.training.jax.divided import divided
+from tfkit.src.training.jax.layouts import layouts_of, outputs_placed
 from tfkit.src.training.jax.parts import EvaluationParts, TrainingParts, is_convertible
+from tfkit.src.training.jax.processes import processes_of as processes_of
 from tfkit.src.training.jax.programs import program_of
 from tfkit.src.training.model_steps import is_overridden
 from tfkit.src.training.older_names import OlderNames
@@ -50,7 +53,8 @@ def check(model: Trainer, strategy: Any) -> None:
     if strategy is not None:
         raise ValueError(
             f"`engine='jax'` does not use the strategy {type(strategy).__name__} of `tf.distribute`. Make "
-            f"the model outside `strategy.scope()`, {_WAY_OUT}"
+            "the model outside `strategy.scope()`; for `keras.distribution.DataParallel`, call "
+            f"`keras.distribution.initialize(engine='jax')` before it is made; {_WAY_OUT}"
         )
 
 
@@ -82,14 +86,21 @@ def step_for(model: Trainer, mode: str) -> Any:
 
 def _program(model: Trainer, mode: str, kind: type, trace: Any) -> Any:
     is_convertible(model, trace)
-    parts = TrainingParts(model, trace) if mode == "train" else EvaluationParts(model, trace, mode)
-    return program_of(kind)(trace, parts, model._tfkit_programs)
+    layouts = layouts_of(model)
+    parts = (
+        TrainingParts(model, trace, layouts)
+        if mode == "train"
+        else EvaluationParts(model, trace, mode, layouts)
+    )
+    make = program_of(kind) if layouts is None else divided(kind, layouts)
+    return make(trace, parts, model._tfkit_programs)
 
 
 def _forward(model: Trainer, data: Any) -> dict[str, Any]:
     """Returns what a training step computes up to its loss, for its gradient and for its metrics."""
     x, y, sample_weight = unpack_x_y_sample_weight(data)
-    y_pred = model(x, training=True)
+    with outputs_placed(model):
+        y_pred = model(x, training=True)
     loss = model.compute_loss(x, y, y_pred, sample_weight)
     scaled = loss
     if model.optimizer is not None:

@@ -10,16 +10,28 @@ import jax.numpy as jnp
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.export.convert.jax.widths import narrowed
+from tfkit.src.training.jax.layouts import Layouts
+
 
 class Values:
     """Arrays of JAX for variables of TensorFlow.
 
     An array that a program has computed is ahead of its variable until `settle`. One that is not ahead is
     used again as long as the variable has not changed.
+
+    Args:
+        layouts: where they are on several devices; `None` for JAX's default device.
+
+    Attributes:
+        rows: for each program a weak reference to the data that it has read, arrays of JAX with its rows, and
+            their order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, layouts: Layouts | None = None) -> None:
+        self.layouts = layouts
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
+        self.rows: dict[Any, Any] = {}
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
         """Returns the present values of variables, by path.
@@ -44,7 +56,11 @@ class Values:
                 f"`engine='jax'` would train {variable.name!r} of dtype {content.dtype} in {dtype}. Let JAX "
                 "use 64 bits before anything else: jax.config.update('jax_enable_x64', True)"
             )
-        array = jnp.array(content, dtype, copy=True)
+        content_of_jax = narrowed(content, f"Variable {variable.name!r}")
+        if self.layouts is None:
+            array = jnp.array(content_of_jax, copy=True)
+        else:
+            array = self.layouts.place(variable, content_of_jax)
         self._arrays[id(variable)] = variable, content, array
         return array
 
@@ -58,12 +74,19 @@ class Values:
         for variable in variables:
             self._arrays.pop(id(variable), None)
 
+    def release(self) -> None:
+        """Assigns the values that are ahead, and drops all arrays, so that JAX frees their memory."""
+        self.settle()
+        self._arrays.clear()
+        self.rows.clear()
+
     def settle(self) -> None:
         """Assigns the values that are ahead to their variables."""
         for key, (variable, content, array) in list(self._arrays.items()):
             if content is None:
                 # A copy: a later program may write into the memory of the array.
-                variable.assign(np.array(array).astype(variable.dtype.as_numpy_dtype, copy=False))
+                found = np.array(array) if self.layouts is None else self.layouts.read(array)
+                variable.assign(found.astype(variable.dtype.as_numpy_dtype, copy=False))
                 self._arrays[key] = variable, _content(variable), array
 
 
@@ -83,13 +106,4 @@ def as_array(tensor: Any) -> np.ndarray:
     Raises:
         OverflowError: for integers that do not fit in the 32 bits of JAX.
     """
-    array = np.asarray(tensor)
-    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
-    if array.dtype.kind in "iu" and dtype.itemsize < array.dtype.itemsize and array.size:
-        limits = np.iinfo(dtype)
-        if array.max() > limits.max or array.min() < limits.min:
-            raise OverflowError(
-                f"The data has integers up to {array.max()}, and JAX computes in {dtype}. Let it use 64 bits "
-                "before anything else: jax.config.update('jax_enable_x64', True)"
-            )
-    return array.astype(dtype, copy=False)
+    return narrowed(np.asarray(tensor), "The data")

@@ -79,6 +79,36 @@ def _name(key: Any) -> str:
     return str(key)
 
 
+class Called:
+    """A function of JAX whose code is a part of TensorFlow's program.
+
+    A conversion to JAX calls the function itself, instead of the code.
+
+    Args:
+        function: a function of a nest of arrays.
+        given: the nest.
+
+    Attributes:
+        num_outputs: the number of tensors that it returns, once it has been called.
+    """
+
+    num_outputs: int | None = None
+
+    def __init__(self, function: Callable[[Any], Any], given: Any) -> None:
+        self._function = function
+        self._form = jax.tree.structure(given)
+
+    def __call__(self, given: Any) -> Any:
+        """Returns what the function returns."""
+        results = self._function(given)
+        self.num_outputs = len(jax.tree.leaves(results))
+        return results
+
+    def flat(self, arrays: list[Any]) -> list[Any]:
+        """Returns the results as a list, for the arguments as one."""
+        return jax.tree.leaves(self(jax.tree.unflatten(self._form, arrays)))
+
+
 def array(tensor: tf.Tensor) -> Any:
     """Returns an eager tensor as an array of JAX."""
     return jax.numpy.asarray(tensor.numpy())
@@ -134,7 +164,7 @@ def call(
     numbers = itertools.count()
     shapes = tf.nest.map_structure(lambda it: _symbolic(it, numbers), given)
     converted = jax2tf.convert(
-        of_arrays,
+        Called(of_arrays, given),
         polymorphic_shapes=[shapes],
         native_serialization_platforms=platforms,
     )

@@ -13,6 +13,7 @@ from jax import lax
 from tfkit.src.export.convert.interpreter import Body, Gradient, Values
 from tfkit.src.export.convert.jax.lists import TensorList
 from tfkit.src.export.convert.jax.table import FORMULAS, dtype_of
+from tfkit.src.export.convert.jax.widths import narrowed
 
 
 class Jax:
@@ -30,18 +31,12 @@ class Jax:
         if value.dtype == object:  # Sizes that are symbols.
             return jnp.stack([jnp.asarray(it) for it in value.ravel()]).reshape(value.shape)
         dtype = dtype_of(value.dtype)
-        if value.dtype.kind in "iu" and dtype.itemsize < value.dtype.itemsize and value.size:
+        if value.dtype.kind in "iu" and dtype != value.dtype:
             limits, wide = np.iinfo(dtype), np.iinfo(value.dtype)
             # An extreme of the dtype, which stands for what is no index or for no limit, remains one.
             value = np.where(value == wide.max, limits.max, value)
             value = np.where(value == wide.min, limits.min, value)
-            if value.max() > limits.max or value.min() < limits.min:
-                raise OverflowError(
-                    f"The call has a constant of {value.dtype} up to {value.max()}, and JAX computes in "
-                    f"{dtype}. Let it use 64 bits before anything else: "
-                    "jax.config.update('jax_enable_x64', True)"
-                )
-        return jnp.asarray(value, dtype)
+        return jnp.asarray(narrowed(value, "The call"))
 
     def shape(self, value: Any) -> Sequence[Any]:
         """Returns the sizes of an array."""

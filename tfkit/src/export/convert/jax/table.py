@@ -17,6 +17,7 @@ from jax import lax
 
 from tfkit.src.export.convert import gradients, hashing
 from tfkit.src.export.convert.alike import alike
+from tfkit.src.export.convert.graph import JAX_FUNCTION
 from tfkit.src.export.convert.host import strided_slice
 from tfkit.src.export.convert.interpreter import ConversionError
 from tfkit.src.export.convert.jax import (
@@ -622,6 +623,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "GatherNd": _gather_places,
     "GatherV2": _gather,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
+    JAX_FUNCTION: lambda values, *, function: [*function.flat(values), *values],
     "InvertPermutation": lambda x: (
         jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
     ),
