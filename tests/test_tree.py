@@ -165,3 +165,16 @@ def test_errors_say_what_was_passed():
         tree.map_structure_up_to([1, 2], len, [1])
     with pytest.raises(ValueError, match=r"Only in the first: \[\(1,\)\]"):
         tree.assert_same_paths([1, 2], [1])
+
+
+class Items(collections.UserList):
+    """A list of other attributes."""
+
+
+@pytest.mark.parametrize("kind", [collections.UserList, Items])
+def test_what_only_behaves_as_a_list_is_a_leaf(kind):
+    value = kind([1, 2])
+    for tree in (tfkit.tree, keras.tree):
+        assert not tree.is_nested(value)
+        assert tree.flatten([value, 3]) == [value, 3]
+        assert tree.map_structure(type, [value]) == [kind]

@@ -43,6 +43,25 @@ def test_keras_has_the_member(name):
     assert ours.member == 3
 
 
+def test_what_a_library_gives_a_layer_is_held():
+    class Held(tfkit.layers.Layer):
+        _metrics = table.MEMBERS["_metrics"].what
+        _tracker = table.MEMBERS["_tracker"].what
+
+        def call(self, x):
+            return x
+
+    for base in (Held, keras.layers.Layer):
+        layer, library = base(), tfkit if base is Held else keras
+        layer._metrics.append(library.metrics.Mean(name="seen"))
+        assert [it.name for it in layer.metrics] == ["seen"]
+        parts = [library.layers.Dense(2, name=name) for name in ("one", "two")]
+        for part in parts:
+            part.build((None, 3))
+            assert layer._tracker.track(part) is part
+        assert len(layer.weights) == 4 if base is Held else len(layer._layers) == 2
+
+
 def test_classes_are_served_where_keras_has_them():
     for place, (_, users) in table.CLASSES.items():
         assert hasattr(keras.src, place)

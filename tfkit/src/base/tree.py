@@ -5,7 +5,7 @@ Dicts are visited in the order of their sorted keys, an `OrderedDict` in its own
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping, MappingView, Sequence
 from typing import Any
 
@@ -29,7 +29,8 @@ class MAP_TO_NONE:
 def is_nested(structure: Any) -> bool:
     """Returns whether an object is a nest: a list, tuple, mapping or the like, and not a leaf.
 
-    Strings, arrays, tensors and `None` are leaves; an empty list is a nest.
+    Strings, arrays, tensors and `None` are leaves, and so are objects that only behave as a list does; an
+    empty list is a nest.
 
     Args:
         structure: any object.
@@ -41,7 +42,11 @@ def is_nested(structure: Any) -> bool:
         >>> is_nested([1, 2]), is_nested({}), is_nested("text"), is_nested(None)
         (True, True, False, False)
     """
-    return nests.is_nested(structure) and not isinstance(structure, (range, MappingView))
+    return (
+        nests.is_nested(structure)
+        and not isinstance(structure, MappingView)
+        and (isinstance(structure, (list, tuple, deque)) or not isinstance(structure, Sequence))
+    )
 
 
 @bounded

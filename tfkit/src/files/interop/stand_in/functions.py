@@ -142,6 +142,30 @@ def flatten_layers(
             pending.extendleft(tracking.sublayers(layer) if recursive else [])
 
 
+def metrics_list(self: Layer) -> list[Any]:
+    """Returns the list to which a library appends metrics of a layer; empty at first."""
+    self._metrics = []
+    found: list[Any] = self._metrics  # As the layer tracks it.
+    return found
+
+
+class Tracker:
+    """Holds layers and weights for a layer, when a library asks for it.
+
+    Args:
+        layer: the layer.
+    """
+
+    def __init__(self, layer: Layer) -> None:
+        self._layer = layer
+
+    def track(self, attr: Any) -> Any:
+        """Returns an object that the layer holds from now on."""
+        held = getattr(self._layer, "tracked", ())
+        self._layer.tracked = [*held, attr]
+        return attr
+
+
 class Reader:
     """An attribute that a function of the object computes; a subclass may set another value.
 

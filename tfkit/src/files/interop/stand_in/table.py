@@ -82,7 +82,9 @@ MEMBERS: dict[str, Row] = {
     "_flatten_layers": Row("layers", functions.flatten_layers, "keras-hub, HGQ2, autokeras"),
     "_functional": Row("models", functions.Reader(graphs.functional), "HGQ2"),
     "_layers": Row("layers", functions.Reader(tracking.sublayers), "HGQ2"),
+    "_metrics": Row("layers", functions.Reader(functions.metrics_list), "bayesflow"),
     "_nodes_by_depth": Row("models", functions.Reader(graphs.nodes_by_depth), "HGQ2"),
+    "_tracker": Row("layers", functions.Reader(functions.Tracker), "bayesflow"),
 }
 
 
