@@ -146,14 +146,10 @@ class LayerState(watching.Called):
 
     def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
         """Returns `call` converted by AutoGraph, and with `remat` if a `RematScope` requires it."""
-        call = convert(self.layer.call)
-        if self.placing is not None:
-            call = self.placing(call)
-        if (
-            self.remat is None
-            or is_described()
-            or not all(below.built for below in tracking.all_layers(self.layer))
-        ):
+        converted = convert(self.layer.call)
+        call = converted if self.placing is None else self.placing(converted)
+        layers = () if self.remat is None else tracking.all_layers(self.layer)
+        if self.remat is None or is_described() or not all(below.built for below in layers):
             return call
         return self.remat.applied(
             call, self.layer, lambda: self.layer.compute_output_spec(*args, **kwargs)
