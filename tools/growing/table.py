@@ -19,8 +19,8 @@ NOTES = {
 which grow a little faster than the function ([what was tried](design/0013-what-was-tried.md)). Keras takes
 3 times as long for the first `fit` of 300 weights.""",
     "vocabulary": """Of the vocabularies that were given, those of 10,000 and 100,000 words are in the
-configuration, as text; that of a million is stored like one that was adapted. Saving it visits the words
-of the list several times.""",
+configuration, as text; those of a million and more are stored like one that was adapted. Saving them
+visits the words of the list several times.""",
     "models": """Objects of Python and registered functions do not grow. What does grow, by 15 KB a model, are
 stack traces of about 19 operations of each traced step. TensorFlow holds them in C++: no object of Python
 does, and what holds them was not found.""",
