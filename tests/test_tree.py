@@ -174,7 +174,7 @@ class Items(collections.UserList):
 @pytest.mark.parametrize("kind", [collections.UserList, Items])
 def test_what_only_behaves_as_a_list_is_a_leaf(kind):
     value = kind([1, 2])
-    for tree in (tfkit.tree, keras.tree):
-        assert not tree.is_nested(value)
-        assert tree.flatten([value, 3]) == [value, 3]
-        assert tree.map_structure(type, [value]) == [kind]
+    for library in (tfkit, keras):
+        assert not library.tree.is_nested(value)
+        assert library.tree.flatten([value, 3]) == [value, 3]
+        assert library.tree.map_structure(type, [value]) == [kind]

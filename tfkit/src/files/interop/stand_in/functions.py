@@ -142,7 +142,7 @@ def flatten_layers(
             pending.extendleft(tracking.sublayers(layer) if recursive else [])
 
 
-def metrics_list(self: Layer) -> list[Any]:
+def metrics_list(self: Any) -> list[Any]:
     """Returns the list to which a library appends metrics of a layer; empty at first."""
     self._metrics = []
     found: list[Any] = self._metrics  # As the layer tracks it.
