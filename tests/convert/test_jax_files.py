@@ -9,7 +9,13 @@ import pytest
 import tensorflow as tf
 
 import tfkit
-from tests.convert.test_jax_engine import (
+from tfkit import layers, optimizers
+from tfkit.interop import export_training
+
+jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'tfkit-dl[jax]'")
+
+# Without JAX this module has nothing.
+from tests.convert.test_jax_engine import (  # noqa: E402
     FLOATS,
     LABELS,
     cnn,
@@ -19,10 +25,6 @@ from tests.convert.test_jax_engine import (
     transformer,
     vae,
 )
-from tfkit import layers, optimizers
-from tfkit.interop import export_training
-
-jax = pytest.importorskip("jax", reason="JAX is not installed: pip install 'tfkit-dl[jax]'")
 
 ROWS = 22  # Two batches of 8, and one of 6.
 X, Y = FLOATS[:ROWS], LABELS[:ROWS]

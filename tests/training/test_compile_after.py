@@ -17,7 +17,7 @@ TARGETS = ROWS.sum(1, keepdims=True)
 
 
 @pytest.fixture(autouse=True)
-def after(compile_at_once):
+def after(same_start):
     """Each test begins with a change after 8 steps."""
     tfkit.config.set_compile_after(8)
 

@@ -119,7 +119,7 @@ def check(folder, source, change, first, killed_after, option):
 
 
 @pytest.fixture(autouse=True)
-def short_stride(compile_at_once, monkeypatch):
+def short_stride(same_start, monkeypatch):
     """Lets the plan change within epochs of unknown length."""
     monkeypatch.setattr(loop, "_STRIDE", 3)
 

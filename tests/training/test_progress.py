@@ -374,7 +374,7 @@ def test_a_notebook_gets_a_bar_of_html(monkeypatch, clock):
     stdout = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
     write_to(monkeypatch, stdout)
     monkeypatch.setattr(
-        progress.notebook, "display", lambda: types.SimpleNamespace(display=display)
+        progress.notebooks, "display", lambda: types.SimpleNamespace(display=display)
     )
     bar = Progbar(10)
     for step in (5, 10):

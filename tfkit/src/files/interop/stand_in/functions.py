@@ -150,7 +150,7 @@ def metrics_list(self: Any) -> list[Any]:
 
 
 class Tracker:
-    """Holds layers and weights for a layer, when a library asks for it.
+    """Lets a layer hold the layers and weights that a library gives it.
 
     Args:
         layer: the layer.
