@@ -50,8 +50,8 @@ def network(rate=0.5, engine="tensorflow"):
 
 def test_weights_are_those_of_the_module():
     net = Net()
-    layer = layers.FlaxLayer(net)
-    assert layer.params["blocks"][1]["kernel"].path == "flax_layer/kernel"
+    layer = layers.FlaxLayer(net, name="net")
+    assert layer.params["blocks"][1]["kernel"].path == "net/kernel"
     assert len(layer.trainable_weights) == 8
     assert len(layer.non_trainable_weights) == 2
     net.eval()
