@@ -126,8 +126,6 @@ REASONS: dict[str, str] = {
     "alkaid fail: it asks for a class whose module is called keras",
     "autokeras": "tables of random rows stand for a download; stopped at a limit, 44 tests did not run on "
     "tfkit; 4 pass strings to layers that compute, which is refused when the model is made",
-    "bayesflow": "lost: heads that `Layer._tracker.track` takes, and configurations with a list that `tree` "
-    "cannot copy, in files and checkpoints",
     "keras-rs": "embeddings divided among devices included",
     "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
     "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
