@@ -70,10 +70,10 @@ def parse(arguments):
         type=names_among(field.FRAMEWORKS),
         nargs="?",
         const=list(field.FRAMEWORKS),
-        help="nine trainings in all frameworks instead, in 15 minutes, which writes docs/field.md; or in "
+        help="nine trainings in all frameworks instead, in 20 minutes, which writes docs/field.md; or in "
         f"some of {','.join(field.FRAMEWORKS)}; with --only, or --quick, it writes build/field.md",
     )
-    parser.add_argument("--minutes", type=positive, default=14, help="for --field, 14 unless given")
+    parser.add_argument("--minutes", type=positive, default=19, help="for --field, 19 unless given")
     parser.add_argument("--kinds", action="store_true", help="all kinds of tfkit's programs too")
     parser.add_argument("--quick", action="store_true", help="tiny sizes, to see that it works")
     parser.add_argument("--timeout", type=positive, default=300, help="seconds a process, 300")
