@@ -12,7 +12,6 @@ from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import Pass
 from tfkit.src.training.iterator_program import IteratorProgram, block_size
 from tfkit.src.training.jax.layouts import DividedParts
-from tfkit.src.training.jax.loops import run_steps
 from tfkit.src.training.jax.programs import (
     JaxArrayProgram,
     JaxIteratorProgram,
@@ -37,22 +36,14 @@ class _Divided:
         logs: Logs = super()._run_rows(data._replace(arrays=arrays), size, 0, num_steps)  # type: ignore[misc]
         return logs
 
-    def _loop(
-        self,
-        form: tuple[int, tuple[int, ...]],
-        changing: Any,
-        fixed: Any,
-        data: tuple[list[Any], Any],
-        first_row: Any,
-        num_steps: Any,
-    ) -> Any:
-        (_, places), (arrays, _) = form, data
+    def _rows_at(
+        self, index: Any, size: int, first_row: Any, arrays: list[Any], order: Any
+    ) -> list[Any]:
+        """Returns the rows of a step, of each array."""
+        return [lax.dynamic_index_in_dim(it, index, keepdims=False) for it in arrays]
 
-        def batch_at(index: Any) -> list[Any]:
-            rows = [lax.dynamic_index_in_dim(it, index, keepdims=False) for it in arrays]
-            return [rows[place] for place in places]
-
-        changing, logs, last = run_steps(self._parts, changing, fixed, batch_at, num_steps)
+    def _loop(self, *arguments: Any) -> Any:
+        changing, logs, last = super()._loop(*arguments)  # type: ignore[misc]
         layouts = self._values.layouts
         changing = layouts.pinned(changing, self._parts.variables)
         last = None if last is None else layouts.replicated([jnp.asarray(it) for it in last])

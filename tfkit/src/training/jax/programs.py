@@ -104,15 +104,20 @@ class _JaxProgram:
         (size, places), (arrays, order) = form, data
 
         def batch_at(index: Any) -> list[Any]:
-            row = first_row + index * size
-            if order is None:
-                rows = [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
-            else:
-                taken = lax.dynamic_slice_in_dim(order, row, size)
-                rows = [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
+            rows = self._rows_at(index, size, first_row, arrays, order)
             return [rows[place] for place in places]
 
         return run_steps(self._parts, changing, fixed, batch_at, num_steps)
+
+    def _rows_at(
+        self, index: Any, size: int, first_row: Any, arrays: list[Any], order: Any
+    ) -> list[Any]:
+        """Returns the rows of a step, of each array."""
+        row = first_row + index * size
+        if order is None:
+            return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
+        taken = lax.dynamic_slice_in_dim(order, row, size)
+        return [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
 
 
 class JaxArrayProgram(_JaxProgram):

@@ -156,13 +156,13 @@ class Tracker:
         layer: the layer.
     """
 
-    def __init__(self, layer: Layer) -> None:
+    def __init__(self, layer: Any) -> None:
         self._layer = layer
 
     def track(self, attr: Any) -> Any:
         """Returns an object that the layer holds from now on."""
-        held = getattr(self._layer, "tracked", ())
-        self._layer.tracked = [*held, attr]
+        held = getattr(self._layer, "_tracked_parts", ())
+        self._layer._tracked_parts = [*held, attr]
         return attr
 
 
