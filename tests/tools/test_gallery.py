@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PICTURES, NOTEBOOKS = ROOT / "docs/pictures", ROOT / "docs/notebooks"
 IN_README = ("digits", "curves", "bar", "speeds")
+IN_DOCS = ("field",)
 
 
 def imported(name, path):
@@ -29,7 +30,7 @@ def book_of(name):
     return json.loads((NOTEBOOKS / f"{name}.ipynb").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("name", [*notebooks.EXAMPLES, *IN_README])
+@pytest.mark.parametrize("name", [*notebooks.EXAMPLES, *IN_README, *IN_DOCS])
 def test_a_picture_is_small_and_shows_something(name):
     pillow = pytest.importorskip("PIL.Image", reason="pip install 'tfkit-dl[visualization]'")
     path = PICTURES / f"{name}.png"
@@ -43,7 +44,7 @@ def test_a_picture_is_small_and_shows_something(name):
 
 def test_all_pictures_are_used_and_small_together():
     sizes = {path.stem: path.stat().st_size for path in PICTURES.iterdir()}
-    assert sizes.keys() == {*notebooks.EXAMPLES, *IN_README}
+    assert sizes.keys() == {*notebooks.EXAMPLES, *IN_README, *IN_DOCS}
     assert sum(sizes.values()) < 500_000
     readme = (ROOT / "README.md").read_text()
     linked = re.findall(r"!\[[^\]]+\]\((?:\S+/)?docs/pictures/(\w+)\.png\)", readme)

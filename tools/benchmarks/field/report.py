@@ -153,6 +153,7 @@ class Report:
 
         matplotlib.use("agg")
         from matplotlib import pyplot
+        from PIL import Image
 
         figure, axes = pyplot.subplots(1, len(DRAWN), figsize=(13, 4), sharey=True)
         names = [NAMES[work].partition(" (")[0].partition(",")[0] for work in self.works]
@@ -178,6 +179,9 @@ class Report:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=80)
         pyplot.close(figure)
+        with Image.open(path) as image:
+            few_colors = image.convert("RGB").quantize(64)
+        few_colors.save(path, optimize=True)
 
     def data(self):
         """Returns all of it for JSON."""

@@ -156,7 +156,7 @@ class Tracker:
         layer: the layer.
     """
 
-    def __init__(self, layer: Any) -> None:
+    def __init__(self, layer: Layer) -> None:
         self._layer = layer
 
     def track(self, attr: Any) -> Any:
