@@ -191,3 +191,37 @@ def test_a_convolution_over_the_base_class(tmp_path):
     assert made[0].keys() >= {"filters", "kernel_size", "strides"} <= made[1].keys()
     with pytest.raises(ValueError, match="rank"):
         tfkit.layers.Conv2D(3, 2, rank=1)
+
+
+def test_attention_that_declares_its_output_shape_by_the_query_alone(tmp_path):
+    """The inherited formula does not call the layer, whose parts were built for other values."""
+
+    def make(framework):
+        class Fused(framework.layers.MultiHeadAttention):
+            def build(self, query_shape, value_shape=None, key_shape=None):
+                super().build(query_shape, value_shape or query_shape, key_shape)
+
+            def compute_output_spec(self, query, value=None, key=None, **kwargs):
+                return super().compute_output_spec(query=query, value=value, key=key, **kwargs)
+
+            def compute_output_shape(self, query_shape, value_shape, key_shape=None):
+                return super().compute_output_shape(query_shape, query_shape, None)
+
+        inputs = [framework.Input((4, width)) for width in (3, 5)]
+        model = framework.Model(inputs, Fused(1, 8)(*inputs))
+        if framework is keras:
+            return model
+        model.save(tmp_path / "model.keras")
+        return tfkit.models.load_model(tmp_path / "model.keras", custom_objects={"Fused": Fused})
+
+    same(make, [ROWS[:, :4, :3], np.ones((2, 4, 5), "float32")])
+
+
+def test_attention_declares_its_output_shape_without_a_call():
+    shapes = (2, 4, 6), (2, 3, 9)
+    for framework in BOTH:
+        layer = framework.layers.MultiHeadAttention(2, 3, output_shape=(5, 7))
+        layer.build((None, 4, 8), (None, 3, 8))
+        assert tuple(layer.compute_output_shape(*shapes)) == (2, 4, 5, 7)
+        with pytest.raises(ValueError, match="must be equal"):
+            layer.compute_output_shape(*shapes, (2, 5, 9))

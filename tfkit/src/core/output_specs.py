@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import budget
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.core import building, tracking
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import symbolic_in_dtype
@@ -39,9 +40,9 @@ def of_call(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def without_building(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the outputs with the shapes that a subclass declares, or else the outputs of a trace."""
-    outputs = _declared if layer._tfkit_overrides("compute_output_shape") else building.traced
-    return outputs(layer, args, kwargs)
+    """Returns the outputs with the shapes that a user's class declares, or else the outputs of a trace."""
+    declares = layer._tfkit_overrides("compute_output_shape") and not is_builtin(type(layer))
+    return (_declared if declares else building.traced)(layer, args, kwargs)
 
 
 def shape_of(layer: Layer, shapes: tuple[Any, ...], named_shapes: dict[str, Any]) -> Any:

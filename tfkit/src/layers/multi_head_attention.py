@@ -150,12 +150,7 @@ class MultiHeadAttention(AttentionWithHeads):
 
     def build(self, query_shape: Any, value_shape: Any, key_shape: Any = None) -> None:
         """Makes the projections."""
-        key_shape = value_shape if key_shape is None else key_shape
-        if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
-            raise ValueError(
-                f"Layer {self._tfkit.title} expects keys and values whose shapes must be equal apart from "
-                f"the features. Received: value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
-            )
+        key_shape = self._checked_key_shape(value_shape, key_shape)
         key_heads, value_heads = (self.num_heads, self.key_dim), (self.num_heads, self.value_dim)
         self.query_dense = self._projection("query_dense", "query", query_shape, 1, key_heads)
         self.key_dense = self._projection("key_dense", "key", key_shape, 1, key_heads)
@@ -171,6 +166,25 @@ class MultiHeadAttention(AttentionWithHeads):
         self.output_dense = self._projection(
             "output_dense", "attention_output", heads_shape, 2, features
         )
+
+    def compute_output_shape(
+        self, query_shape: Any, value_shape: Any, key_shape: Any = None
+    ) -> tuple[int | None, ...]:
+        """Returns the shape of the outputs, without the attention weights.
+
+        It does not call the layer: a subclass may pass shapes with which its own `call` would fail.
+        """
+        self._checked_key_shape(value_shape, key_shape)
+        return (*query_shape[:-1], *(self._output_shape or (query_shape[-1],)))
+
+    def _checked_key_shape(self, value_shape: Any, key_shape: Any) -> Any:
+        key_shape = value_shape if key_shape is None else key_shape
+        if tuple(value_shape[1:-1]) != tuple(key_shape[1:-1]):
+            raise ValueError(
+                f"Layer {self._tfkit.title} expects keys and values whose shapes must be equal apart from "
+                f"the features. Received: value_shape={tuple(value_shape)}, key_shape={tuple(key_shape)}"
+            )
+        return key_shape
 
     def _projection(
         self,

@@ -71,6 +71,7 @@ class _StandIn(ModuleType):
         if target.__name__ == "tfkit":
             self.__all__ = sorted({*self.__all__, "version"})
         self.__version__ = _VERSION
+        self.__file__ = getattr(target, "__file__", None)
 
     def version(self) -> str:
         """Returns the version of the Keras whose API it is."""
