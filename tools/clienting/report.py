@@ -121,11 +121,11 @@ def text(package: Package, found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
-    "HGQ2": "a part: each layer with one setting of its quantizers, in a file; stopped at a limit, 39 tests "
-    "did not run on tfkit. Attention to other shapes than the query's is not read from files. Conversions by "
-    "alkaid fail: it asks for a class whose module is called keras",
-    "autokeras": "tables of random rows stand for a download; stopped at a limit, 44 tests did not run on "
-    "tfkit; 4 pass strings to layers that compute, which is refused when the model is made",
+    "HGQ2": "a part: each layer with one setting of its quantizers, in a file. Its tests of conversions by "
+    "alkaid are not in it, and fail here: alkaid asks for classes whose modules are called keras",
+    "autokeras": "tables of random rows stand for a download; 4 tests pass strings to layers that compute, "
+    "which is refused when the model is made; 10 searches that fail at once on Keras run here, which is half "
+    "of the time",
     "keras-rs": "embeddings divided among devices included",
     "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
     "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
