@@ -252,6 +252,27 @@ def _batch_normalization(
     return [np.moveaxis(y, -1, 1) if first else y, *kept, kit.zeros((0,), gamma)]
 
 
+# --- Numbers that name places ---------------------------------------------------------------------------
+
+
+def _one_hot(kit: Kit, indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
+    hot = kit.np.where(indices[..., None] == kit.arange(depth, indices), on, off)
+    return kit.np.moveaxis(hot, -1, axis if axis >= 0 else indices.ndim)
+
+
+def _in_top(kit: Kit, x: Any, y: Any, k: int) -> Any:
+    inside = (y >= 0) & (y < x.shape[-1])
+    own = x[kit.arange(x.shape[0], x), kit.np.where(inside, y, 0)]
+    larger = kit.np.sum(x > own[:, None], -1)
+    return inside & kit.np.all(kit.np.isfinite(x), -1) & (larger < k)
+
+
+def _band(kit: Kit, x: Any, lower: Any, upper: Any) -> Any:
+    distance = kit.arange(x.shape[-1], x) - kit.arange(x.shape[-2], x)[:, None]
+    outside = (distance < -lower) & (lower >= 0) | (distance > upper) & (upper >= 0)
+    return kit.cast(kit.np.where(outside, 0, x), x.dtype)
+
+
 # --- Random numbers -----------------------------------------------------------------------------------
 
 
@@ -306,6 +327,7 @@ _FORMULAS: dict[str, Formula] = {
     "Identity": lambda kit, x: x,
     "IdentityN": lambda kit, values: values,
     "ImageProjectiveTransformV3": images.projected,
+    "InTopKV2": _in_top,
     "Inv": _RECIPROCAL,
     "Invert": lambda kit, x: ~x,
     "InvertPermutation": lambda kit, x: kit.cast(kit.np.argsort(x), x.dtype),
@@ -318,6 +340,7 @@ _FORMULAS: dict[str, Formula] = {
     "LogicalNot": lambda kit, x: ~x,
     "LogicalOr": lambda kit, x, y: x | y,
     "MatMul": _matmul,
+    "MatrixBandPart": _band,
     "MatrixInverse": _inverse,
     "MatrixSolve": _solve,
     "Mod": lambda kit, x, y: kit.np.fmod(x, y),
@@ -325,6 +348,7 @@ _FORMULAS: dict[str, Formula] = {
     "Neg": lambda kit, x: -x,
     "NextAfter": lambda kit, x, y: kit.np.nextafter(x, y),
     "NotEqual": lambda kit, a, b: a != b,
+    "OneHot": _one_hot,
     "Pack": lambda kit, values, *, axis: kit.np.stack(values, axis),
     "Qr": _qr,
     "RFFT": _real_fourier,

@@ -147,14 +147,6 @@ def _scattered(method: str) -> Callable[..., Any]:
     return scattered
 
 
-def _one_hot(indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
-    axis += jnp.ndim(indices) + 1 if axis < 0 else 0
-    shape = [1] * (jnp.ndim(indices) + 1)
-    shape[axis] = depth
-    places = jnp.arange(depth, dtype=indices.dtype).reshape(shape)
-    return jnp.where(jnp.expand_dims(indices, axis) == places, on, off)
-
-
 def _updated(x: Any, update: Any, indices: Any) -> Any:
     """Returns `x` with a block replaced, which is moved until it fits."""
     room = np.array(x.shape) - np.array(update.shape)
@@ -200,13 +192,6 @@ def _search(side: str) -> Callable[..., Any]:
     return places
 
 
-def _in_top(x: Any, y: Any, k: int) -> Any:
-    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
-    inside = (y >= 0) & (y < x.shape[-1])
-    own = jnp.take_along_axis(x, jnp.where(inside, y, 0)[:, None], -1)
-    return inside & jnp.all(jnp.isfinite(x), -1) & (jnp.sum(x > own, -1) < k)
-
-
 def _lower_upper(x: Any, *, output_idx_type: str) -> list[Any]:
     factors, _, order = lax.linalg.lu(x)
     return [factors, order.astype(dtype_of(output_idx_type))]
@@ -243,13 +228,6 @@ def _triangular_solve(matrix: Any, right: Any, *, lower: bool, adjoint: bool) ->
     return lax.linalg.triangular_solve(
         matrix, right, left_side=True, lower=lower, transpose_a=adjoint, conjugate_a=adjoint
     )
-
-
-def _band(x: Any, lower: Any, upper: Any) -> Any:
-    rows = jnp.arange(x.shape[-2])[:, None]
-    columns = jnp.arange(x.shape[-1])[None, :]
-    kept = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
-    return jnp.where(kept, x, jnp.zeros_like(x))
 
 
 def _einsum(values: list[Any], *, equation: str) -> Any:
@@ -387,7 +365,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Prod": _along(jnp.prod),
     "Sum": _along(jnp.sum),
     "TopKV2": _top_k,
-    "InTopKV2": _in_top,
     # Shapes and indices
     "Bucketize": _bucket,
     "DenseBincount": _bin_count,
@@ -401,7 +378,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "LinSpace": lambda begin, end, size: _linspace(jnp.asarray(begin), end, size),
     "LowerBound": _search("left"),
     "MirrorPad": _mirror_pad,
-    "OneHot": _one_hot,
     "Pad": padded,
     "PadV2": lambda x, paddings, value: padded(x, paddings, value),
     "Range": _range,
@@ -441,7 +417,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Cross": lambda x, y: jnp.cross(x, y),
     "Einsum": _einsum,
     "Lu": _lower_upper,
-    "MatrixBandPart": _band,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
     "MatrixSetDiagV3": matrices.with_diagonal,

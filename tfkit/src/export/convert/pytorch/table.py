@@ -194,23 +194,9 @@ def _triangular_solve(x: Tensor, y: Tensor, *, lower: bool, adjoint: bool) -> Te
     return torch.linalg.solve_triangular(x, y, upper=lower == adjoint)
 
 
-def _one_hot(indices: Tensor, depth: Any, on: Tensor, off: Tensor, *, axis: int) -> Tensor:
-    numbers = torch.arange(depth, device=indices.device)
-    hot = torch.where(indices[..., None] == numbers, on, off)
-    return hot.movedim(-1, axis if axis >= 0 else indices.ndim)
-
-
 def _batch_matmul(x: Tensor, y: Tensor, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Tensor:
     wanted = dtype_of(Tout) if Tout else x.dtype
     return (x.mH if adj_x else x).to(wanted) @ (y.mH if adj_y else y).to(wanted)
-
-
-def _band(x: Tensor, num_rows: int, num_cols: int) -> Tensor:
-    """Returns matrices with zeros away from the diagonal; a negative width keeps all on its side."""
-    rows, columns = x.shape[-2:]
-    distance = torch.arange(columns, device=x.device) - torch.arange(rows, device=x.device)[:, None]
-    outside = (distance < -num_rows) & (num_rows >= 0) | (distance > num_cols) & (num_cols >= 0)
-    return torch.where(outside, 0, x).to(x.dtype)
 
 
 def _sparse_cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
@@ -285,14 +271,6 @@ def _counted(x: Tensor, axis: Any, *, out_idx: str) -> list[Tensor]:
         raise ConversionError("Distinct rows, in contrast to numbers, have no formula in PyTorch.")
     values, places, counts = _unique(x)
     return [values, places.to(dtype_of(out_idx)), counts.to(dtype_of(out_idx))]
-
-
-def _in_top(x: Tensor, y: Tensor, k: int) -> Tensor:
-    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
-    places = y.to(torch.int64)
-    inside = (places >= 0) & (places < x.shape[-1])
-    own = x.gather(-1, torch.where(inside, places, 0)[:, None])
-    return inside & x.isfinite().all(-1) & ((x > own).sum(-1) < k)
 
 
 def _lower_upper(x: Tensor, *, output_idx_type: str) -> list[Tensor]:
@@ -486,7 +464,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Range": lambda start, limit, delta, *, Tidx: torch.arange(
         start, limit, delta, dtype=dtype_of(Tidx)
     ),
-    "OneHot": _one_hot,
     "ZerosLike": lambda x: torch.zeros_like(x),
     "PreventGradient": lambda x: x,
     "Cast": _cast,
@@ -522,7 +499,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "ArgMax": _argument(torch.argmax),
     "ArgMin": _argument(torch.argmin),
     "TopKV2": _top_k,
-    "InTopKV2": _in_top,
     "UpperBound": _found(True),
     "LowerBound": _found(False),
     "BatchMatMulV2": _batch_matmul,
@@ -534,7 +510,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MatrixSetDiagV3": matrices.with_diagonal,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
-    "MatrixBandPart": _band,
     # Activations and losses
     "Relu6": lambda x: F.relu6(x),
     "LeakyRelu": lambda x, *, alpha: F.leaky_relu(x, alpha),
