@@ -1,4 +1,4 @@
-"""What formulas that JAX and PyTorch share need of a framework."""
+"""The modules and functions of a framework that formulas for both, JAX and PyTorch, use."""
 
 from __future__ import annotations
 

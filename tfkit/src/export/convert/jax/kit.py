@@ -1,4 +1,4 @@
-"""What formulas that JAX and PyTorch share need of JAX."""
+"""The modules and functions of JAX that formulas for both frameworks use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What formulas that JAX and PyTorch share need of PyTorch."""
+"""The modules and functions of PyTorch that formulas for both frameworks use."""
 
 from __future__ import annotations
 
