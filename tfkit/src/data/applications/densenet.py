@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.input_and_classifier import begin, finish, head
 from tfkit.src.data.applications.input_shape import channel_axis, needs_channels_last
@@ -77,12 +79,8 @@ def _transition(x: KerasTensor, name: str) -> KerasTensor:
     return AveragePooling2D(2, strides=2, name=f"{name}_pool")(x)
 
 
-DenseNet121 = variant(
-    _DENSENET, _densenet, "DenseNet121", "of 121 layers, with 8.1 million parameters"
-)
-DenseNet169 = variant(
-    _DENSENET, _densenet, "DenseNet169", "of 169 layers, with 14.3 million parameters"
-)
-DenseNet201 = variant(
-    _DENSENET, _densenet, "DenseNet201", "of 201 layers, with 20.2 million parameters"
-)
+_variant = functools.partial(variant, _DENSENET, _densenet)
+
+DenseNet121 = _variant("DenseNet121", "of 121 layers, with 8.1 million parameters")
+DenseNet169 = _variant("DenseNet169", "of 169 layers, with 14.3 million parameters")
+DenseNet201 = _variant("DenseNet201", "of 201 layers, with 20.2 million parameters")

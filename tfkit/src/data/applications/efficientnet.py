@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import NamedTuple
 
@@ -151,27 +152,13 @@ def _block(x: KerasTensor, stage: _Stage, drop_rate: float, name: str) -> KerasT
     return added(x, inputs, drop_rate, name) if same else x
 
 
-EfficientNetB0 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB0", "with 5.3 million parameters"
-)
-EfficientNetB1 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB1", "with 7.9 million parameters", size=240
-)
-EfficientNetB2 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB2", "with 9.2 million parameters", size=260
-)
-EfficientNetB3 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB3", "with 12.3 million parameters", size=300
-)
-EfficientNetB4 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB4", "with 19.5 million parameters", size=380
-)
-EfficientNetB5 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB5", "with 30.6 million parameters", size=456
-)
-EfficientNetB6 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB6", "with 43.3 million parameters", size=528
-)
-EfficientNetB7 = variant(
-    _EFFICIENTNET, _efficientnet, "EfficientNetB7", "with 66.7 million parameters", size=600
-)
+_variant = functools.partial(variant, _EFFICIENTNET, _efficientnet)
+
+EfficientNetB0 = _variant("EfficientNetB0", "with 5.3 million parameters")
+EfficientNetB1 = _variant("EfficientNetB1", "with 7.9 million parameters", size=240)
+EfficientNetB2 = _variant("EfficientNetB2", "with 9.2 million parameters", size=260)
+EfficientNetB3 = _variant("EfficientNetB3", "with 12.3 million parameters", size=300)
+EfficientNetB4 = _variant("EfficientNetB4", "with 19.5 million parameters", size=380)
+EfficientNetB5 = _variant("EfficientNetB5", "with 30.6 million parameters", size=456)
+EfficientNetB6 = _variant("EfficientNetB6", "with 43.3 million parameters", size=528)
+EfficientNetB7 = _variant("EfficientNetB7", "with 66.7 million parameters", size=600)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.input_and_classifier import finish, head
 from tfkit.src.data.applications.options import Options
@@ -61,12 +63,8 @@ def _block(x: KerasTensor, filters: int, strides: int, *, first: bool, name: str
     return Add(name=f"{name}_out")([shortcut, x])
 
 
-ResNet50V2 = variant(
-    _RESNET_V2, _resnet_v2, "ResNet50V2", "of 50 layers, with 25.6 million parameters"
-)
-ResNet101V2 = variant(
-    _RESNET_V2, _resnet_v2, "ResNet101V2", "of 101 layers, with 44.7 million parameters"
-)
-ResNet152V2 = variant(
-    _RESNET_V2, _resnet_v2, "ResNet152V2", "of 152 layers, with 60.4 million parameters"
-)
+_variant = functools.partial(variant, _RESNET_V2, _resnet_v2)
+
+ResNet50V2 = _variant("ResNet50V2", "of 50 layers, with 25.6 million parameters")
+ResNet101V2 = _variant("ResNet101V2", "of 101 layers, with 44.7 million parameters")
+ResNet152V2 = _variant("ResNet152V2", "of 152 layers, with 60.4 million parameters")

@@ -6,30 +6,13 @@ gradient has as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from tfkit.src.export.convert.host import with_attributes_of
+from tfkit.src.export.convert.kit import Formula, Kit
 
 SELU, SELU_SLOPE = 1.0507009873554805, 1.7580993408473768
-
-Formula = Callable[..., Any]
-
-
-class Kit(NamedTuple):
-    """The functions of a framework that formulas of gradients need.
-
-    Args:
-        np: the module with `where`, `sum`, `abs`, `square`, `zeros_like`.
-        sigmoid: of each element.
-        zeros: returns zeros of a shape, with the dtype and device of an array.
-        pull: returns the gradients of a function for its arguments, from the gradient of its result.
-    """
-
-    np: Any
-    sigmoid: Formula
-    zeros: Formula
-    pull: Callable[..., tuple[Any, ...]]
 
 
 def gradients(formulas: Mapping[str, Formula], kit: Kit) -> dict[str, Formula]:
@@ -191,7 +174,7 @@ def _elementwise(kit: Kit) -> dict[str, Formula]:
         "RsqrtGrad": lambda y, dy: unless_zero(dy, dy * -0.5 * y * y * y),
         "SeluGrad": lambda dy, y: where(y < 0, dy * (y + SELU_SLOPE), dy * SELU),
         "SigmoidGrad": lambda y, dy: dy * y * (1 - y),
-        "SoftplusGrad": lambda dy, x: dy * kit.sigmoid(x),
+        "SoftplusGrad": lambda dy, x: dy * kit.nn.sigmoid(x),
         "SoftsignGrad": lambda dy, x: dy / np.square(1 + np.abs(x)),
         "SqrtGrad": lambda y, dy: unless_zero(dy, dy * 0.5 / y),
         "TanhGrad": lambda y, dy: dy * (1 - y * y),

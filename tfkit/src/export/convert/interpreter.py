@@ -517,8 +517,11 @@ def _results_that_matter(test: Function, test_nodes: list[Node], body: Function)
 
 
 def _is_number(value: Any) -> bool:
-    """Whether a known value is a single number that equals a Python number."""
-    return bool(np.ndim(value) == 0 and value.dtype.kind in "fi")
+    """Whether a known value is a single number that equals a Python number, which an array may meet."""
+    if np.ndim(value) or value.dtype.kind not in "fi":
+        return False
+    # JAX has integers of 32 bits at first.
+    return value.dtype.kind == "f" or abs(int(value)) < 2**31
 
 
 def _on_values(node: Node, kind: str) -> Node:

@@ -37,16 +37,6 @@ def nearest(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -
     return np.clip(chosen, 0, old - 1).astype("int64")
 
 
-def linear(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
-    """Returns the weights of `ResizeBilinear`."""
-    weights = np.zeros((new, old))
-    for place, position in enumerate(positions(old, new, align_corners, half_pixel_centers)):
-        first = np.floor(position)
-        for at, weight in ((first, 1 - (position - first)), (first + 1, position - first)):
-            weights[place, min(max(int(at), 0), old - 1)] += weight
-    return weights
-
-
 def cubic(old: int, new: int, align_corners: bool, half_pixel_centers: bool) -> np.ndarray:
     """Returns the weights of `ResizeBicubic`: Keys's kernel with -0.5 for half centers, or else -0.75.
 

@@ -56,10 +56,7 @@ class CategoryEncoding(IndexEncoding):
         # The old name of the mode, in files of Keras 2.
         if output_mode == "binary":
             output_mode = "multi_hot"
-        if output_mode not in _MODES:
-            raise ValueError(
-                f"Unknown arg for output_mode: {output_mode}. Expected one of {_MODES}"
-            )
+        self._take_mode(output_mode, sparse, _MODES)
         if num_tokens is None:
             raise ValueError(
                 "num_tokens must be set to use this layer. If the number of tokens is not known beforehand, "
@@ -68,8 +65,6 @@ class CategoryEncoding(IndexEncoding):
         if num_tokens < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
         self.num_tokens = num_tokens
-        self.output_mode = output_mode
-        self.sparse = sparse
         self.autocast = False
 
     def call(self, inputs: Any, count_weights: Any = None) -> Any:

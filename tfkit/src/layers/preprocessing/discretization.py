@@ -14,7 +14,7 @@ from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing import quantiles
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error, refuse_texts
-from tfkit.src.layers.preprocessing.base import at_least_32_bits, check_mode
+from tfkit.src.layers.preprocessing.base import at_least_32_bits
 from tfkit.src.layers.preprocessing.encoding import IndexEncoding, on_entries
 
 _MODES = ("int", "one_hot", "multi_hot", "count")
@@ -72,12 +72,7 @@ class Discretization(IndexEncoding):
         name: str | None = None,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
-        check_mode(self, output_mode, _MODES, "output_mode")
-        if sparse and output_mode == "int":
-            raise ValueError(
-                "`sparse=True` may only be used if `output_mode` is `'one_hot'`, `'multi_hot'`, or "
-                f"`'count'`. Received: sparse={sparse} and output_mode={output_mode}"
-            )
+        self._take_mode(output_mode, sparse, _MODES)
         if num_bins is not None and (not is_integer(num_bins) or num_bins < 0):
             raise ValueError(
                 f"`num_bins` must be an integer, greater than or equal to 0. Received: `num_bins={num_bins}`"
@@ -99,8 +94,6 @@ class Discretization(IndexEncoding):
         self.bin_boundaries = boundaries
         self.num_bins = num_bins
         self.epsilon = epsilon
-        self.output_mode = output_mode
-        self.sparse = sparse
         self.summary = np.zeros((2, 0), "float32")  # (values, weights)
 
     @property

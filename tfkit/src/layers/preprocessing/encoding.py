@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.preprocessing.base import Preprocessing
+from tfkit.src.layers.preprocessing.base import Preprocessing, check_mode
 from tfkit.src.symbolic.tensors import KerasTensor
 
 
@@ -169,6 +169,18 @@ class IndexEncoding(Preprocessing):
 
     output_mode: str
     sparse: bool
+
+    def _take_mode(self, output_mode: str, sparse: bool, allowed: tuple[str, ...]) -> None:
+        """Sets the arguments, and raises a `ValueError` if they are not possible, or not together."""
+        check_mode(self, output_mode, allowed, "output_mode")
+        if sparse and output_mode == "int":
+            raise ValueError(
+                "`sparse=True` may only be used if `output_mode` is one of "
+                f"{tuple(mode for mode in allowed if mode != 'int')}. Received: sparse={sparse} and "
+                f"output_mode={output_mode}"
+            )
+        self.output_mode = output_mode
+        self.sparse = sparse
 
     def _depth(self) -> int | None:
         """Returns the size of a vector; `None` if it is not known yet."""

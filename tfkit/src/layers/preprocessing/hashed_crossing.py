@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import attributes
-from tfkit.src.layers.preprocessing.base import check_mode, is_plain
+from tfkit.src.layers.preprocessing.base import is_plain
 from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 from tfkit.src.layers.preprocessing.hashing import output_dtype
 
@@ -53,15 +53,8 @@ class HashedCrossing(IndexEncoding):
         **kwargs: Any,
     ) -> None:
         super().__init__(name=name, dtype=output_dtype(self, output_mode, dtype), **kwargs)
-        check_mode(self, output_mode, _MODES, "output_mode")
-        if sparse and output_mode == "int":
-            raise ValueError(
-                "`sparse` may only be true if `output_mode` is `'one_hot'`. "
-                f"Received: sparse={sparse} and output_mode={output_mode}"
-            )
+        self._take_mode(output_mode, sparse, _MODES)
         self.num_bins = num_bins
-        self.output_mode = output_mode
-        self.sparse = sparse
         self.autocast = False
 
     @property

@@ -67,25 +67,10 @@ class Hashing(IndexEncoding):
                 "The `num_bins` for `Hashing` cannot be `None` or non-positive values. "
                 f"Received: num_bins={num_bins}."
             )
-        if output_mode not in _MODES:
-            raise ValueError(
-                "Invalid value for argument `output_mode`. Expected one of "
-                f"{_MODES}. Received: output_mode={output_mode}"
-            )
-        if sparse and output_mode == "int":
-            raise ValueError(
-                "`sparse` may only be true if `output_mode` is `'one_hot'`, `'multi_hot'`, or `'count'`. "
-                f"Received: sparse={sparse} and output_mode={output_mode}"
-            )
-        message = (
-            "The `salt` argument for `Hashing` can only be a tuple of size 2 integers, or a single "
-            "integer."
-        )
+        self._take_mode(output_mode, sparse, _MODES)
         self.num_bins = num_bins
         self.mask_value = mask_value
-        self.salt = salt_of(salt, message)
-        self.output_mode = output_mode
-        self.sparse = sparse
+        self.salt = salt_of(salt, "Hashing")
         self.autocast = False
 
     def call(self, inputs: Any) -> Any:
@@ -148,11 +133,11 @@ def hashed(values: tf.Tensor, num_bins: int, salt: list[int] | None = None) -> t
     return tf.strings.to_hash_bucket_strong(texts, num_bins, salt)  # SipHash
 
 
-def salt_of(salt: Any, message: str) -> list[int] | None:
+def salt_of(salt: Any, owner: str) -> list[int] | None:
     """Returns a salt as two integers; a single one is used twice.
 
     Raises:
-        ValueError: with `message`, for anything else.
+        ValueError: for anything else.
     """
     if salt is None:
         return None
@@ -160,5 +145,8 @@ def salt_of(salt: Any, message: str) -> list[int] | None:
         return [int(salt), int(salt)]
     pair = isinstance(salt, (tuple, list)) and len(salt) == 2 and all(map(is_integer, salt))
     if not pair:
-        raise ValueError(f"{message} Received: salt={salt}.")
+        raise ValueError(
+            f"The `salt` argument for `{owner}` can only be a tuple of 2 integers, or a single integer. "
+            f"Received: salt={salt}."
+        )
     return [int(salt[0]), int(salt[1])]

@@ -88,11 +88,6 @@ class IndexLookup(WithVocabulary):
             raise ValueError(
                 f"`output_mode` must be `'int'` when `invert` is true. Received: output_mode={output_mode}"
             )
-        if sparse and output_mode == "int":
-            raise ValueError(
-                "`sparse` may only be true if `output_mode` is `'one_hot'`, `'multi_hot'`, `'count'` or "
-                f"`'tf_idf'`. Received: sparse={sparse} and output_mode={output_mode}"
-            )
         if idf_weights is not None and output_mode != "tf_idf":
             raise ValueError(
                 "`idf_weights` should only be set if `output_mode` is `'tf_idf'`. "
@@ -116,15 +111,10 @@ class IndexLookup(WithVocabulary):
             self._text_encoding = "utf-8"
         check_encoding(self._text_encoding)
         self.invert = invert
-        self.output_mode = output_mode
-        self.sparse = sparse
+        self._take_mode(output_mode, sparse, _MODES)
         self.pad_to_max_tokens = pad_to_max_tokens
         self.oov_method = oov_method
-        message = (
-            "The `salt` argument for `IndexLookup` can only be a tuple of 2 integers, or a single "
-            "integer."
-        )
-        self.salt = salt_of(salt, message)
+        self.salt = salt_of(salt, "IndexLookup")
         self._begin(expected_size)
         if vocabulary is not None:
             self._begin_with(vocabulary, idf_weights)

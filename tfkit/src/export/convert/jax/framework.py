@@ -11,8 +11,9 @@ import numpy as np
 from jax import lax
 
 from tfkit.src.export.convert.interpreter import Body, Gradient, Values
+from tfkit.src.export.convert.jax.kit import dtype_of
 from tfkit.src.export.convert.jax.lists import TensorList
-from tfkit.src.export.convert.jax.table import FORMULAS, dtype_of
+from tfkit.src.export.convert.jax.table import FORMULAS
 from tfkit.src.export.convert.jax.widths import narrowed
 
 

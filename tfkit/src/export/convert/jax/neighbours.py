@@ -84,55 +84,6 @@ def average_pool(
     return total / lax.reduce_window(ones, zero, lax.add, ksize, strides, padding)
 
 
-def space_to_batch(x: Any, block_shape: list[int], paddings: list[list[int]]) -> Any:
-    """Returns `x` with blocks of its axes moved into the batch."""
-    count = len(block_shape)
-    x = jnp.pad(x, [(0, 0), *map(tuple, paddings), *[(0, 0)] * (x.ndim - 1 - count)])
-    batch, inner, rest = x.shape[0], x.shape[1 : 1 + count], x.shape[1 + count :]
-    halves = [
-        n for size, block in zip(inner, block_shape, strict=True) for n in (size // block, block)
-    ]
-    x = x.reshape(batch, *halves, *rest)
-    # From (batch, size, block, ...) to the blocks, the batch, the sizes: the order of TensorFlow.
-    order = [2 * i + 2 for i in range(count)] + [0] + [2 * i + 1 for i in range(count)]
-    x = x.transpose(*order, *range(2 * count + 1, x.ndim))
-    return x.reshape(batch * int(np.prod(block_shape)), *halves[::2], *rest)
-
-
-def batch_to_space(x: Any, block_shape: list[int], crops: list[list[int]]) -> Any:
-    """Returns `x` with blocks of the batch moved into its axes: the inverse of `space_to_batch`."""
-    count = len(block_shape)
-    batch = x.shape[0] // int(np.prod(block_shape))
-    inner, rest = x.shape[1 : 1 + count], x.shape[1 + count :]
-    x = x.reshape(*block_shape, batch, *inner, *rest)
-    order = [count] + [n for i in range(count) for n in (count + 1 + i, i)]
-    x = x.transpose(*order, *range(2 * count + 1, x.ndim))
-    sizes = [size * block for size, block in zip(inner, block_shape, strict=True)]
-    x = x.reshape(batch, *sizes, *rest)
-    cuts = [slice(low, size - high) for (low, high), size in zip(crops, sizes, strict=True)]
-    return x[(slice(None), *cuts)]
-
-
-def depth_to_space(x: Any, *, block_size: int, data_format: str) -> Any:
-    """Returns `x` with blocks of its channels moved into the axes of space."""
-    x = jnp.moveaxis(x, 1, -1) if data_format == "NCHW" else x
-    batch, height, width, channels = x.shape
-    parts = (batch, height, width, block_size, block_size, channels // block_size**2)
-    x = x.reshape(parts).transpose(0, 1, 3, 2, 4, 5)
-    x = x.reshape(batch, height * block_size, width * block_size, parts[-1])
-    return jnp.moveaxis(x, -1, 1) if data_format == "NCHW" else x
-
-
-def space_to_depth(x: Any, *, block_size: int, data_format: str) -> Any:
-    """Returns `x` with blocks of space moved into the channels: the inverse of `depth_to_space`."""
-    x = jnp.moveaxis(x, 1, -1) if data_format == "NCHW" else x
-    batch, height, width, channels = x.shape
-    halves = (height // block_size, block_size, width // block_size, block_size)
-    x = x.reshape(batch, *halves, channels).transpose(0, 1, 3, 2, 4, 5)
-    x = x.reshape(batch, halves[0], halves[2], channels * block_size**2)
-    return jnp.moveaxis(x, -1, 1) if data_format == "NCHW" else x
-
-
 def patches(
     x: Any, *, ksizes: list[int], strides: list[int], rates: list[int], padding: str
 ) -> Any:
@@ -149,41 +100,6 @@ def patches(
     )
     parts = found.reshape(*found.shape[:3], x.shape[-1], height * width)
     return jnp.moveaxis(parts, -2, -1).reshape(found.shape)
-
-
-def normalized(
-    x: Any,
-    gamma: Any,
-    beta: Any,
-    mean: Any,
-    variance: Any,
-    *,
-    epsilon: float,
-    exponential_avg_factor: float,
-    data_format: str,
-    is_training: bool,
-) -> list[Any]:
-    """Returns `x`, normalized for each channel, and the moments, which have no gradient."""
-    first = data_format.startswith("NC")
-    wide = (jnp.moveaxis(x, 1, -1) if first else x).astype(gamma.dtype)
-    moments = [mean, variance]
-    if is_training:
-        axes = tuple(range(wide.ndim - 1))
-        count = np.prod(wide.shape[:-1])
-        mean = jnp.mean(wide, axes)
-        variance = jnp.mean(jnp.square(wide - mean), axes)
-        # Averages have the unbiased variance, while `x` is normalized by the biased one.
-        unbiased = variance * (count / max(count - 1, 1))
-        if exponential_avg_factor == 1:
-            moments = [mean, unbiased]
-        else:
-            moments = [
-                old + (new - old) * exponential_avg_factor
-                for old, new in zip(moments, (mean, unbiased), strict=True)
-            ]
-    y = ((wide - mean) * (lax.rsqrt(variance + epsilon) * gamma) + beta).astype(x.dtype)
-    kept = [lax.stop_gradient(it) for it in (*moments, mean, variance)]
-    return [jnp.moveaxis(y, -1, 1) if first else y, *kept, jnp.zeros((0,), gamma.dtype)]
 
 
 def _inner(values: list[int], data_format: str) -> list[int]:

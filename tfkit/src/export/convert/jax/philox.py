@@ -42,22 +42,6 @@ def bits(count: Any, key: Array, counter: Array) -> Array:
     return jnp.stack(words, axis=1).reshape(-1)[:count]
 
 
-def uniform(shape: list[Any], key: Array, counter: Array, dtype: str) -> Array:
-    """Returns floats in `[0, 1)`."""
-    return _unit(math.prod(shape), key, counter, dtype).reshape(shape)
-
-
-def normal(shape: list[Any], key: Array, counter: Array, dtype: str) -> Array:
-    """Returns floats with mean 0 and deviation 1."""
-    count = math.prod(shape)
-    drawn = "float64" if dtype == "float64" else "float32"
-    pairs = _unit((count + 1) // 2 * 2, key, counter, drawn).reshape(-1, 2)
-    radius = jnp.sqrt(-2.0 * jnp.log(jnp.maximum(pairs[:, 0], 1e-7)))
-    angle = 2.0 * math.pi * pairs[:, 1]
-    both = jnp.stack([radius * jnp.sin(angle), radius * jnp.cos(angle)], axis=1)
-    return both.reshape(-1)[:count].reshape(shape).astype(dtype)
-
-
 def integers(shape: list[Any], key: Array, counter: Array, low: Array, high: Array) -> Array:
     """Returns integers from `low` to `high - 1`, of 32 bits or, where JAX has none, of 64."""
     count = math.prod(shape)
@@ -81,7 +65,8 @@ def wide_integers(shape: list[Any], key: Array, counter: Array, low: Array, high
     return (low + rest.astype(low.dtype)).reshape(shape)
 
 
-def _unit(count: Any, key: Array, counter: Array, dtype: str) -> Array:
+def unit(count: Any, key: Array, counter: Array, dtype: str) -> Array:
+    """Returns floats in `[0, 1)`."""
     if dtype == "float64":
         words = bits(2 * count, key, counter).reshape(-1, 2)
         high = (words[:, 0] & jnp.uint32(2**20 - 1)).astype(dtype)

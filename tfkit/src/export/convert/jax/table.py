@@ -16,24 +16,12 @@ import numpy as np
 from jax import lax
 
 from tfkit.src.export.convert import gradients, hashing
-from tfkit.src.export.convert.alike import alike
+from tfkit.src.export.convert.alike import alike, segments, turned
 from tfkit.src.export.convert.graph import JAX_FUNCTION
 from tfkit.src.export.convert.host import strided_slice
 from tfkit.src.export.convert.interpreter import ConversionError
-from tfkit.src.export.convert.jax import (
-    images,
-    lists,
-    matrices,
-    neighbours,
-    philox,
-    recurrence,
-)
-
-
-def dtype_of(name: Any) -> np.dtype[Any]:
-    """Returns JAX's dtype for one of TensorFlow's: without `jax_enable_x64`, with 32 bits instead of 64."""
-    return np.dtype(jax.dtypes.canonicalize_dtype(jnp.dtype(name)))
-
+from tfkit.src.export.convert.jax import lists, matrices, neighbours, philox, recurrence
+from tfkit.src.export.convert.jax.kit import KIT, dtype_of, padded
 
 # --- Numbers ------------------------------------------------------------------------------------------
 
@@ -48,64 +36,11 @@ def _cast(x: Any, *, DstT: str) -> Any:
     return x.astype(dtype_of(DstT))
 
 
-def _root(x: Any) -> Any:
-    """Returns the square root. Its gradient is 0 where the one from above is, also at 0, as in TensorFlow."""
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        return jnp.sqrt(x)
-    usual = x > 0
-    return jnp.where(usual, jnp.sqrt(jnp.where(usual, x, 1)), _steep(jnp.sqrt, x, ~usual, 1))
-
-
-def _inverse_root(x: Any) -> Any:
-    """Returns the inverse of the square root, with a gradient like that of `_root`."""
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        return lax.rsqrt(x)
-    usual = x > float(jnp.finfo(x.dtype).max) ** (-2 / 3)  # Where the derivative is finite.
-    return jnp.where(usual, lax.rsqrt(jnp.where(usual, x, 1)), _steep(lax.rsqrt, x, ~usual, -1))
-
-
-def _reciprocal(x: Any) -> Any:
-    """Returns the inverse, with a gradient like that of `_root`."""
-    if not jnp.issubdtype(x.dtype, jnp.floating):
-        return 1 / x
-    usual = x != 0
-    return jnp.where(usual, 1 / jnp.where(usual, x, 1), _steep(lambda x: 1 / x, x, ~usual, -1))
-
-
-def _steep(function: Callable[[Any], Any], x: Any, chosen: Any, sign: int) -> Any:
-    """Returns a function where its derivative is infinite or, for negative numbers, NaN.
-
-    The gradient is made by multiplications alone, each of which keeps zeros: the product of zero and
-    infinity would not.
-    """
-    # Not constants, which XLA would multiply with each other first.
-    large = jnp.where(chosen, jnp.finfo(x.dtype).max, 1).astype(x.dtype)
-    part = jnp.where(chosen & jnp.isfinite(x), x, 0)
-    zero = (part - lax.stop_gradient(part)) * (sign * large) * large
-    return function(lax.stop_gradient(x)) + zero * jnp.where(x < 0, 0, 1).astype(x.dtype)
-
-
 def _absolute(x: Any) -> Any:
     """Returns absolute values, with a gradient of 0 at 0, where JAX's is 1."""
     if not jnp.issubdtype(x.dtype, jnp.floating):
         return jnp.abs(x)
     return x * lax.stop_gradient(jnp.sign(x))
-
-
-def _selu(x: Any) -> Any:
-    low = gradients.SELU_SLOPE * jnp.expm1(jnp.where(x < 0, x, 0))
-    return jnp.where(x < 0, low, gradients.SELU * x).astype(x.dtype)
-
-
-def _div_no_nan(x: Any, y: Any) -> Any:
-    return jnp.where(y == 0, jnp.zeros_like(x), x / jnp.where(y == 0, jnp.ones_like(y), y))
-
-
-def _times_safely(function: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    def product(x: Any, y: Any) -> Any:
-        return jnp.where(x == 0, jnp.zeros_like(x * y), x * function(jnp.where(x == 0, 1, y)))
-
-    return product
 
 
 def _maximum(x: Any, y: Any) -> Any:
@@ -122,17 +57,6 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
 
 def _truncated_quotient(x: Any, y: Any) -> Any:
     return lax.div(*jnp.broadcast_arrays(x, y))
-
-
-def _truncated_rest(x: Any, y: Any) -> Any:
-    return lax.rem(*jnp.broadcast_arrays(x, y))
-
-
-def _select(condition: Any, x: Any, y: Any) -> Any:
-    """Returns `x` or `y`; a vector of conditions chooses rows."""
-    if jnp.ndim(condition) == 1 and jnp.ndim(x) > 1:
-        condition = jnp.reshape(condition, [-1] + [1] * (jnp.ndim(x) - 1))
-    return jnp.where(condition, x, y)
 
 
 def _shift(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
@@ -154,19 +78,6 @@ def _position(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis, *, output_type: function(x, axis).astype(dtype_of(output_type))
 
 
-def _running(function: Callable[..., Any], first: int) -> Callable[..., Any]:
-    def running(x: Any, axis: Any, *, exclusive: bool, reverse: bool) -> Any:
-        x = jnp.flip(x, axis) if reverse else x
-        result = function(x, axis).astype(x.dtype)
-        if exclusive:
-            start = jnp.full_like(lax.slice_in_dim(x, 0, 1, axis=axis), first)
-            rest = lax.slice_in_dim(result, 0, x.shape[axis] - 1, axis=axis)
-            result = jnp.concatenate([start, rest], axis)
-        return jnp.flip(result, axis) if reverse else result
-
-    return running
-
-
 def _euclidean_norm(x: Any, axis: Any, keepdims: bool) -> Any:
     return jnp.sqrt(jnp.sum(jnp.square(jnp.abs(x)), axis=axis, keepdims=keepdims))
 
@@ -176,10 +87,6 @@ def _euclidean_norm(x: Any, axis: Any, keepdims: bool) -> Any:
 
 def _squeeze(x: Any, *, squeeze_dims: list[int]) -> Any:
     return jnp.squeeze(x, tuple(squeeze_dims) or None)
-
-
-def _pack(values: list[Any], *, axis: int) -> Any:
-    return jnp.stack(values, axis)
 
 
 def _unpack(x: Any, *, num: int, axis: int) -> list[Any]:
@@ -210,10 +117,6 @@ def _slice(x: Any, begin: Any, size: list[Any]) -> Any:
     return lax.dynamic_slice(x, list(begin), sizes)
 
 
-def _pad(x: Any, paddings: list[Any], value: Any = 0) -> Any:
-    return jnp.pad(x, [tuple(pair) for pair in paddings], constant_values=value)
-
-
 def _mirror_pad(x: Any, paddings: list[Any], *, mode: str) -> Any:
     return jnp.pad(x, [tuple(pair) for pair in paddings], mode=mode.lower())
 
@@ -242,34 +145,6 @@ def _scattered(method: str) -> Callable[..., Any]:
         return getattr(x.at[tuple(jnp.moveaxis(indices, -1, 0))], method)(updates)
 
     return scattered
-
-
-def _one_hot(indices: Any, depth: Any, on: Any, off: Any, *, axis: int) -> Any:
-    axis += jnp.ndim(indices) + 1 if axis < 0 else 0
-    shape = [1] * (jnp.ndim(indices) + 1)
-    shape[axis] = depth
-    places = jnp.arange(depth, dtype=indices.dtype).reshape(shape)
-    return jnp.where(jnp.expand_dims(indices, axis) == places, on, off)
-
-
-def _sorted_segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
-    def joined(x: Any, segment_ids: list[int]) -> Any:
-        count = segment_ids[-1] + 1 if segment_ids else 0
-        result = jnp.full((count, *x.shape[1:]), start(x.dtype), x.dtype)
-        result = getattr(result.at[np.array(segment_ids, int)], method)(x)
-        sizes = np.bincount(np.array(segment_ids, int), minlength=count)
-        shape = [-1] + [1] * (jnp.ndim(x) - 1)
-        # Segments without rows are zero, except for products.
-        empty = sizes.reshape(shape) == 0
-        return result if method == "multiply" else jnp.where(empty, jnp.zeros_like(result), result)
-
-    return joined
-
-
-def _segment_mean(x: Any, segment_ids: list[int]) -> Any:
-    sizes = np.maximum(np.bincount(np.array(segment_ids, int)), 1)
-    total = _sorted_segments("add", lambda dtype: 0)(x, segment_ids)
-    return total / jnp.asarray(sizes.reshape([-1] + [1] * (jnp.ndim(x) - 1)), x.dtype)
 
 
 def _updated(x: Any, update: Any, indices: Any) -> Any:
@@ -317,13 +192,6 @@ def _search(side: str) -> Callable[..., Any]:
     return places
 
 
-def _in_top(x: Any, y: Any, k: int) -> Any:
-    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
-    inside = (y >= 0) & (y < x.shape[-1])
-    own = jnp.take_along_axis(x, jnp.where(inside, y, 0)[:, None], -1)
-    return inside & jnp.all(jnp.isfinite(x), -1) & (jnp.sum(x > own, -1) < k)
-
-
 def _lower_upper(x: Any, *, output_idx_type: str) -> list[Any]:
     factors, _, order = lax.linalg.lu(x)
     return [factors, order.astype(dtype_of(output_idx_type))]
@@ -348,23 +216,9 @@ def _bin_count(x: Any, size: Any, weights: Any, *, binary_output: bool) -> Any:
 # --- Matrices -----------------------------------------------------------------------------------------
 
 
-def _turned(x: Any, transposed: bool, conjugated: bool) -> Any:
-    if transposed or conjugated:
-        x = jnp.swapaxes(x, -1, -2)
-    return jnp.conj(x) if conjugated and jnp.iscomplexobj(x) else x
-
-
-def _mat_mul(a: Any, b: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
-    return _turned(a, transpose_a, False) @ _turned(b, transpose_b, False)
-
-
 def _batch_mat_mul(a: Any, b: Any, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Any:
-    a, b = _turned(a, False, adj_x), _turned(b, False, adj_y)
+    a, b = turned(KIT, a, adj_x), turned(KIT, b, adj_y)
     return a @ b if Tout is None else jnp.matmul(a, b, preferred_element_type=dtype_of(Tout))
-
-
-def _solve(matrix: Any, right: Any, *, adjoint: bool) -> Any:
-    return jnp.linalg.solve(_turned(matrix, False, adjoint), right)
 
 
 def _triangular_solve(matrix: Any, right: Any, *, lower: bool, adjoint: bool) -> Any:
@@ -376,68 +230,11 @@ def _triangular_solve(matrix: Any, right: Any, *, lower: bool, adjoint: bool) ->
     )
 
 
-def _band(x: Any, lower: Any, upper: Any) -> Any:
-    rows = jnp.arange(x.shape[-2])[:, None]
-    columns = jnp.arange(x.shape[-1])[None, :]
-    kept = ((lower < 0) | (rows - columns <= lower)) & ((upper < 0) | (columns - rows <= upper))
-    return jnp.where(kept, x, jnp.zeros_like(x))
-
-
-def _svd(x: Any, *, compute_uv: bool, full_matrices: bool) -> list[Any]:
-    if not compute_uv:
-        values = jnp.linalg.svd(x, compute_uv=False)
-        return [values, jnp.zeros((0,), x.dtype), jnp.zeros((0,), x.dtype)]
-    u, values, v = jnp.linalg.svd(x, full_matrices=full_matrices)
-    return [values, u, _turned(v, False, True)]
-
-
-def _eigen(x: Any, *, compute_v: bool) -> list[Any]:
-    if not compute_v:
-        return [jnp.linalg.eigvalsh(x), jnp.zeros((0,), x.dtype)]
-    return list(jnp.linalg.eigh(x))
-
-
 def _einsum(values: list[Any], *, equation: str) -> Any:
     return jnp.einsum(equation, *values)
 
 
-def _fourier(function: Callable[..., Any], axes: int) -> Callable[..., Any]:
-    return lambda x: function(x, axes=tuple(range(-axes, 0)))
-
-
-def _real_fourier(x: Any, shape: list[Any]) -> Any:
-    return jnp.fft.rfftn(x, shape, tuple(range(-len(shape), 0)))
-
-
-def _inverse_real_fourier(x: Any, shape: list[Any]) -> Any:
-    return jnp.fft.irfftn(x, shape, tuple(range(-len(shape), 0)))
-
-
 # --- Networks -----------------------------------------------------------------------------------------
-
-
-def _bias_add(x: Any, bias: Any, *, data_format: str) -> Any:
-    if data_format == "NCHW":
-        bias = jnp.reshape(bias, [-1] + [1] * (jnp.ndim(x) - 2))
-    return x + bias
-
-
-def _cross_entropy(logits: Any, labels: Any) -> list[Any]:
-    logits, labels = jnp.broadcast_arrays(logits, labels)
-    logs = jax.nn.log_softmax(logits)
-    # Zero times minus infinity counts as zero.
-    safe = jnp.where((labels == 0) & jnp.isinf(logs), jnp.zeros_like(logs), logs)
-    loss = -jnp.sum(labels * safe, -1)
-    # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1.
-    total = jax.scipy.special.logsumexp(logits, -1)
-    rest = 1 - lax.stop_gradient(jnp.sum(labels, -1))
-    loss += rest * _zero_with_gradient(total)
-    return [loss, lax.stop_gradient(jnp.exp(logs) - labels)]
-
-
-def _zero_with_gradient(x: Any) -> Any:
-    """Returns zeros with the gradient of `x`."""
-    return jnp.where(jnp.isfinite(x), x - lax.stop_gradient(x), 0)
 
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> list[Any]:
@@ -492,14 +289,6 @@ def _bitcast(x: Any, *, type: str) -> Any:
 # --- Random numbers -----------------------------------------------------------------------------------
 
 
-def _uniform(shape: list[Any], key: Any, counter: Any, alg: Any, *, dtype: str) -> Any:
-    return philox.uniform(shape, key, counter, dtype)
-
-
-def _normal(shape: list[Any], key: Any, counter: Any, alg: Any, *, dtype: str) -> Any:
-    return philox.normal(shape, key, counter, dtype)
-
-
 def _words(shape: list[Any], key: Any, counter: Any, alg: Any, *, dtype: str) -> Any:
     words = philox.bits(math.prod(shape), key, counter).reshape(shape)
     return lax.bitcast_convert_type(words, dtype_of(dtype))
@@ -534,49 +323,26 @@ def _categorical(logits: Any, size: Any, seed: Any, *, output_dtype: str) -> Any
 
 
 FORMULAS: dict[str, Callable[..., Any]] = {
-    **alike(jnp, jax.scipy.special),
+    **alike(KIT),
     # Numbers
     "Abs": _absolute,
     "AddV2": lambda x, y: x + y,
     "Bitcast": _bitcast,
-    "BitwiseAnd": lambda x, y: x & y,
-    "BitwiseOr": lambda x, y: x | y,
-    "BitwiseXor": lambda x, y: x ^ y,
     "Cast": _cast,
     "ClipByValue": _clip,
     "Complex": lambda real, imag: lax.complex(*jnp.broadcast_arrays(real, imag)),
     "Digamma": lambda x: jax.scipy.special.digamma(x),
-    "DivNoNan": _div_no_nan,
-    "Equal": lambda x, y: x == y,
     "Erf": lambda x: lax.erf(x),
     "Erfc": lambda x: lax.erfc(x),
     "Erfinv": lambda x: lax.erf_inv(x),
-    "Floor": lambda x: jnp.floor(x),
-    "FloorDiv": lambda x, y: x // y,
-    "FloorMod": lambda x, y: x % y,
-    "Greater": lambda x, y: x > y,
-    "GreaterEqual": lambda x, y: x >= y,
-    "Inv": _reciprocal,
-    "Invert": lambda x: ~x,
     "LeftShift": _shift(lax.shift_left),
-    "Less": lambda x, y: x < y,
-    "LessEqual": lambda x, y: x <= y,
     "Lgamma": lambda x: lax.lgamma(x),
-    "LogicalAnd": lambda x, y: x & y,
-    "LogicalNot": lambda x: ~x,
-    "LogicalOr": lambda x, y: x | y,
     "Maximum": _maximum,
     "Minimum": _minimum,
-    "Mod": _truncated_rest,
     "Mul": lambda x, y: x * y,
-    "MulNoNan": lambda x, y: jnp.where(y == 0, jnp.zeros_like(x * y), x * y),
     "Ndtri": lambda x: jax.scipy.special.ndtri(x),
-    "Neg": lambda x: -x,
-    "NotEqual": lambda x, y: x != y,
     "Polygamma": lambda n, x: jax.scipy.special.polygamma(n, x),
     "Pow": lambda x, y: jnp.power(x, y),
-    "RealDiv": lambda x, y: x / y,
-    "Reciprocal": _reciprocal,
     "RightShift": _shift(
         lambda x, y: (
             lax.shift_right_logical(x, y)
@@ -584,38 +350,23 @@ FORMULAS: dict[str, Callable[..., Any]] = {
             else lax.shift_right_arithmetic(x, y)
         )
     ),
-    "Rsqrt": lambda x: _inverse_root(x),
-    "Select": _select,
-    "Sqrt": lambda x: _root(x),
-    "Square": lambda x: x * x,
-    "SquaredDifference": lambda x, y: (x - y) * (x - y),
     "Sub": lambda x, y: x - y,
     "TruncateDiv": _truncated_quotient,
-    "TruncateMod": _truncated_rest,
-    "Xdivy": _times_safely(lambda y: 1 / y),
-    "Xlog1py": _times_safely(jnp.log1p),
-    "Xlogy": _times_safely(jnp.log),
     "ZerosLike": lambda x: jax.tree.map(jnp.zeros_like, x),
     # Along axes
     "All": _along(jnp.all),
     "Any": _along(jnp.any),
     "ArgMax": _position(jnp.argmax),
     "ArgMin": _position(jnp.argmin),
-    "Cumprod": _running(jnp.cumprod, 1),
-    "Cumsum": _running(jnp.cumsum, 0),
     "EuclideanNorm": _along(_euclidean_norm),
-    "L2Loss": lambda x: jnp.sum(x * x) / 2,
     "Max": _along(jnp.max),
     "Mean": _along(jnp.mean),
     "Min": _along(jnp.min),
     "Prod": _along(jnp.prod),
     "Sum": _along(jnp.sum),
     "TopKV2": _top_k,
-    "InTopKV2": _in_top,
     # Shapes and indices
-    "BroadcastTo": lambda x, shape: jnp.broadcast_to(x, shape),
     "Bucketize": _bucket,
-    "ConcatV2": lambda values, axis: jnp.concatenate(values, axis),
     "DenseBincount": _bin_count,
     "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
     "ExpandDims": lambda x, axis: jnp.expand_dims(x, int(np.ravel(axis)[0])),
@@ -624,28 +375,14 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "GatherV2": _gather,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
     JAX_FUNCTION: lambda values, *, function: [*function.flat(values), *values],
-    "InvertPermutation": lambda x: (
-        jnp.zeros_like(x).at[x].set(jnp.arange(x.shape[0], dtype=x.dtype))
-    ),
     "LinSpace": lambda begin, end, size: _linspace(jnp.asarray(begin), end, size),
     "LowerBound": _search("left"),
     "MirrorPad": _mirror_pad,
-    "OneHot": _one_hot,
-    "Pack": _pack,
-    "Pad": _pad,
-    "PadV2": lambda x, paddings, value: _pad(x, paddings, value),
+    "Pad": padded,
+    "PadV2": lambda x, paddings, value: padded(x, paddings, value),
     "Range": _range,
     "Reshape": lambda x, shape: jnp.reshape(x, shape),
-    "ReverseV2": lambda x, axis: jnp.flip(x, tuple(axis)),
-    "Roll": lambda x, size, axis: jnp.roll(
-        x, size, tuple(axis) if isinstance(axis, list) else axis
-    ),
     "ScatterNd": _scatter,
-    "SegmentMax": _sorted_segments("max", _least),
-    "SegmentMean": _segment_mean,
-    "SegmentMin": _sorted_segments("min", _greatest),
-    "SegmentProd": _sorted_segments("multiply", lambda dtype: 1),
-    "SegmentSum": _sorted_segments("add", lambda dtype: 0),
     "Slice": _slice,
     "Split": _split,
     "SplitV": _split_at,
@@ -656,7 +393,6 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "TensorScatterMin": _scattered("min"),
     "TensorScatterSub": lambda x, indices, updates: _scattered("add")(x, indices, -updates),
     "TensorScatterUpdate": _scattered("set"),
-    "Tile": lambda x, multiples: jnp.tile(x, multiples),
     "Transpose": lambda x, perm: jnp.transpose(x, perm),
     "Unpack": _unpack,
     "UnsortedSegmentMax": _segments("max", _least),
@@ -680,35 +416,14 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BatchMatMulV3": _batch_mat_mul,
     "Cross": lambda x, y: jnp.cross(x, y),
     "Einsum": _einsum,
-    "FFT": _fourier(jnp.fft.fftn, 1),
-    "FFT2D": _fourier(jnp.fft.fftn, 2),
-    "FFT3D": _fourier(jnp.fft.fftn, 3),
-    "IFFT": _fourier(jnp.fft.ifftn, 1),
-    "IFFT2D": _fourier(jnp.fft.ifftn, 2),
-    "IFFT3D": _fourier(jnp.fft.ifftn, 3),
-    "IRFFT": _inverse_real_fourier,
-    "IRFFT2D": _inverse_real_fourier,
     "Lu": _lower_upper,
-    "MatMul": _mat_mul,
-    "MatrixBandPart": _band,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
-    "MatrixInverse": lambda x, *, adjoint: jnp.linalg.inv(_turned(x, False, adjoint)),
     "MatrixSetDiagV3": matrices.with_diagonal,
-    "MatrixSolve": _solve,
     "MatrixTriangularSolve": _triangular_solve,
-    "Qr": lambda x, *, full_matrices: list(
-        jnp.linalg.qr(x, mode="complete" if full_matrices else "reduced")
-    ),
-    "RFFT": _real_fourier,
-    "RFFT2D": _real_fourier,
-    "SelfAdjointEigV2": _eigen,
-    "Svd": _svd,
     # Networks
     "AvgPool": neighbours.average_pool,
     "AvgPool3D": neighbours.average_pool,
-    "BatchToSpaceND": neighbours.batch_to_space,
-    "BiasAdd": _bias_add,
     "IntegerHash": _integer_hash,
     "LSTM": recurrence.lstm,  # Of several operations: the loop over time.
     "Conv2D": neighbours.convolution,
@@ -716,54 +431,22 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Conv3D": neighbours.convolution,
     "Conv3DBackpropInputV2": neighbours.transposed_convolution,
     "DepthwiseConv2dNative": neighbours.depthwise_convolution,
-    "DepthToSpace": neighbours.depth_to_space,
-    "Elu": lambda x: jnp.where(x < 0, jnp.expm1(jnp.where(x < 0, x, 0)), x),
     "ExtractImagePatches": neighbours.patches,
-    "FusedBatchNormV3": neighbours.normalized,
     "LeakyRelu": lambda x, *, alpha: jnp.where(x > 0, x, x * alpha),
-    "LogSoftmax": lambda x: jax.nn.log_softmax(x),
     "MaxPool": neighbours.max_pool,
     "MaxPool3D": neighbours.max_pool,
     "PreventGradient": lambda x: lax.stop_gradient(x),
-    "Relu": lambda x: jax.nn.relu(x),
     "Relu6": lambda x: jnp.where(x >= 6, 6, jax.nn.relu(x)).astype(x.dtype),
-    "Selu": _selu,
-    "Sigmoid": lambda x: jax.nn.sigmoid(x),
-    "Softmax": lambda x: jax.nn.softmax(x),
-    "SoftmaxCrossEntropyWithLogits": _cross_entropy,
     "Softplus": lambda x: jax.nn.softplus(x),
     "Softsign": lambda x: jax.nn.soft_sign(x),
-    "SpaceToBatchND": neighbours.space_to_batch,
-    "SpaceToDepth": neighbours.space_to_depth,
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,
-    "StopGradient": lambda x: lax.stop_gradient(x),
-    # Images
-    "HSVToRGB": images.hsv_to_rgb,
-    "ImageProjectiveTransformV3": images.projected,
-    "RGBToHSV": images.rgb_to_hsv,
-    "ResizeBicubic": images.resized_bicubic,
-    "ResizeBilinear": images.resized_bilinear,
-    "ResizeNearestNeighbor": images.resized_nearest,
-    "ScaleAndTranslate": images.spanned,
     # Random numbers
     "StatelessMultinomial": _categorical,
     "StatelessRandomGammaV3": _gamma,
-    "StatelessRandomGetKeyCounter": lambda seed: list(philox.key_and_counter(seed)),
-    "StatelessRandomNormalV2": _normal,
     "StatelessRandomUniformFullIntV2": _words,
     "StatelessRandomUniformIntV2": _integers,
-    "StatelessRandomUniformV2": _uniform,
     "StatelessTruncatedNormalV2": _truncated_normal,
 }
 
 
-def _pull(function: Callable[..., Any], dy: Any, *arguments: Any) -> tuple[Any, ...]:
-    y, back = jax.vjp(function, *arguments)
-    return back(jnp.asarray(dy, y.dtype))
-
-
-def _zeros(shape: Any, like: Any) -> Any:
-    return jnp.zeros(shape, like.dtype)
-
-
-FORMULAS |= gradients.gradients(FORMULAS, gradients.Kit(jnp, jax.nn.sigmoid, _zeros, _pull))
+FORMULAS |= gradients.gradients(FORMULAS, KIT) | segments(FORMULAS, KIT)

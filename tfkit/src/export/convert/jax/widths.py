@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfkit.src.export.convert.jax.table import dtype_of
+from tfkit.src.export.convert.jax.kit import dtype_of
 
 
 def narrowed(array: np.ndarray, owner: str) -> np.ndarray:

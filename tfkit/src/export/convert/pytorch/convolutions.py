@@ -6,7 +6,6 @@ format.
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import torch
@@ -14,6 +13,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from tfkit.src.export.convert.host import with_attributes_of
+from tfkit.src.export.convert.pytorch.kit import padded
 
 _CONVOLUTIONS: dict[int, Any] = {1: F.conv1d, 2: F.conv2d, 3: F.conv3d}
 _TRANSPOSED: dict[int, Any] = {1: F.conv_transpose1d, 2: F.conv_transpose2d, 3: F.conv_transpose3d}
@@ -61,13 +61,6 @@ def _padding(
         total = max((steps - 1) * stride + (width - 1) * rate + 1 - size, 0)
         pairs.append((total // 2, total - total // 2))
     return pairs
-
-
-def padded(x: Tensor, pairs: Any, value: float = 0.0) -> Tensor:
-    """Returns a tensor, padded along its last axes; negative widths cut off."""
-    # `F.pad` lists the last axis first.
-    flat = list(itertools.chain(*reversed(list(pairs))))
-    return F.pad(x, flat, value=value) if any(width != 0 for width in flat) else x
 
 
 def convolution(
@@ -185,57 +178,6 @@ def _pooled(
     return _from_first(functions[count](padded(x, pairs, value), kernel, steps), data_format)
 
 
-def space_to_batch(x: Tensor, block_shape: list[int], paddings: Any) -> Tensor:
-    """Returns a tensor whose blocks of space are in the batch."""
-    count = len(block_shape)
-    rest = [(0, 0)] * (x.ndim - 1 - count)
-    x = padded(x, [*map(tuple, paddings), *rest])
-    sizes = [size // block for size, block in zip(x.shape[1:], block_shape, strict=False)]
-    split = [part for pair in zip(sizes, block_shape, strict=True) for part in pair]
-    x = x.reshape(x.shape[0], *split, *x.shape[1 + count :])
-    inner, outer = range(2, 2 * count + 1, 2), range(1, 2 * count, 2)
-    # (*block, batch, *space, *rest)
-    x = x.permute(*inner, 0, *outer, *range(2 * count + 1, x.ndim))
-    return x.flatten(0, count)
-
-
-def batch_to_space(x: Tensor, block_shape: list[int], crops: Any) -> Tensor:
-    """Returns a tensor whose batch becomes blocks of space."""
-    count = len(block_shape)
-    total = 1
-    for block in block_shape:
-        total *= block
-    sizes = x.shape[1 : 1 + count]
-    x = x.reshape(*block_shape, x.shape[0] // total, *x.shape[1:])
-    order = [count]
-    for place in range(count):
-        order += [count + 1 + place, place]
-    x = x.permute(*order, *range(2 * count + 1, x.ndim))
-    merged = [size * block for size, block in zip(sizes, block_shape, strict=True)]
-    x = x.reshape(x.shape[0], *merged, *x.shape[2 * count + 1 :])
-    rest = [(0, 0)] * (x.ndim - 1 - count)
-    return padded(x, [*((-before, -after) for before, after in crops), *rest])
-
-
-def depth_to_space(x: Tensor, *, block_size: int, data_format: str) -> Tensor:
-    """Returns a tensor with blocks of its channels moved into the axes of space."""
-    x = x.movedim(1, -1) if data_format == "NCHW" else x
-    batch, height, width, channels = x.shape
-    x = x.reshape(batch, height, width, block_size, block_size, channels // block_size**2)
-    x = x.permute(0, 1, 3, 2, 4, 5).reshape(batch, height * block_size, width * block_size, -1)
-    return x.movedim(-1, 1) if data_format == "NCHW" else x
-
-
-def space_to_depth(x: Tensor, *, block_size: int, data_format: str) -> Tensor:
-    """Returns a tensor with blocks of space moved into the channels: the inverse of `depth_to_space`."""
-    x = x.movedim(1, -1) if data_format == "NCHW" else x
-    batch, height, width, channels = x.shape
-    rows, columns = height // block_size, width // block_size
-    x = x.reshape(batch, rows, block_size, columns, block_size, channels)
-    x = x.permute(0, 1, 3, 2, 4, 5).reshape(batch, rows, columns, channels * block_size**2)
-    return x.movedim(-1, 1) if data_format == "NCHW" else x
-
-
 def patches(x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -> Tensor:
     """Returns the content of each window, along the channels: rows, then columns, then channels."""
     kernel, steps, spread = (list(it[1:3]) for it in (ksizes, strides, rates))
@@ -250,42 +192,6 @@ def patches(x: Tensor, *, ksizes: Any, strides: Any, rates: Any, padding: str) -
     batch, channels, rows, columns = x.shape
     x = x.reshape(batch, channels, rows // kernel[0], kernel[0], columns // kernel[1], kernel[1])
     return x.permute(0, 2, 4, 3, 5, 1).flatten(3)
-
-
-def normalized(
-    x: Tensor,
-    gamma: Tensor,
-    beta: Tensor,
-    mean: Tensor,
-    variance: Tensor,
-    *,
-    epsilon: float,
-    exponential_avg_factor: float,
-    data_format: str,
-    is_training: bool,
-) -> list[Tensor]:
-    """Returns a tensor, normalized for each channel, and the moments, which have no gradient."""
-    first = data_format.startswith("NC")
-    wide = (x.movedim(1, -1) if first else x).to(gamma.dtype)
-    moments = [mean, variance]
-    if is_training:
-        axes = list(range(wide.ndim - 1))
-        count = wide[..., 0].numel()
-        mean = wide.mean(axes)
-        variance = torch.square(wide - mean).mean(axes)
-        # TensorFlow returns Bessel's correction for the moving variance, and normalizes without
-        # it.
-        unbiased = variance * (count / max(count - 1, 1))
-        if exponential_avg_factor == 1:
-            moments = [mean, unbiased]
-        else:
-            moments = [
-                old + (new - old) * exponential_avg_factor
-                for old, new in zip(moments, (mean, unbiased), strict=True)
-            ]
-    y = ((wide - mean) * (torch.rsqrt(variance + epsilon) * gamma) + beta).to(x.dtype)
-    kept = [it.detach() for it in (*moments, mean, variance)]
-    return [y.movedim(-1, 1) if first else y, *kept, gamma.new_zeros(0)]
 
 
 def taken(x: Tensor, index: Any) -> Tensor:

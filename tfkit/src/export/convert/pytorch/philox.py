@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import torch
 
+from tfkit.src.export.convert.pytorch.dtypes import dtype_of
+
 _WORD = 0xFFFFFFFF
-_FRACTION_BITS = {torch.float16: 10, torch.bfloat16: 7, torch.float32: 23}
+_FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 Words = tuple[torch.Tensor, ...]
 
 
@@ -37,14 +39,14 @@ def bits(count: int, key: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
     return torch.stack(words, 1).reshape(-1)[:count]
 
 
-def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: str) -> torch.Tensor:
     """Returns floats in `[0, 1)`."""
-    if dtype == torch.float64:
+    if dtype == "float64":
         # 52 of 64 bits, as many as the fraction of a float64 has.
         words = bits(2 * count, key, counter).reshape(-1, 2)
-        return ((words[:, 0] & (2**20 - 1)) * 2**32 + words[:, 1]).to(dtype) * 2.0**-52
+        return ((words[:, 0] & (2**20 - 1)) * 2**32 + words[:, 1]).to(torch.float64) * 2.0**-52
     digits = _FRACTION_BITS[dtype]
-    return (bits(count, key, counter) & (2**digits - 1)).to(dtype) * 2.0**-digits
+    return (bits(count, key, counter) & (2**digits - 1)).to(dtype_of(dtype)) * 2.0**-digits
 
 
 def _ten_rounds(key: Words, words: Words) -> Words:

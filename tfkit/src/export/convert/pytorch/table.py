@@ -17,19 +17,19 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.nn import functional as F
 
 from tfkit.src.export.convert import gradients, hashing
-from tfkit.src.export.convert.alike import alike
+from tfkit.src.export.convert.alike import alike, segments
 from tfkit.src.export.convert.host import index_of, with_attributes_of
 from tfkit.src.export.convert.interpreter import ConversionError
 from tfkit.src.export.convert.pytorch import (
     composites,
     convolutions,
     einsum,
-    images,
     lists,
     matrices,
     philox,
 )
 from tfkit.src.export.convert.pytorch.dtypes import WORD, dtype_of, wrapped
+from tfkit.src.export.convert.pytorch.kit import KIT, padded
 
 
 def _axes(axis: Any, x: Tensor) -> list[int]:
@@ -194,57 +194,9 @@ def _triangular_solve(x: Tensor, y: Tensor, *, lower: bool, adjoint: bool) -> Te
     return torch.linalg.solve_triangular(x, y, upper=lower == adjoint)
 
 
-def _svd(x: Tensor, *, compute_uv: bool, full_matrices: bool) -> list[Tensor]:
-    if not compute_uv:
-        return [torch.linalg.svdvals(x), x.new_zeros(0), x.new_zeros(0)]
-    u, values, v = torch.linalg.svd(x, full_matrices)
-    return [values, u, v.mH]
-
-
-def _eigen(x: Tensor, *, compute_v: bool) -> list[Tensor]:
-    if not compute_v:
-        return [torch.linalg.eigvalsh(x), x.new_zeros(0)]
-    return list(torch.linalg.eigh(x))
-
-
-def _one_hot(indices: Tensor, depth: Any, on: Tensor, off: Tensor, *, axis: int) -> Tensor:
-    numbers = torch.arange(depth, device=indices.device)
-    hot = torch.where(indices[..., None] == numbers, on, off)
-    return hot.movedim(-1, axis if axis >= 0 else indices.ndim)
-
-
-def _cumulative(function: Callable[..., Tensor], first: float) -> Callable[..., Tensor]:
-    def formula(x: Tensor, axis: Any, *, reverse: bool, exclusive: bool) -> Tensor:
-        (along,) = _axes(axis, x)
-        x = x.flip(along) if reverse else x
-        if exclusive:
-            start = torch.full_like(x.narrow(along, 0, 1), first)
-            x = torch.cat([start, x.narrow(along, 0, x.shape[along] - 1)], along)
-        y = function(x, along).to(x.dtype)
-        return y.flip(along) if reverse else y
-
-    return formula
-
-
-def _matmul(x: Tensor, y: Tensor, *, transpose_a: bool, transpose_b: bool) -> Tensor:
-    return (x.mT if transpose_a else x) @ (y.mT if transpose_b else y)
-
-
 def _batch_matmul(x: Tensor, y: Tensor, *, adj_x: bool, adj_y: bool, Tout: str | None) -> Tensor:
     wanted = dtype_of(Tout) if Tout else x.dtype
     return (x.mH if adj_x else x).to(wanted) @ (y.mH if adj_y else y).to(wanted)
-
-
-def _solve(x: Tensor, y: Tensor, *, adjoint: bool) -> Tensor:
-    return torch.linalg.solve(x.mH if adjoint else x, y)
-
-
-def _band(x: Tensor, num_rows: int, num_cols: int) -> Tensor:
-    """Returns matrices with zeros away from the diagonal; a negative width keeps all on its side."""
-    rows, columns = x.shape[-2:]
-    distance = torch.arange(columns, device=x.device) - torch.arange(rows, device=x.device)[:, None]
-    outside = (distance < -num_rows) & (num_rows >= 0) | (distance > num_cols) & (num_cols >= 0)
-    return torch.where(outside, 0, x).to(x.dtype)
 
 
 def _sparse_cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
@@ -254,96 +206,10 @@ def _sparse_cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
     return [-logs.gather(-1, labels[..., None])[..., 0], logs.exp() - hot]
 
 
-def _cross_entropy(logits: Tensor, labels: Tensor) -> list[Tensor]:
-    logits, labels = torch.broadcast_tensors(logits, labels)
-    logs = F.log_softmax(logits, -1)
-    loss = -torch.where((labels == 0) & logs.isinf(), 0, labels * logs).sum(-1)
-    # TensorFlow's gradient is `softmax - labels` also where the labels do not sum to 1: zeros that have it.
-    total = logits.logsumexp(-1)
-    total = torch.where(total.isfinite(), total, 0)
-    loss = loss + (1 - labels.sum(-1).detach()) * (total - total.detach())
-    return [loss, (logs.exp() - labels).detach()]
-
-
 def _top_k(x: Tensor, k: Any, *, index_type: str | None) -> list[Tensor]:
     """Returns the largest elements and their indices; of equal ones the first, unlike `torch.topk`."""
     values, indices = x.sort(dim=-1, descending=True, stable=True)
     return [values[..., :k], indices[..., :k].to(dtype_of(index_type or "int32"))]
-
-
-def _root(x: Tensor) -> Tensor:
-    """Returns the square root. Its gradient is 0 where the one from above is, also at 0, as in TensorFlow."""
-    if not x.is_floating_point() or not torch.is_grad_enabled():
-        return torch.sqrt(x)
-    usual = x > 0
-    return torch.where(usual, torch.where(usual, x, 1).sqrt(), _steep(torch.sqrt, x, ~usual, 1))
-
-
-def _inverse_root(x: Tensor) -> Tensor:
-    """Returns the inverse of the square root, with a gradient like that of `_root`."""
-    if not x.is_floating_point() or not torch.is_grad_enabled():
-        return torch.rsqrt(x)
-    usual = x > _limits(x.dtype).max ** (-2 / 3)  # Where the derivative is finite.
-    return torch.where(usual, torch.where(usual, x, 1).rsqrt(), _steep(torch.rsqrt, x, ~usual, -1))
-
-
-def _reciprocal(x: Tensor) -> Tensor:
-    """Returns the inverse, with a gradient like that of `_root`."""
-    if not x.is_floating_point() or not torch.is_grad_enabled():
-        return torch.reciprocal(x)
-    usual = x != 0
-    inverse = torch.where(usual, x, 1).reciprocal()
-    return torch.where(usual, inverse, _steep(torch.reciprocal, x, ~usual, -1))
-
-
-def _selu(x: Tensor) -> Tensor:
-    low = gradients.SELU_SLOPE * torch.expm1(torch.where(x < 0, x, 0))
-    return torch.where(x < 0, low, gradients.SELU * x)
-
-
-def _times_safely(function: Callable[[Tensor], Tensor]) -> Callable[..., Tensor]:
-    def product(x: Tensor, y: Tensor) -> Tensor:
-        """Returns `x * function(y)`, which is 0 where `x` is, as its gradients are."""
-        zero = x == 0
-        return torch.where(zero, 0, x * function(torch.where(zero, 1, y))).to(x.dtype)
-
-    return product
-
-
-def _steep(function: Callable[[Tensor], Tensor], x: Tensor, chosen: Tensor, sign: int) -> Tensor:
-    """Returns a function where its derivative is infinite or, for negative numbers, NaN.
-
-    The gradient is made by multiplications alone, each of which keeps zeros: the product of zero and
-    infinity would not.
-    """
-    largest = _limits(x.dtype).max
-    part = torch.where(chosen & x.isfinite(), x, 0)
-    zero = (part - part.detach()) * (sign * largest) * largest
-    return function(x.detach()) + zero * (x >= 0).to(x.dtype)
-
-
-def _sorted_segments(method: str, first: Callable[[Any], Any]) -> Callable[..., Tensor]:
-    def formula(x: Tensor, segment_ids: list[int]) -> Tensor:
-        """Returns one row for each segment; those without rows are zero, except for products."""
-        count = segment_ids[-1] + 1 if segment_ids else 0
-        ids = torch.tensor(segment_ids, dtype=torch.int64, device=x.device)
-        if method == "sum":
-            return x.new_zeros([count, *x.shape[1:]]).index_add(0, ids, x)
-        rows = ids.reshape(-1, *[1] * (x.ndim - 1)).expand(x.shape)
-        start = x.new_full([count, *x.shape[1:]], first(x.dtype))
-        result = start.scatter_reduce(0, rows, x, method)
-        if method == "prod":
-            return result
-        used = torch.zeros(count, dtype=torch.bool, device=x.device).index_fill(0, ids, True)
-        return torch.where(used.reshape(-1, *[1] * (x.ndim - 1)), result, 0).to(x.dtype)
-
-    return formula
-
-
-def _segment_mean(x: Tensor, segment_ids: list[int]) -> Tensor:
-    total = _sorted_segments("sum", lambda dtype: 0)(x, segment_ids)
-    sizes = torch.tensor(np.bincount(np.array(segment_ids, int)), device=x.device).clamp(min=1)
-    return total / sizes.reshape(-1, *[1] * (x.ndim - 1)).to(x.dtype)
 
 
 def _block_places(x: Tensor, starts: Any, shape: Any) -> list[Tensor]:
@@ -407,14 +273,6 @@ def _counted(x: Tensor, axis: Any, *, out_idx: str) -> list[Tensor]:
     return [values, places.to(dtype_of(out_idx)), counts.to(dtype_of(out_idx))]
 
 
-def _in_top(x: Tensor, y: Tensor, k: int) -> Tensor:
-    """Returns whether fewer than `k` elements of a row are larger than the one at an index."""
-    places = y.to(torch.int64)
-    inside = (places >= 0) & (places < x.shape[-1])
-    own = x.gather(-1, torch.where(inside, places, 0)[:, None])
-    return inside & x.isfinite().all(-1) & ((x > own).sum(-1) < k)
-
-
 def _lower_upper(x: Tensor, *, output_idx_type: str) -> list[Tensor]:
     factors, pivots = torch.linalg.lu_factor(x)
     order = torch.lu_unpack(factors, pivots, unpack_data=False)[0].argmax(-2)
@@ -424,12 +282,6 @@ def _lower_upper(x: Tensor, *, output_idx_type: str) -> list[Tensor]:
 def _distinct(x: Tensor, *, out_idx: str) -> list[Tensor]:
     values, places, _ = _unique(x)
     return [values, places.to(dtype_of(out_idx))]
-
-
-def _divided(x: Tensor, y: Tensor) -> Tensor:
-    """Returns a quotient that is 0 where the divisor is, with a gradient of 0 there."""
-    zero = y == 0
-    return torch.where(zero, 0, x / torch.where(zero, 1, y)).to(x.dtype)
 
 
 def _cast(x: Tensor, *, SrcT: str, DstT: str) -> Tensor:
@@ -485,8 +337,25 @@ def _whole(operation: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return lambda a, b, *, T: wrapped(operation(a, b), T)
 
 
+def _mirrored(x: Tensor, paddings: list[list[int]], *, mode: str) -> Tensor:
+    """Returns a tensor that is continued by its mirror image."""
+    for axis, (before, after) in enumerate(paddings):
+        if not before and not after:
+            continue
+        size = x.shape[axis]
+        # "REFLECT" leaves out the edge itself, "SYMMETRIC" repeats it.
+        edge = 1 if mode == "REFLECT" else 0
+        places = [
+            *range(before - 1 + edge, edge - 1, -1),
+            *range(size),
+            *range(size - 1 - edge, size - 1 - edge - after, -1),
+        ]
+        x = x.index_select(axis, torch.tensor(places, device=x.device))
+    return x
+
+
 def _padded(x: Tensor, paddings: Any, b: Any = 0) -> Tensor:
-    return convolutions.padded(x, paddings, b if isinstance(b, (int, float)) else b.item())
+    return padded(x, paddings, b if isinstance(b, (int, float)) else b.item())
 
 
 def _uniform_integers(
@@ -505,25 +374,10 @@ def _uniform_integers(
     return (rest + low).to(dtype_of(dtype)).reshape(shape)
 
 
-def _uniform(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
-    return philox.unit(math.prod(shape), key, counter, dtype_of(dtype)).reshape(shape)
-
-
-def _normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
-    """Returns floats with mean 0 and deviation 1, by the method of Box and Muller."""
-    count = math.prod(shape)
-    drawn = torch.float64 if dtype == "float64" else torch.float32
-    pairs = philox.unit((count + 1) // 2 * 2, key, counter, drawn).reshape(-1, 2)
-    radius = torch.sqrt(-2.0 * torch.log(pairs[:, 0].clamp(min=1e-7)))
-    angle = 2.0 * math.pi * pairs[:, 1]
-    both = torch.stack([radius * torch.sin(angle), radius * torch.cos(angle)], 1)
-    return both.reshape(-1)[:count].reshape(shape).to(dtype_of(dtype))
-
-
 def _truncated_normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
     """Returns normal numbers between -2 and 2: other values than TensorFlow's, with the same distribution."""
     inside = math.erf(math.sqrt(2.0))
-    drawn = philox.unit(math.prod(shape), key, counter, torch.float32) * (2 * inside) - inside
+    drawn = philox.unit(math.prod(shape), key, counter, "float32") * (2 * inside) - inside
     return (math.sqrt(2.0) * torch.erfinv(drawn)).to(dtype_of(dtype)).reshape(shape)
 
 
@@ -556,13 +410,6 @@ def _found(right: bool) -> Callable[..., Tensor]:
     return formula
 
 
-def _selected(where: Tensor, x: Tensor, y: Tensor) -> Tensor:
-    """Returns elements, or rows for a condition of rank 1, which the older form of the operation allows."""
-    if where.ndim == 1 and x.ndim > 1:
-        where = where.reshape(-1, *[1] * (x.ndim - 1))
-    return torch.where(where, x, y)
-
-
 def _argument(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def formula(x: Tensor, axis: Any, *, output_type: str | None) -> Tensor:
         places = function(x.int() if x.dtype == torch.bool else x, axis)
@@ -571,34 +418,22 @@ def _argument(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return formula
 
 
-def _bias_add(x: Tensor, bias: Tensor, *, data_format: str) -> Tensor:
-    return x + (bias if data_format == "NHWC" else bias.reshape(-1, *[1] * (x.ndim - 2)))
-
-
 def _filled(dims: list[Any], x: Tensor) -> Tensor:
     return x.expand(dims).clone()
-
-
-def _listed(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
 
 
 # --- The table ----------------------------------------------------------------------------------------
 
 FORMULAS: dict[str, Callable[..., Any]] = {
-    **alike(torch, torch.special),
+    **alike(KIT),
     # Shapes
     "Reshape": _reshaped,
-    "ExpandDims": lambda x, axis: x.unsqueeze(_listed(axis)[0]),
+    "ExpandDims": lambda x, axis: x.unsqueeze(axis[0] if isinstance(axis, list) else axis),
     "Squeeze": _squeezed,
     "Transpose": _transposed,
-    "BroadcastTo": lambda x, shape: x.expand(shape),
     "Fill": _filled,
     "Empty": lambda shape, *, dtype: torch.zeros(shape, dtype=dtype_of(dtype)),
-    "Tile": lambda x, multiples: x.repeat(multiples) if x.ndim else x,
-    "Pack": lambda values, *, axis: torch.stack(values, axis),
     "Unpack": lambda x, *, axis: list(x.unbind(axis)),
-    "ConcatV2": lambda values, axis: torch.cat(values, axis),
     "Split": _split,
     "SplitV": _split_sizes,
     "StridedSlice": _strided_slice,
@@ -616,88 +451,41 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "UnsortedSegmentMax": _segments("amax", lambda dtype: _limits(dtype).min),
     "UnsortedSegmentMin": _segments("amin", lambda dtype: _limits(dtype).max),
     "UnsortedSegmentProd": _segments("prod", lambda dtype: 1),
-    "SegmentMax": _sorted_segments("amax", lambda dtype: _limits(dtype).min),
-    "SegmentMean": _segment_mean,
-    "SegmentMin": _sorted_segments("amin", lambda dtype: _limits(dtype).max),
-    "SegmentProd": _sorted_segments("prod", lambda dtype: 1),
-    "SegmentSum": _sorted_segments("sum", lambda dtype: 0),
     "Bucketize": _bucket,
     "Unique": _distinct,
     "UniqueWithCountsV2": _counted,
     "XlaDynamicSlice": _block,
     "XlaDynamicUpdateSlice": _updated,
-    "InvertPermutation": lambda x: x.argsort().to(x.dtype),
     "DenseBincount": _bin_count,
-    "ReverseV2": lambda x, axis: x.flip(_axes(axis, x)),
-    "Roll": lambda x, size, axis: x.roll(_listed(size), _listed(axis)),
     "Pad": _padded,
     "PadV2": lambda x, paddings, b: _padded(x, paddings, b),
-    "MirrorPad": images.mirrored,
-    "SpaceToBatchND": convolutions.space_to_batch,
-    "SpaceToDepth": convolutions.space_to_depth,
-    "DepthToSpace": convolutions.depth_to_space,
+    "MirrorPad": _mirrored,
     "ExtractImagePatches": convolutions.patches,
-    "FusedBatchNormV3": convolutions.normalized,
-    "BatchToSpaceND": convolutions.batch_to_space,
     "Range": lambda start, limit, delta, *, Tidx: torch.arange(
         start, limit, delta, dtype=dtype_of(Tidx)
     ),
-    "OneHot": _one_hot,
     "ZerosLike": lambda x: torch.zeros_like(x),
     "PreventGradient": lambda x: x,
-    "StopGradient": lambda x: x.detach(),
     "Cast": _cast,
     "Bitcast": _bitcast,
-    "Select": _selected,
     # Arithmetic
     "AddV2": _whole(lambda a, b: a + b),
     "Add": _whole(lambda a, b: a + b),
     "Sub": _whole(lambda a, b: a - b),
     "Mul": _whole(lambda a, b: a * b),
-    "MulNoNan": lambda x, y: torch.where(y == 0, 0, x * y).to(x.dtype),
-    "RealDiv": lambda a, b: a / b,
-    "DivNoNan": _divided,
-    "FloorDiv": lambda x, b: torch.div(x, b, rounding_mode="floor"),
-    "FloorMod": lambda x, b: torch.remainder(x, b),
-    "Mod": lambda x, y: torch.fmod(x, y),
     "TruncateDiv": lambda x, y: torch.div(x, y, rounding_mode="trunc"),
-    "TruncateMod": lambda x, y: torch.fmod(x, y),
     "Pow": lambda a, b: torch.pow(a, b),
-    "SquaredDifference": lambda a, b: torch.square(a - b),
     "Maximum": _maximum,
     "Minimum": _minimum,
     "ClipByValue": lambda x, low, high: torch.clamp(x, low, high),
-    "Neg": lambda x: torch.neg(x),
     "Abs": lambda x: torch.abs(x),
-    "Square": lambda x: torch.square(x),
-    "Sqrt": _root,
-    "Rsqrt": _inverse_root,
-    "Reciprocal": _reciprocal,
-    "Inv": _reciprocal,
-    "Xdivy": _times_safely(torch.reciprocal),
-    "Xlogy": _times_safely(torch.log),
-    "Xlog1py": _times_safely(torch.log1p),
     "Erf": lambda x: torch.erf(x),
     "Erfc": lambda x: torch.erfc(x),
     "Erfinv": lambda x: torch.erfinv(x),
     "Lgamma": lambda x: torch.lgamma(x),
     "Digamma": lambda x: torch.digamma(x),
-    "Floor": lambda x: x.floor(),
     "Complex": lambda x, y: torch.complex(x, y),
     # Comparison and bits
-    "Equal": lambda a, b: a == b,
-    "NotEqual": lambda a, b: a != b,
-    "Less": lambda a, b: a < b,
-    "LessEqual": lambda a, b: a <= b,
-    "Greater": lambda a, b: a > b,
-    "GreaterEqual": lambda a, b: a >= b,
-    "LogicalAnd": lambda x, y: torch.logical_and(x, y),
-    "LogicalOr": lambda x, y: torch.logical_or(x, y),
-    "LogicalNot": lambda x: torch.logical_not(x),
-    "BitwiseAnd": lambda x, y: torch.bitwise_and(x, y),
-    "BitwiseOr": lambda x, y: torch.bitwise_or(x, y),
-    "BitwiseXor": lambda x, y: torch.bitwise_xor(x, y),
-    "Invert": lambda x: torch.bitwise_not(x),
     "LeftShift": _whole(lambda x, y: x << y),
     "RightShift": _right_shift,
     # Sums and products
@@ -710,51 +498,24 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Any": _truth(torch.any),
     "ArgMax": _argument(torch.argmax),
     "ArgMin": _argument(torch.argmin),
-    "Cumsum": _cumulative(torch.cumsum, 0.0),
-    "Cumprod": _cumulative(torch.cumprod, 1.0),
-    "L2Loss": lambda x: x.square().sum() / 2,
     "TopKV2": _top_k,
-    "InTopKV2": _in_top,
     "UpperBound": _found(True),
     "LowerBound": _found(False),
-    "MatMul": _matmul,
     "BatchMatMulV2": _batch_matmul,
     "BatchMatMulV3": _batch_matmul,
     "Einsum": einsum.einsum,
     "Lu": _lower_upper,
     "Cross": lambda x, y: torch.linalg.cross(x, y),
-    "MatrixInverse": lambda x, *, adjoint: torch.linalg.inv(x.mH if adjoint else x),
-    "MatrixSolve": _solve,
     "MatrixTriangularSolve": _triangular_solve,
-    "Qr": lambda x, *, full_matrices: list(
-        torch.linalg.qr(x, "complete" if full_matrices else "reduced")
-    ),
-    "SelfAdjointEigV2": _eigen,
-    "Svd": _svd,
     "MatrixSetDiagV3": matrices.with_diagonal,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
-    "MatrixBandPart": _band,
-    "FFT": lambda x: torch.fft.fft(x),
-    "FFT2D": lambda x: torch.fft.fft2(x),
-    "IFFT": lambda x: torch.fft.ifft(x),
-    "IFFT2D": lambda x: torch.fft.ifft2(x),
-    "RFFT": lambda x, shape: torch.fft.rfft(x, _listed(shape)[0]),
-    "IRFFT": lambda x, shape: torch.fft.irfft(x, _listed(shape)[0]),
     # Activations and losses
-    "BiasAdd": _bias_add,
-    "Relu": lambda x: torch.relu(x),
     "Relu6": lambda x: F.relu6(x),
     "LeakyRelu": lambda x, *, alpha: F.leaky_relu(x, alpha),
-    "Elu": lambda x: F.elu(x),
-    "Selu": _selu,
-    "Sigmoid": lambda x: torch.sigmoid(x),
     "Softplus": lambda x: torch.logaddexp(x, torch.zeros_like(x)),
     "Softsign": lambda x: F.softsign(x),
-    "Softmax": lambda x: torch.softmax(x, -1),
-    "LogSoftmax": lambda x: torch.log_softmax(x, -1),
     "SparseSoftmaxCrossEntropyWithLogits": _sparse_cross_entropy,
-    "SoftmaxCrossEntropyWithLogits": _cross_entropy,
     # Convolutions and images
     "Conv2D": convolutions.convolution,
     "Conv3D": convolutions.convolution,
@@ -765,19 +526,9 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "MaxPool3D": convolutions.maximum,
     "AvgPool": convolutions.mean,
     "AvgPool3D": convolutions.mean,
-    "ResizeBilinear": images.resized_bilinear,
-    "ResizeBicubic": images.resized_bicubic,
-    "ScaleAndTranslate": images.spanned,
-    "ResizeNearestNeighbor": images.resized_nearest,
-    "ImageProjectiveTransformV3": images.projected,
-    "RGBToHSV": lambda x: images.rgb_to_hsv(x),
-    "HSVToRGB": lambda x: images.hsv_to_rgb(x),
     # Random numbers
-    "StatelessRandomNormalV2": _normal,
-    "StatelessRandomGetKeyCounter": lambda seed: list(philox.key_and_counter(seed)),
     "StatelessRandomUniformFullIntV2": _random_bits,
     "StatelessRandomUniformIntV2": _uniform_integers,
-    "StatelessRandomUniformV2": _uniform,
     "StatelessTruncatedNormalV2": _truncated_normal,
     # Lists
     "EmptyTensorList": lambda shape, most, *, element_dtype: lists.TensorList(element_dtype),
@@ -800,13 +551,4 @@ FORMULAS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _pull(function: Callable[..., Any], dy: Tensor, *arguments: Tensor) -> tuple[Any, ...]:
-    y, back = torch.func.vjp(function, *arguments)
-    return tuple(back(dy.to(y.dtype)))
-
-
-def _zeros(shape: Any, like: Tensor) -> Tensor:
-    return like.new_zeros(shape)
-
-
-FORMULAS |= gradients.gradients(FORMULAS, gradients.Kit(torch, torch.sigmoid, _zeros, _pull))
+FORMULAS |= gradients.gradients(FORMULAS, KIT) | segments(FORMULAS, KIT)
