@@ -228,6 +228,13 @@ FUNCTIONS = {
         [WHOLE[:1] * 0 + 1],
     ),
     "bins": (lambda x: ops.digitize(x, [-1.0, 0.0, 1.0]), [X]),
+    "spectra": (
+        lambda x: (
+            tf.signal.irfft2d(2j * tf.signal.rfft2d(x)),
+            tf.abs(tf.signal.ifft3d(tf.signal.fft3d(tf.complex(x, 2 * x)[None]) ** 2)),
+        ),
+        [X],
+    ),
     "angle": (lambda x: ops.angle(tf.complex(x, 2 * x)), [X]),
     "in top": (lambda x: ops.in_top_k(tf.constant([0, 1, 2, 9]), x, 2), [X]),
     "square diagonal": (lambda x: ops.diag(x[0], k=1), [X]),
