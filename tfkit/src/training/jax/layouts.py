@@ -112,7 +112,7 @@ class Layouts:
         return self._in_parts(content, self.of(variable))
 
     def rows(self, array: np.ndarray) -> Any:
-        """Returns an array with batches along its first axis, of which each device has its rows."""
+        """Returns an array with batches along its first axis, of each of which a device has its rows."""
         return self._in_parts(array, self._rows(array.shape[1:], 1))
 
     def _in_parts(self, array: np.ndarray, sharding: NamedSharding) -> Any:
@@ -163,6 +163,7 @@ class DividedParts:
         self._layouts = layouts
         self.variables, self.written = parts.variables, parts.written
         self.logs, self.finish = parts.logs, parts.finish
+        self.prepare = parts.prepare
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its results."""

@@ -46,12 +46,14 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
     is_convertible(model, trace)
     parts = TrainingParts(model, trace)
     arrays, places = data.distinct
+    first = [as_array(it[: data.batch_size]) for it in arrays]
+    parts.prepare(lambda: [first[place] for place in places])
     program = _program(model, parts, places)
     changing = sorted(parts.written)
     _check_stored(model, changing)
     model.reset_metrics()
     values = Values().take(parts.variables)
-    forms = [as_array(it[:1]) for it in arrays]
+    forms = [it[:1] for it in first]
     exported = export.export(jax.jit(program), platforms=list(platforms))(
         {path: values.pop(path) for path in changing}, values, *_arguments(forms)
     )
