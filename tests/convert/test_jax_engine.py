@@ -545,6 +545,26 @@ def test_steps_before_an_error_are_done():
     assert int(model.optimizer.iterations) == 4
 
 
+def test_predictions_of_a_different_thread_while_a_program_runs():
+    model, _ = small()
+    model.compile("sgd", cross_entropy(), engine="jax")
+    model.fit(X, Y, batch_size=16, verbose=0)
+    expected, found = model.predict(X, verbose=0), []
+    steps = model._tfkit_programs._latest["train"]
+    run = steps._steps
+
+    def watched(*arguments):
+        results = run(*arguments)  # The arrays that it was given are gone.
+        found.append(model.predict(X, verbose=0))
+        return results
+
+    steps._steps = watched
+    model.fit(X, Y, batch_size=16, verbose=0)
+    assert found
+    for predicted in found:
+        np.testing.assert_array_equal(predicted, expected)
+
+
 def test_nothing_stays_on_the_device_after_a_fit():
     model, _ = trained("jax", small, OPTIMIZERS["sgd"], validation_split=0.2)
     before = {id(it) for it in jax.live_arrays()}

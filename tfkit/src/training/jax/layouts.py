@@ -267,6 +267,8 @@ def _listed(paths: list[str]) -> str:
 def _mesh_of(mesh: DeviceMesh) -> Mesh:
     """Returns a mesh of the devices that JAX has under the names of a mesh."""
     names = mesh.devices.ravel().tolist()
+    if len({*names}) < len(names):
+        raise ValueError(f"A mesh must have different devices. Received: {names}")
     devices = np.array([_device(name) for name in names]).reshape(mesh.devices.shape)
     return Mesh(devices, tuple(mesh.axis_names))
 

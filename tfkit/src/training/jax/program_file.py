@@ -40,7 +40,7 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
         platforms: those for which JAX lowers the program.
 
     Raises:
-        ValueError: for weights that a layer stores itself.
+        ValueError: for weights that a layer stores itself, and a step that accepts some sizes of batches only.
     """
     trace = StepTrace(step_for(model, "train"), data.structure)
     is_convertible(model, trace)
@@ -54,9 +54,18 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
     model.reset_metrics()
     values = Values().take(parts.variables)
     forms = [it[:1] for it in first]
-    exported = export.export(jax.jit(program), platforms=list(platforms))(
-        {path: values.pop(path) for path in changing}, values, *_arguments(forms)
-    )
+    written = {path: values.pop(path) for path in changing}
+    try:
+        exported = export.export(jax.jit(program), platforms=list(platforms))(
+            written, values, *_arguments(forms)
+        )
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"`export_training` writes a program for batches of any size, and JAX cannot make it of model "
+            f"'{model.name}': {reason} If a step accepts some sizes only, train with "
+            "`compile(engine='jax')`."
+        ) from error
     saved = cast("ModelLike", model)
     weights = contents.model_state(saved)
     metrics = {id(variable) for metric in model.metrics for variable in metric.variables}

@@ -248,12 +248,13 @@ class JaxPredictProgram(_JaxProgram):
         """Returns the outputs of each batch; JAX computes while the next batch is prepared."""
         variables, results = self._parts.variables, []
         changed: dict[str, Any] = {}
-        values = self._values.take(variables)
+        kept = self._values.predicting()
+        values = kept.take(variables)
         for batch in batches:
             changed, outputs = self._call(values | changed, batch)
             results.append(outputs)
-        self._values.put(variables, changed)
-        self._values.settle()
+        kept.put(variables, changed)
+        kept.settle()
         return results
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
