@@ -172,6 +172,8 @@ def test_refusals(tmp_path):
         export_training(storing, tmp_path / "a", X, Y)
     model, x = stateful()
     model.compile("sgd", cross_entropy())
-    with pytest.raises(ValueError, match="batches of any size.*incompatible shapes.*some sizes only"):
+    with pytest.raises(
+        ValueError, match=r"batches of any size.*ncompatible shapes.*some sizes only"
+    ):
         export_training(model, tmp_path / "a", x, LABELS[:80], batch_size=16)
     assert not list(tmp_path.iterdir())

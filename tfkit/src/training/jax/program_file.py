@@ -40,7 +40,7 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
         platforms: those for which JAX lowers the program.
 
     Raises:
-        ValueError: for weights that a layer stores itself, and a step that accepts some sizes of batches only.
+        ValueError: for weights that a layer stores itself, and a step for some sizes of batches only.
     """
     trace = StepTrace(step_for(model, "train"), data.structure)
     is_convertible(model, trace)

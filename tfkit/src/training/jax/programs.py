@@ -74,7 +74,10 @@ class _JaxProgram:
     def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
-        rows, batch_at = (data.arrays, data.order), functools.partial(self._batch_at, size, data.places)
+        rows, batch_at = (
+            (data.arrays, data.order),
+            functools.partial(self._batch_at, size, data.places),
+        )
         parts.prepare(lambda: jax.eval_shape(batch_at, rows, first_row, 0))
         values = self._values.take(parts.variables)
         changing = {path: values.pop(path) for path in sorted(parts.written)}
@@ -133,9 +136,7 @@ class _JaxProgram:
         return [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
 
 
-def batches_at(
-    index: Any, size: int, first_row: Any, arrays: list[Any], order: Any
-) -> list[Any]:
+def batches_at(index: Any, size: int, first_row: Any, arrays: list[Any], order: Any) -> list[Any]:
     """Returns the batch of a step, of arrays that have batches along their first axis."""
     return [lax.dynamic_index_in_dim(it, index, keepdims=False) for it in arrays]
 

@@ -37,7 +37,7 @@ class Values:
     def predicting(self) -> Values:
         """Returns those for predictions.
 
-        A different thread may predict while a program of `fit` uses the memory of the arrays that it is given.
+        A different thread may predict while a program of `fit` uses up the arrays that it is given.
         """
         if self._predicting is None:
             self._predicting = Values(self.layouts)
