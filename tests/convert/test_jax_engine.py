@@ -257,6 +257,69 @@ def test_methods_for_one_batch():
         np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-6)
 
 
+def stateful():
+    model = tfkit.Sequential(
+        [
+            tfkit.Input(batch_shape=(16, 6, 2)),
+            layers.SimpleRNN(4, stateful=True),
+            layers.Dense(4),
+        ]
+    )
+    return model, X.reshape(80, 6, 2)
+
+
+class Pairs(tfkit.Sequential):
+    """Compares rows in fours."""
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        fours = ops.reshape(y_pred, (-1, 4, 4))
+        return ops.mean((fours[:, 0] - fours[:, 1]) ** 2 - 0.1 * fours[:, 2] * fours[:, 3])
+
+
+def pairs():
+    return Pairs([tfkit.Input((12,)), layers.Dense(4)]), X
+
+
+@pytest.mark.parametrize("make", [stateful, pairs])
+def test_steps_that_accept_some_sizes_only(make):
+    options = {"compiled": {"metrics": None}, "epochs": 2}
+    assert_equal_trainings(make, lambda: optimizers.SGD(0.1), **options)
+
+
+class Mixing(tfkit.Sequential):
+    """Multiplies by a matrix and a number of the batch, which have no rows."""
+
+    def call(self, inputs, training=False):
+        x, matrix, scale = inputs
+        return super().call(x, training=training) @ matrix * scale
+
+
+def test_tensors_of_a_batch_that_have_no_rows():
+    def run(engine):
+        tfkit.utils.set_random_seed(0)
+        model = Mixing([tfkit.Input((12,)), layers.Dense(4)])
+        model.compile(optimizers.SGD(0.1), cross_entropy(), engine=engine)
+        inputs = X.reshape(5, 16, 12), FLOATS[:20, :4].reshape(5, 4, 4), np.arange(5.0)
+        dataset = tf.data.Dataset.from_tensor_slices((inputs, Y.reshape(5, 16)))
+        history = model.fit(dataset, validation_data=dataset, verbose=0).history
+        return history, model.get_weights()
+
+    for one, two in zip(*map(tf.nest.flatten, (run("tensorflow"), run("jax"))), strict=True):
+        np.testing.assert_allclose(two, one, rtol=1e-5, atol=1e-6)
+
+
+def test_integers_of_64_bits_are_predicted():
+    class Largest(tfkit.Sequential):
+        def call(self, inputs):
+            return tf.argmax(inputs, axis=-1)
+
+    model = Largest([tfkit.Input((12,))])
+    model.compile(engine="jax")
+    for found in (model.predict(X, 30, 0), model.predict_on_batch(X)):
+        assert found.dtype == "int64"
+        np.testing.assert_array_equal(found, X.argmax(-1))
+
+
 class Own(tfkit.Model):
     """Methods of its own, a frozen layer, a weight without a gradient, nests, added losses."""
 
@@ -464,6 +527,44 @@ def test_ctrl_c_keeps_what_was_trained():
     assert int(model.optimizer.iterations) == done + 5
 
 
+def test_steps_before_an_error_are_done():
+    def batches():
+        for start in (0, 16, 32):
+            yield X[start : start + 16], Y[start : start + 16]
+        raise RuntimeError("no more")
+
+    model, _ = small()
+    model.compile("adam", cross_entropy(), engine="jax")
+    with pytest.raises(RuntimeError, match="no more"):
+        model.fit(batches(), steps_per_epoch=5, verbose=0)
+    assert int(model.optimizer.iterations) == 3
+    model, _ = pairs()
+    model.compile("sgd", engine="jax")
+    with pytest.raises(TypeError):  # The last batch has 14 rows.
+        model.fit(X[:78], batch_size=16, verbose=0)
+    assert int(model.optimizer.iterations) == 4
+
+
+def test_predictions_of_a_different_thread_while_a_program_runs():
+    model, _ = small()
+    model.compile("sgd", cross_entropy(), engine="jax")
+    model.fit(X, Y, batch_size=16, verbose=0)
+    expected, found = model.predict(X, verbose=0), []
+    steps = model._tfkit_programs._latest["train"]
+    run = steps._steps
+
+    def watched(*arguments):
+        results = run(*arguments)  # The arrays that it was given are gone.
+        found.append(model.predict(X, verbose=0))
+        return results
+
+    steps._steps = watched
+    model.fit(X, Y, batch_size=16, verbose=0)
+    assert found
+    for predicted in found:
+        np.testing.assert_array_equal(predicted, expected)
+
+
 def test_nothing_stays_on_the_device_after_a_fit():
     model, _ = trained("jax", small, OPTIMIZERS["sgd"], validation_split=0.2)
     before = {id(it) for it in jax.live_arrays()}
@@ -585,7 +686,12 @@ def test_what_fit_refuses():
         tfkit.config.run_functions_eagerly(False)
     with pytest.raises(ValueError, match="`train_function` runs a step on TensorFlow"):
         model.make_train_function()(iter([(X, Y)]))
-    model.fit(X, Y, verbose=0)
+    model.train_step = lambda data: {}
+    assert_refused(model, X, "own `train_step` of Sequential")
+    del model.train_step
+    model.trainable = False
+    with pytest.warns(UserWarning, match="does not have any trainable weights"):
+        model.fit(X, Y, verbose=0)
 
 
 # TensorFlow itself imports JAX where it is installed.

@@ -22,6 +22,7 @@ from tests.convert.test_jax_engine import (  # noqa: E402
     cross_entropy,
     embedding,
     masked_lstm,
+    stateful,
     transformer,
     vae,
 )
@@ -169,4 +170,10 @@ def test_refusals(tmp_path):
     storing.compile("sgd", cross_entropy())
     with pytest.raises(ValueError, match=r"'storing/kernel'.*own `save_own_variables\(\)`"):
         export_training(storing, tmp_path / "a", X, Y)
+    model, x = stateful()
+    model.compile("sgd", cross_entropy())
+    with pytest.raises(
+        ValueError, match=r"batches of any size.*ncompatible shapes.*some sizes only"
+    ):
+        export_training(model, tmp_path / "a", x, LABELS[:80], batch_size=16)
     assert not list(tmp_path.iterdir())

@@ -369,3 +369,11 @@ def test_overridden_evaluate_that_returns_no_dict_is_refused():
     x = np.ones((4, 3), "float32")
     with pytest.raises(TypeError, match="must return a dict"):
         model.fit(x, x[:, :1], validation_data=(x, x[:, :1] + 2), verbose=0)
+
+
+def test_a_step_that_one_model_has():
+    for library in (keras, tfkit):
+        model = library.Sequential([library.Input((3,)), library.layers.Dense(1)])
+        model.train_step = lambda data: {"mine": tf.reduce_sum(data[0]) * 0.0 + 2.0}
+        model.compile("sgd", "mse")
+        assert model.fit(X, Y, verbose=0).history == {"mine": [2.0]}

@@ -63,6 +63,7 @@ class Fit:
         awaited = contextlib.nullcontext() if termination is None else termination.awaited()
         with awaited, interrupts.acknowledged():
             try:
+                self.model._tfkit_programs.release()
                 return self._run()
             finally:
                 self.model._tfkit_programs.release()

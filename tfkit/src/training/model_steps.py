@@ -358,8 +358,11 @@ def without_results(model: ModelSteps) -> contextlib.AbstractContextManager[None
 
 
 def is_overridden(model: ModelSteps, *methods: str) -> bool:
-    """Whether the class of a model overrides a method of `ModelSteps`."""
-    return any(getattr(type(model), name) is not getattr(ModelSteps, name) for name in methods)
+    """Whether a model, or its class, overrides a method of `ModelSteps`."""
+    return any(
+        getattr(getattr(model, name), "__func__", None) is not getattr(ModelSteps, name)
+        for name in methods
+    )
 
 
 def _with_training(compute_loss: Any) -> Any:

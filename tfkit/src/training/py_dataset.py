@@ -135,6 +135,8 @@ def _executor(dataset: PyDataset) -> Iterator[tuple[Any, int]]:
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else "spawn"
     # Permanently: `catch_warnings` would restore, for all threads, the earlier filters.
     warnings.filterwarnings("ignore", ".*fork", DeprecationWarning, r"multiprocessing\.popen_fork")
+    # JAX's warning: these processes call neither TensorFlow nor JAX.
+    warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
     with concurrent.futures.ProcessPoolExecutor(
         workers, multiprocessing.get_context(method), _set_dataset, (dataset,)
     ) as processes:

@@ -28,7 +28,7 @@ def step_for(model: ModelSteps, mode: str) -> Step:
     """
     method = getattr(model, f"{mode}_step")
     if mode == "train" and not is_overridden(model, "train_step"):
-        method = _warning_of_no_weights(model, method)
+        method = warning_of_no_weights(model, method)
     if mode == "predict":
         by_kernels = model.jit_compile is not True and model._tfkit_settings.engine == "tensorflow"
 
@@ -69,7 +69,7 @@ def governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., A
     return governed
 
 
-def _warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Returns `step` with a warning if nothing is trainable."""
 
     def warning(data: Any) -> Any:

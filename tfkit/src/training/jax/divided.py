@@ -6,7 +6,6 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
 from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.data import Pass
@@ -18,6 +17,7 @@ from tfkit.src.training.jax.programs import (
     JaxPredictProgram,
     Logs,
     Rows,
+    batches_at,
 )
 from tfkit.src.training.jax.values import as_array
 from tfkit.src.training.prediction import PredictProgram
@@ -30,17 +30,10 @@ class _Divided:
     _parts: Any
 
     def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
-        """Runs steps of `size` rows, of arrays of the host that have no others."""
-        layouts = self._values.layouts
-        arrays = [layouts.rows(it.reshape(-1, size, *it.shape[1:])) for it in data.arrays]
-        logs: Logs = super()._run_rows(data._replace(arrays=arrays), size, 0, num_steps)  # type: ignore[misc]
+        """Runs steps over arrays of the host with a batch for each step along their first axis."""
+        arrays = [self._values.layouts.rows(it) for it in data.arrays]
+        logs: Logs = super()._run_rows(data._replace(arrays=arrays), size, first_row, num_steps)  # type: ignore[misc]
         return logs
-
-    def _rows_at(
-        self, index: Any, size: int, first_row: Any, arrays: list[Any], order: Any
-    ) -> list[Any]:
-        """Returns the rows of a step, of each array."""
-        return [lax.dynamic_index_in_dim(it, index, keepdims=False) for it in arrays]
 
     def _loop(self, *arguments: Any) -> Any:
         changing, logs, last = super()._loop(*arguments)  # type: ignore[misc]
@@ -71,9 +64,12 @@ class DividedArrayProgram(_Divided, JaxArrayProgram):
             if 1 < full < block:
                 taken = [_padded(it, block * size) for it in taken]
             rows_of_step = size if full else count
+            taken = [it.reshape(-1, rows_of_step, *it.shape[1:]) for it in taken]
             logs = self._run_rows(Rows(taken, places), rows_of_step, 0, full or 1)
             step += full or 1
         return logs
+
+    _rows_at = staticmethod(batches_at)
 
 
 class DividedIteratorProgram(_Divided, JaxIteratorProgram):

@@ -112,7 +112,7 @@ class Layouts:
         return self._in_parts(content, self.of(variable))
 
     def rows(self, array: np.ndarray) -> Any:
-        """Returns an array with batches along its first axis, of which each device has its rows."""
+        """Returns an array with batches along its first axis, of each of which a device has its rows."""
         return self._in_parts(array, self._rows(array.shape[1:], 1))
 
     def _in_parts(self, array: np.ndarray, sharding: NamedSharding) -> Any:
@@ -163,6 +163,7 @@ class DividedParts:
         self._layouts = layouts
         self.variables, self.written = parts.variables, parts.written
         self.logs, self.finish = parts.logs, parts.finish
+        self.prepare = parts.prepare
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its results."""
@@ -266,6 +267,8 @@ def _listed(paths: list[str]) -> str:
 def _mesh_of(mesh: DeviceMesh) -> Mesh:
     """Returns a mesh of the devices that JAX has under the names of a mesh."""
     names = mesh.devices.ravel().tolist()
+    if len({*names}) < len(names):
+        raise ValueError(f"A mesh must have different devices. Received: {names}")
     devices = np.array([_device(name) for name in names]).reshape(mesh.devices.shape)
     return Mesh(devices, tuple(mesh.axis_names))
 

@@ -114,6 +114,9 @@ class _Parts:
         self.variables[path] = variable
         return path
 
+    def prepare(self, batch: Callable[[], list[Any]]) -> None:
+        """Does what has to be known of a batch before the first step, whose form `batch` returns."""
+
     def forms(self) -> Arrays:
         """Returns the forms of the values of all variables."""
         return {path: _form(it.shape, it.dtype) for path, it in self.variables.items()}
@@ -144,16 +147,8 @@ class TrainingParts(_Parts):
         self._after_forward = set(self.written)
         weights = [] if model.optimizer is None else model.trainable_weights
         self._weights = {self._path_of(it): it for it in weights}
-        batch = [_form(_sizes(spec), spec.dtype) for spec in trace.specs]
-        self._connected = self._find_connected(batch)
+        self._connected: set[str] | None = None
         self._update: Any = None
-        if self._weights:
-            specs = [
-                tf.TensorSpec(it.shape, it.dtype)
-                for path, it in self._weights.items()
-                if path in self._connected
-            ]
-            self._update = self.converted(trace_once(governed(model, self._updating), specs))
         specs = [*tf.nest.flatten(trace.outputs), *trace.specs]
         with trace.watch:
             measure = trace_once(governed(model, self._measuring(trace)), specs)
@@ -161,8 +156,27 @@ class TrainingParts(_Parts):
         self.logs = measure.structured_outputs
         self.finish = self.results_of(trace)
 
+    def prepare(self, batch: Callable[[], list[Any]]) -> None:
+        """Makes the update, which has gradients of the weights that the loss depends on.
+
+        Args:
+            batch: function that returns the first batch, or its form: a step may accept some sizes only.
+        """
+        if self._connected is not None:
+            return
+        self._connected = self._find_connected(batch()) if self._weights else set()
+        if self._weights:
+            specs = [
+                tf.TensorSpec(it.shape, it.dtype)
+                for path, it in self._weights.items()
+                if path in self._connected
+            ]
+            updating = governed(self._model, self._updating)
+            self._update = self.converted(trace_once(updating, specs))
+
     def _updating(self, *gradients: tf.Tensor) -> tf.Tensor:
         optimizer, given = self._model.optimizer, iter(gradients)
+        assert self._connected is not None
         assert optimizer is not None  # Or else nothing would be updated.
         # As a gradient tape does, `None` for a weight that the loss does not depend on.
         pairs = [
@@ -224,6 +238,7 @@ class TrainingParts(_Parts):
 
     def step(self, values: Arrays, batch: list[Any]) -> tuple[Arrays, list[Any]]:
         """Returns the values after a step, and its logs as a flat list."""
+        assert self._connected is not None  # `prepare` was called.
         weights = {path: values[path] for path in self._connected}
         others = {path: it for path, it in values.items() if path not in weights}
         loss = jax.value_and_grad(self._loss, has_aux=True)
@@ -253,11 +268,6 @@ def _watched(array: Any, path: str, found: set[str]) -> Any:
 
     same.defvjp(lambda array: (array, None), backward)
     return same(array)
-
-
-def _sizes(spec: tf.TensorSpec) -> list[int]:
-    # Any number of rows shows what depends on what.
-    return [2 if size is None else size for size in spec.shape]
 
 
 def _form(shape: Any, dtype: tf.DType) -> jax.ShapeDtypeStruct:

@@ -40,21 +40,32 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
         platforms: those for which JAX lowers the program.
 
     Raises:
-        ValueError: for weights that a layer stores itself.
+        ValueError: for weights that a layer stores itself, and a step for some sizes of batches only.
     """
     trace = StepTrace(step_for(model, "train"), data.structure)
     is_convertible(model, trace)
     parts = TrainingParts(model, trace)
     arrays, places = data.distinct
+    first = [as_array(it[: data.batch_size]) for it in arrays]
+    parts.prepare(lambda: [first[place] for place in places])
     program = _program(model, parts, places)
     changing = sorted(parts.written)
     _check_stored(model, changing)
     model.reset_metrics()
     values = Values().take(parts.variables)
-    forms = [as_array(it[:1]) for it in arrays]
-    exported = export.export(jax.jit(program), platforms=list(platforms))(
-        {path: values.pop(path) for path in changing}, values, *_arguments(forms)
-    )
+    forms = [it[:1] for it in first]
+    written = {path: values.pop(path) for path in changing}
+    try:
+        exported = export.export(jax.jit(program), platforms=list(platforms))(
+            written, values, *_arguments(forms)
+        )
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        raise ValueError(
+            f"`export_training` writes a program for batches of any size, and JAX cannot make it of model "
+            f"'{model.name}': {reason} If a step accepts some sizes only, train with "
+            "`compile(engine='jax')`."
+        ) from error
     saved = cast("ModelLike", model)
     weights = contents.model_state(saved)
     metrics = {id(variable) for metric in model.metrics for variable in metric.variables}

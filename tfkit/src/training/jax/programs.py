@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -73,6 +74,11 @@ class _JaxProgram:
     def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
+        rows, batch_at = (
+            (data.arrays, data.order),
+            functools.partial(self._batch_at, size, data.places),
+        )
+        parts.prepare(lambda: jax.eval_shape(batch_at, rows, first_row, 0))
         values = self._values.take(parts.variables)
         changing = {path: values.pop(path) for path in sorted(parts.written)}
         # The numbers are arrays, as the program is not to be compiled for each value.
@@ -81,10 +87,11 @@ class _JaxProgram:
         with interrupts.deferred():
             try:
                 changing, logs, last = self._steps(
-                    (size, data.places), changing, values, (data.arrays, data.order), *numbers
+                    (size, data.places), changing, values, rows, *numbers
                 )
             except BaseException:
-                self._values.forget(parts.variables[path] for path in changing)
+                lost = [path for path, it in changing.items() if it.is_deleted()]
+                self._values.forget(parts.variables[path] for path in lost)
                 raise
             self._values.put(parts.variables, changing)
         found: Logs = dict(_packed(parts.logs, logs)) if parts.logs else {}
@@ -101,13 +108,22 @@ class _JaxProgram:
         first_row: Any,
         num_steps: Any,
     ) -> Any:
-        (size, places), (arrays, order) = form, data
-
-        def batch_at(index: Any) -> list[Any]:
-            rows = self._rows_at(index, size, first_row, arrays, order)
-            return [rows[place] for place in places]
-
+        size, places = form
+        batch_at = functools.partial(self._batch_at, size, places, data, first_row)
         return run_steps(self._parts, changing, fixed, batch_at, num_steps)
+
+    def _batch_at(
+        self,
+        size: int,
+        places: tuple[int, ...],
+        data: tuple[list[Any], Any],
+        first_row: Any,
+        index: Any,
+    ) -> list[Any]:
+        """Returns the batch of a step."""
+        arrays, order = data
+        rows = self._rows_at(index, size, first_row, arrays, order)
+        return [rows[place] for place in places]
 
     def _rows_at(
         self, index: Any, size: int, first_row: Any, arrays: list[Any], order: Any
@@ -118,6 +134,11 @@ class _JaxProgram:
             return [lax.dynamic_slice_in_dim(it, row, size) for it in arrays]
         taken = lax.dynamic_slice_in_dim(order, row, size)
         return [jnp.take(it, taken, axis=0, mode="clip") for it in arrays]
+
+
+def batches_at(index: Any, size: int, first_row: Any, arrays: list[Any], order: Any) -> list[Any]:
+    """Returns the batch of a step, of arrays that have batches along their first axis."""
+    return [lax.dynamic_index_in_dim(it, index, keepdims=False) for it in arrays]
 
 
 class JaxArrayProgram(_JaxProgram):
@@ -165,7 +186,13 @@ class JaxIteratorProgram(_JaxProgram):
         block = block_size(self.trace.specs)
         done, logs, group = 0, dict[str, Any](), list[list[np.ndarray]]()
         while done + len(group) < num_steps:
-            batch = self._next(batches)
+            try:
+                batch = self._next(batches)
+            except BaseException:
+                # An error of the data, or Ctrl-C: the steps before it are done, as on TensorFlow.
+                if group:
+                    self._run_group(group, block)
+                raise
             if batch is None:
                 break
             if group and (len(group) == block or _shapes(batch) != _shapes(group[0])):
@@ -188,14 +215,14 @@ class JaxIteratorProgram(_JaxProgram):
 
     def _run_group(self, group: list[list[np.ndarray]], block: int) -> Logs:
         """Runs batches of one shape."""
-        size, places = len(group[0][0]), tuple(range(len(group[0])))
-        if len(group) == 1:
-            return self._run_rows(Rows(group[0], places), size, 0, 1)
-        # Always as many rows, so that the program is compiled once.
-        arrays = [np.zeros((block * size, *it.shape[1:]), it.dtype) for it in group[0]]
-        for place, array in enumerate(arrays):
-            np.concatenate([batch[place] for batch in group], out=array[: len(group) * size])
-        return self._run_rows(Rows(arrays, places), size, 0, len(group))
+        arrays = [it[np.newaxis] for it in group[0]]
+        if len(group) > 1:  # Always as many, so that the program is compiled once.
+            arrays = [np.zeros((block, *it.shape), it.dtype) for it in group[0]]
+            for place, array in enumerate(arrays):
+                np.stack([batch[place] for batch in group], out=array[: len(group)])
+        return self._run_rows(Rows(arrays, tuple(range(len(arrays)))), 1, 0, len(group))
+
+    _rows_at = staticmethod(batches_at)
 
 
 class JaxPredictProgram(_JaxProgram):
@@ -212,7 +239,7 @@ class JaxPredictProgram(_JaxProgram):
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
         (outputs,) = self._on_batches([[as_array(it) for it in tf.nest.flatten(batch)]])
-        return _packed(self._parts.logs, map(np.asarray, outputs))
+        return _packed(self._parts.logs, self._as_traced(outputs))
 
     def _changed(self, values: Any, batch: list[Any]) -> tuple[dict[str, Any], list[Any]]:
         after, outputs = self._parts.step(values, batch)
@@ -222,12 +249,13 @@ class JaxPredictProgram(_JaxProgram):
         """Returns the outputs of each batch; JAX computes while the next batch is prepared."""
         variables, results = self._parts.variables, []
         changed: dict[str, Any] = {}
-        values = self._values.take(variables)
+        kept = self._values.predicting()
+        values = kept.take(variables)
         for batch in batches:
             changed, outputs = self._call(values | changed, batch)
             results.append(outputs)
-        self._values.put(variables, changed)
-        self._values.settle()
+        kept.put(variables, changed)
+        kept.settle()
         return results
 
     def run(self, data: ArrayData, first_step: int, num_steps: int) -> Any:
@@ -235,8 +263,16 @@ class JaxPredictProgram(_JaxProgram):
         arrays = [as_array(it) for it in tf.nest.flatten(data.tensors)]
         starts = range(first_step * data.batch_size, data.num_rows, data.batch_size)[:num_steps]
         batches = ([it[start : start + data.batch_size] for it in arrays] for start in starts)
-        results = self._on_batches(batches)
+        results = map(self._as_traced, self._on_batches(batches))
         return _packed(self._parts.logs, [join(leaves) for leaves in zip(*results, strict=True)])
+
+    def _as_traced(self, outputs: list[Any]) -> list[np.ndarray]:
+        """Returns outputs in the dtypes of TensorFlow, which JAX may have in 32 bits."""
+        specs = tf.nest.flatten(self._parts.logs)
+        return [
+            np.asarray(it).astype(spec.dtype.as_numpy_dtype, copy=False)
+            for it, spec in zip(outputs, specs, strict=True)
+        ]
 
 
 def program_of(kind: Any) -> Any:

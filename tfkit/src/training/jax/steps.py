@@ -19,7 +19,7 @@ from tfkit.src.training.jax.processes import processes_of as processes_of
 from tfkit.src.training.jax.programs import program_of
 from tfkit.src.training.model_steps import is_overridden
 from tfkit.src.training.older_names import OlderNames
-from tfkit.src.training.running_steps import governed, noting_metrics
+from tfkit.src.training.running_steps import governed, noting_metrics, warning_of_no_weights
 from tfkit.src.training.running_steps import step_for as tensorflow_step
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def step_for(model: Trainer, mode: str) -> Any:
         )
     check(model, model._tfkit_settings.strategy)
     if mode == "train":
+        forward = functools.partial(_forward, model)
         step = dataclasses.replace(
             tensorflow_step(model, mode),
-            run=governed(model, noting_metrics(model, functools.partial(_forward, model))),
+            run=governed(model, noting_metrics(model, warning_of_no_weights(model, forward))),
         )
     else:
         step = tensorflow_step(model, mode)

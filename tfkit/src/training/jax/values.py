@@ -31,7 +31,17 @@ class Values:
     def __init__(self, layouts: Layouts | None = None) -> None:
         self.layouts = layouts
         self._arrays: dict[int, tuple[tf.Variable, np.ndarray | None, Any]] = {}
+        self._predicting: Values | None = None
         self.rows: dict[Any, Any] = {}
+
+    def predicting(self) -> Values:
+        """Returns those for predictions.
+
+        A different thread may predict while a program of `fit` uses up the arrays that it is given.
+        """
+        if self._predicting is None:
+            self._predicting = Values(self.layouts)
+        return self._predicting
 
     def take(self, variables: Mapping[str, tf.Variable]) -> dict[str, Any]:
         """Returns the present values of variables, by path.
@@ -79,6 +89,7 @@ class Values:
         self.settle()
         self._arrays.clear()
         self.rows.clear()
+        self._predicting = None
 
     def settle(self) -> None:
         """Assigns the values that are ahead to their variables."""
