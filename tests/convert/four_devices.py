@@ -420,6 +420,9 @@ def check_what_is_refused():
         layout_map=distribution.LayoutMap(distribution.DeviceMesh((1,), ["data"], ["cpu:9"]))
     )
     refused({}, "JAX has no device 'cpu:9'", of)
+    mesh = distribution.DeviceMesh((2,), ["data"], ["cpu:1", "cpu:1"])
+    of = distribution.ModelParallel(layout_map=distribution.LayoutMap(mesh))
+    refused({}, r"different devices. Received: \['cpu:1', 'cpu:1'\]", of)
     refused(OF_FLOATS, "Pass `engine='jax'` to `compile", engine="tensorflow")
 
 
