@@ -39,7 +39,7 @@ _ALL_VALUES = ELEMENTWISE | CONTRACTING | {"ConcatV2", "Pack"}
 # The rules assume that these inputs are known: where an axis or a size is not, it may be that of the rows.
 _KNOWING = _ALONG | {"Split", "SplitV"}
 # They may make checks, and have no result that is followed.
-_CALLS = frozenset(("Case", "StatefulPartitionedCall", "While"))
+_CALLS = frozenset(("Case", "If", "StatefulPartitionedCall", "While"))
 
 
 def has_separate_rows(function: Any) -> bool:
@@ -60,9 +60,10 @@ def has_separate_rows(function: Any) -> bool:
 
 def _is_same_check(op: Any, kinds: RowKinds) -> bool:
     """Whether an operation is no check, or one that joined batches pass only if each batch does."""
-    if op.type in _CALLS:
+    # TensorFlow makes a check within a condition of it. What else a call checks is not followed.
+    if op.type in _CALLS and "AssertGuard" not in op.name:
         return False
-    if op.type not in ("Assert", "If"):  # TensorFlow makes a check within a condition of it.
+    if op.type not in ("Assert", "If"):
         return True
     condition = op.inputs[0]
     if condition.op.type == "All":  # A condition on each row.
@@ -112,10 +113,8 @@ def _of_sizes(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
         return found._replace(copies=0) if is_other else found
     # Zeros, too: their number is the number of rows.
     found = computed_from_sizes(op, tensor, kinds)
-    is_certain = found.axis is not None and axis_of_none(tensor.shape) == found.axis
-    return (
-        found if is_certain and _form(found)[1:] == (0, found.axis, 1) else Kind("unknown", op=op)
-    )
+    is_plain = found == Kind("rows", axis=axis_of_none(tensor.shape)) and found.axis is not None
+    return found if is_plain else Kind("unknown", op=op)
 
 
 def _is_clear(op: Any, kinds: list[Kind]) -> bool:
@@ -131,11 +130,8 @@ def _is_clear(op: Any, kinds: list[Kind]) -> bool:
             is_as_assumed = op.type in ELEMENTWISE or tensor.shape.is_fully_defined()
         if not is_as_assumed:
             return False
-    if (
-        op.type == "Select"
-    ):  # A vector chooses along the first axis, whatever the axis of the rows is.
-        return op.inputs[0].shape.rank == op.outputs[0].shape.rank
-    return True
+    # A vector chooses along the first axis, whatever the axis of the rows is.
+    return op.type != "Select" or op.inputs[0].shape.rank == op.outputs[0].shape.rank
 
 
 def _keeps_rows(tensor: tf.Tensor, found: Kind, kinds: list[Kind]) -> bool:
