@@ -143,6 +143,37 @@ def test_separate_rows_are_found(name):
     assert has_separate(SEPARATE[name])
 
 
+ROWS = np.random.default_rng(1).normal(size=(12, 16)).astype("float32")
+RANDOM = ("shuffled",)
+
+
+def results_of(run):
+    """The results of batches, joined; `None` where one is refused or they do not fit together."""
+    try:
+        parts = [np.atleast_1d(np.asarray(it)) for it in run()]
+        return np.concatenate(parts)
+    except (tf.errors.OpError, ValueError):
+        return None
+
+
+@pytest.mark.parametrize("name", [it for it in (MEETING | SEPARATE) if it not in RANDOM])
+def test_predictions_are_those_of_the_batches(name):
+    call = (MEETING | SEPARATE)[name]
+    layer = type("Called", (layers.Layer,), {"call": lambda _, x: call(x)})
+    model = tfkit.Sequential([tfkit.Input((16,)), layer()])
+    for rows, steps in ((12, None), (10, None), (12, 2)):
+        batches = np.split(ROWS[:rows], range(4, rows, 4))[:steps]
+        expected = results_of(lambda batches=batches: (call(tf.constant(it)) for it in batches))
+        options = {"batch_size": 4, "steps": steps, "verbose": 0}
+        found = results_of(
+            lambda rows=rows, options=options: [model.predict(ROWS[:rows], **options)]
+        )
+        if expected is None or found is None:
+            assert expected is found, (rows, steps)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
+
+
 class Meeting(layers.Layer):
     """What a row of a batch gets from the others."""
 
