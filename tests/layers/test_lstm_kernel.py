@@ -156,6 +156,42 @@ def test_a_gradient_that_is_not_announced_is_refused():
         model.predict(rows(3), verbose=0)
 
 
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_a_function_within_a_prediction_is_trained_or_compiled_too(jit_compile):
+    class Nested(tfkit.Model):
+        def __init__(self):
+            super().__init__()
+            self.lstm = layers.LSTM(4)
+            self.lstm.build((None, STEPS, FEATURES))
+            self.run = tf.function(lambda x: self.lstm(x), jit_compile=jit_compile)
+
+        def call(self, x):
+            return self.run(x)
+
+    model = Nested()
+    model.compile("sgd", "mse")
+    before = model.lstm(rows(3))
+    np.testing.assert_allclose(model.predict(rows(3), verbose=0), before, rtol=1e-5, atol=1e-6)
+    if not jit_compile:
+        model.fit(rows(3), np.ones((3, 4), "float32"), verbose=0)
+        assert np.abs(model.lstm(rows(3)) - before).max() > 1e-4
+
+
+def test_a_cell_with_other_formulas_is_computed_by_the_loop():
+    class Doubling(layers.LSTMCell):
+        def gates(self, projections, states):
+            states, kept = super().gates(projections, states)
+            return [2 * states[0], states[1]], kept
+
+    layer = layers.LSTM(4)
+    layer.cell = Doubling(4)
+    model = model_of(layer)
+    np.testing.assert_allclose(
+        model.predict(rows(3), verbose=0), model(rows(3)), rtol=1e-5, atol=1e-6
+    )
+    assert kernels_of(model) == 0
+
+
 def test_new_weights_are_used():
     model = model_of(layers.LSTM(4))
     before = model.predict(rows(2), verbose=0)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import tfkit
 from tfkit import layers
+from tfkit.src.base import execution
 from tfkit.src.engine import machine
 
 
@@ -247,7 +248,14 @@ IMAGES = {
 }
 
 
-@pytest.mark.parametrize("options", [{}, {"center": False, "scale": False}], ids=str)
+def in_step():
+    """A context as in the steps of a model."""
+    return execution.governed_by(tfkit.Sequential()._tfkit_settings)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"center": False, "scale": False}, {"epsilon": 0}], ids=str
+)
 @pytest.mark.parametrize("name", IMAGES)
 def test_images_are_normalized_by_the_kernel_as_by_the_formula(name, options):
     results = []
@@ -255,7 +263,7 @@ def test_images_are_normalized_by_the_kernel_as_by_the_formula(name, options):
         layer = layers.BatchNormalization(momentum=0.5, **options)
         images = tf.constant(IMAGES[name], "float32")
         layer.build(images.shape)
-        with machine.assume_onednn(onednn), tf.GradientTape() as tape:
+        with machine.assume_onednn(onednn), in_step(), tf.GradientTape() as tape:
             tape.watch(images)
             outputs = layer(images, training=True)
             total = tf.reduce_sum(tf.sin(outputs))
@@ -263,3 +271,45 @@ def test_images_are_normalized_by_the_kernel_as_by_the_formula(name, options):
         results.append([outputs, *slopes, *layer.non_trainable_weights])
     for formula, kernel in zip(*results, strict=True):
         np.testing.assert_allclose(kernel, formula, rtol=1e-4, atol=1e-6)
+
+
+FAR = (np.random.default_rng(2).normal(size=(8, 4, 4, 3)) + 1000).astype("float32")
+
+
+@pytest.mark.parametrize("jit_compile", [False, "auto", True])
+def test_images_with_a_large_mean_are_normalized_in_training(jit_compile):
+    found = []
+    for library in (keras, tfkit):
+        library.utils.set_random_seed(0)
+        layer = library.layers.BatchNormalization(momentum=0.5)
+        model = library.Sequential([library.Input((4, 4, 3)), layer])
+        own = {"jit_compile": False if library is keras else jit_compile}
+        model.compile(library.optimizers.SGD(0.1), "mse", **own)
+        history = model.fit(FAR, np.ones_like(FAR), epochs=2, shuffle=False, verbose=0)
+        found.append([history.history["loss"], *layer.get_weights()])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("jit_compile", [False, True])
+def test_images_with_a_large_mean_are_normalized_in_calls(jit_compile):
+    expected = keras.layers.BatchNormalization()(FAR, training=True)
+    model = tfkit.Sequential([tfkit.Input((4, 4, 3)), layers.BatchNormalization()])
+    model.compile(jit_compile=jit_compile)
+    function = tf.function(lambda x: model(x, training=True), jit_compile=jit_compile)
+    for call in (model, model, model, function):
+        with tf.GradientTape() as tape:
+            outputs = call(FAR, training=True) if call is model else call(FAR)
+            total = tf.reduce_sum(outputs**2)
+        np.testing.assert_allclose(outputs, expected, atol=2e-3)
+        gradients = tape.gradient(total, model.trainable_variables)
+        np.testing.assert_allclose(gradients[0], [2 * 8 * 4 * 4] * 3, rtol=0.01)
+
+
+def test_derivatives_by_forward_accumulation_around_calls():
+    layer = layers.BatchNormalization()
+    images = tf.constant(IMAGES["several"], "float32")
+    for _ in range(3):
+        with tf.autodiff.ForwardAccumulator(images, tf.sin(images)) as accumulator:
+            outputs = layer(images, training=True)
+        assert accumulator.jvp(outputs) is not None

@@ -23,6 +23,14 @@ def looped(x):
     return tf.while_loop(lambda i, _: i < 3, lambda i, a: (i + 1, a + tf.reduce_mean(x)), (0, x))[1]
 
 
+VARIABLES = {"size": tf.Variable(2), "axis": tf.Variable(0)}
+
+
+def checked(x, condition):
+    with tf.control_dependencies([tf.debugging.Assert(condition, [x])]):
+        return tf.identity(x)
+
+
 MEETING = {
     "mean of rows": lambda x: x - tf.reduce_mean(x, 0, keepdims=True),
     "mean of all": lambda x: x - tf.reduce_mean(x),
@@ -70,6 +78,29 @@ MEETING = {
     "statistics of a batch": lambda x: tf.compat.v1.nn.fused_batch_norm(
         x[:, None, None], tf.ones(16), tf.zeros(16), is_training=True
     )[0],
+    "parts of the rows": lambda x: tf.multiply(*tf.split(x, 2, 0)),
+    "sum of as many as rows": lambda x: tf.reduce_sum(
+        tf.broadcast_to(x, [count(x), count(x), 16]), 0
+    ),
+    "number of ones": lambda x: x / tf.reduce_sum(tf.ones_like(tf.zeros([count(x)]))),
+    "number of exponents": lambda x: x / tf.reduce_sum(tf.exp(tf.zeros([count(x)]))),
+    "number of zeros": lambda x: x / tf.cast(tf.size(tf.zeros([count(x), 3])), "float32"),
+    "as many as zeros": lambda x: x / tf.cast(tf.shape(tf.zeros([count(x), 3]))[0], "float32"),
+    "as many parts as rows": lambda x: tf.reshape(tf.reshape(x, (-1, 4))[: count(x)], (-1, 16)),
+    "as many columns as rows": lambda x: tf.reduce_sum(x[:, : count(x)], 1),
+    "the column of their number": lambda x: x[:, count(x)],
+    "repeated, not known how often": lambda x: tf.tile(x, [VARIABLES["size"], 1]),
+    "broadcast to rows": lambda x: tf.broadcast_to(x, [VARIABLES["size"], 16]),
+    "cumulative sum along an axis": lambda x: tf.cumsum(x, VARIABLES["axis"]),
+    "reversed along an axis": lambda x: tf.reverse(x, [VARIABLES["axis"]]),
+    "columns chosen by rows": lambda x: tf.transpose(
+        tf.compat.v1.where(x[:, 0] > 0, tf.transpose(x), 2 * tf.transpose(x))
+    ),
+    "check of their number": lambda x: checked(x, count(x) > 8),
+    "check of the largest": lambda x: checked(x, tf.reduce_max(x) > 0),
+    "check of the sum": lambda x: checked(x, tf.reduce_sum(x) > 0),
+    "check of one of them": lambda x: checked(x, tf.reduce_any(x > 0)),
+    "check in a call": lambda x: tf.function(lambda y: checked(y, count(y) > 8))(x),
     "scalar": lambda x: tf.constant(1.0),
     "no rows": lambda x: tf.ones((3, 16)),
 }
@@ -89,7 +120,13 @@ SEPARATE = {
     "attention": lambda x: tf.matmul(x[:, :, None], x[:, :, None], transpose_b=True),
     "padded columns": lambda x: tf.pad(x, [[0, 0], [1, 1]]),
     "lookup": lambda x: tf.gather(tf.ones((5, 3)), tf.cast(x, "int32")),
+    "lookup in tables": lambda x: tf.transpose(
+        tf.gather(tf.ones((16, 5)), tf.transpose(tf.cast(x, "int32")), batch_dims=1, axis=1)
+    ),
     "one hot": lambda x: tf.one_hot(tf.cast(x, "int32"), 3),
+    "repeated columns": lambda x: tf.repeat(x, 2, 1),
+    "split columns": lambda x: tf.multiply(*tf.split(x, 2, 1)),
+    "check of all": lambda x: checked(x, tf.reduce_all(x < 1e9)),
     "convolution": lambda x: tf.nn.conv2d(
         tf.reshape(x, (-1, 4, 4, 1)), tf.ones((2, 2, 1, 3)), 1, "SAME"
     ),
@@ -104,6 +141,37 @@ def test_rows_that_meet_are_found(name):
 @pytest.mark.parametrize("name", SEPARATE)
 def test_separate_rows_are_found(name):
     assert has_separate(SEPARATE[name])
+
+
+ROWS = np.random.default_rng(1).normal(size=(12, 16)).astype("float32")
+RANDOM = ("shuffled",)
+
+
+def results_of(run):
+    """The results of batches, joined; `None` where one is refused or they do not fit together."""
+    try:
+        parts = [np.atleast_1d(np.asarray(it)) for it in run()]
+        return np.concatenate(parts)
+    except (tf.errors.OpError, ValueError):
+        return None
+
+
+@pytest.mark.parametrize("name", [it for it in (MEETING | SEPARATE) if it not in RANDOM])
+def test_predictions_are_those_of_the_batches(name):
+    call = (MEETING | SEPARATE)[name]
+    layer = type("Called", (layers.Layer,), {"call": lambda _, x: call(x)})
+    model = tfkit.Sequential([tfkit.Input((16,)), layer()])
+    for rows, steps in ((12, None), (10, None), (12, 2)):
+        batches = np.split(ROWS[:rows], range(4, rows, 4))[:steps]
+        expected = results_of(lambda batches=batches: (call(tf.constant(it)) for it in batches))
+        options = {"batch_size": 4, "steps": steps, "verbose": 0}
+        found = results_of(
+            lambda rows=rows, options=options: [model.predict(ROWS[:rows], **options)]
+        )
+        if expected is None or found is None:
+            assert expected is found, (rows, steps)
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 class Meeting(layers.Layer):
@@ -175,19 +243,30 @@ def test_many_rows_are_computed_in_several_calls(monkeypatch):
     np.testing.assert_allclose(outputs, by_batch(model, DATA, 4), rtol=1e-6)
 
 
-def test_a_check_of_the_number_of_rows_holds_for_batches():
+def test_a_value_that_is_refused_is_refused_by_batch():
+    model = tfkit.Sequential(
+        [tfkit.Input((3,)), layers.Embedding(3, 2, name="table"), layers.Dense(2)]
+    )
+    with pytest.raises(tf.errors.InvalidArgumentError, match="table"):
+        model.predict(np.full((9, 3), 7), batch_size=4, verbose=0)
+    x = np.zeros((9, 3), "int32")
+    np.testing.assert_allclose(
+        model.predict(x, batch_size=4, verbose=0), by_batch(model, x, 4), rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    "condition", [lambda x: tf.shape(x)[0] == 23, lambda x: tf.reduce_max(x) > DATA.max() - 1e-3]
+)
+def test_a_check_that_holds_for_all_rows_is_made_for_each_batch(condition):
     class Checked(layers.Layer):
         def call(self, x):
-            with tf.control_dependencies([tf.debugging.assert_less(tf.shape(x)[0], 8)]):
-                return tf.identity(x)
+            return checked(x, condition(x))
 
-    model = model_of(Checked())
-    sizes, outputs = calls_of(model, batch_size=4)
-    assert sizes == [23]  # Refused, and computed again by the loop.
-    np.testing.assert_allclose(outputs, by_batch(model, DATA, 4), rtol=1e-6)
-    assert calls_of(model, batch_size=4)[0] == []
+    model = tfkit.Sequential([tfkit.Input((3,)), Checked()])
+    np.testing.assert_array_equal(model.predict(DATA, batch_size=23, verbose=0), DATA)
     with pytest.raises(tf.errors.InvalidArgumentError):
-        model.predict(DATA, batch_size=9, verbose=0)
+        model.predict(DATA, batch_size=4, verbose=0)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

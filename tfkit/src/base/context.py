@@ -30,7 +30,7 @@ class Context:
         known_rows: the tensors of a trace that are known to have rows.
         onednn: whether a trace is made for oneDNN's kernels; `None` if this machine's kernels decide.
         for_litert: whether a trace is made for LiteRT.
-        only_predicts: whether a trace is for TensorFlow's kernels, and is not differentiated.
+        only_predicts: the graph of a trace for TensorFlow's kernels that is not differentiated.
         update_values: what the variables of one update compute once.
         name_scopes: the scopes of names, the innermost last.
         remat_scopes: the scopes of layers that recompute, the innermost last.
@@ -60,7 +60,7 @@ class Context:
     known_rows: Any = None
     onednn: bool | None = None
     for_litert: bool = False
-    only_predicts: bool = False
+    only_predicts: Any = None
     update_values: dict[Any, Any] | None = None
     name_scopes: tuple[Any, ...] = ()
     remat_scopes: tuple[Any, ...] = ()

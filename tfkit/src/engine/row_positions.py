@@ -23,12 +23,12 @@ def moved(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind | None:
         return _joined(op, kinds)
     if op.type in _LOOKING_UP and (kinds[0] == EQUAL or op.type == "OneHot"):
         return _looked_up(op, kinds)
-    rule = _RULES.get(op.type)
-    if rule is None or kinds[0].form != "rows":
+    rule, value = _RULES.get(op.type), _index_of_value(op)
+    if rule is None or kinds[value].form != "rows":
         return None
-    if kinds[0].axis is None or op.inputs[0].shape.rank is None:
+    if kinds[value].axis is None or op.inputs[value].shape.rank is None:
         # Unknown axes have unknown sizes: the only one in the result must be the axis of the rows.
-        return Kind("rows", kinds[0].degree, axis_of_none(tensor.shape), kinds[0].copies)
+        return Kind("rows", kinds[value].degree, axis_of_none(tensor.shape), kinds[value].copies)
     return rule(op, tensor, kinds)
 
 
@@ -162,9 +162,13 @@ def _is_number_of_rows(sizes: Kind) -> bool:
     return sizes.form == "shape" and sizes.copies == 1
 
 
-def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+def _index_of_value(op: Any) -> int:
     # The axis is the first input of `Split`, and the last one of `SplitV`.
-    value = 1 if op.type == "Split" else 0
+    return 1 if op.type == "Split" else 0
+
+
+def _split(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
+    value = _index_of_value(op)
     kind, rank = kinds[value], op.inputs[value].shape.rank
     axis = static_value(op.inputs[0 if op.type == "Split" else 2])
     if axis is None or rank is None or kind.axis is None:
@@ -220,7 +224,11 @@ def _looked_up(op: Any, kinds: list[Kind]) -> Kind:
         return _at(kind, None)
     rank = op.inputs[0].shape.rank
     at = int(axis) if int(axis) >= 0 or rank is None else int(axis) + rank
-    return Kind("rows", 0, kind.axis + max(at, 0), kind.copies)
+    # The first axes of table and indices are one, where there are batches of tables.
+    shared = 0 if op.type in ("GatherNd", "ResourceGatherNd") else op.get_attr("batch_dims")
+    if kind.axis < shared:
+        return kind
+    return Kind("rows", 0, kind.axis + max(at - shared, 0), kind.copies)
 
 
 def _joined(op: Any, kinds: list[Kind]) -> Kind | None:
@@ -261,6 +269,7 @@ _RULES: dict[str, Callable[[Any, tf.Tensor, list[Kind]], Kind]] = {
     "GatherV2": _gathered,
     "Reshape": _reshaped,
     "Slice": _sliced,
+    "Split": _split,
     "SplitV": _split,
     "Squeeze": _squeezed,
     "StridedSlice": _strided,

@@ -334,20 +334,24 @@ class _Renaming:
 
     def _replace_by_equals(self, definition: Any) -> None:
         """Replaces operations by calls of functions that XLA compiles faster, or computes as kernels do."""
-        replaced = set()
+        replaced: dict[str, list[str]] = {}
         for node in definition.node_def:
             if equal := _equal_of(node):
+                replaced[node.name] = [it.name for it in op_def_registry.get(node.op).output_arg]
                 node.op = "PartitionedCall"
                 node.attr.clear()
                 node.attr["f"].func.name = self.rename(equal.function_def, {}, in_xla=True)
                 node.attr["Tin"].list.type[:] = [it.dtype.as_datatype_enum for it in equal.inputs]
-                node.attr["Tout"].list.type[:] = [equal.outputs[0].dtype.as_datatype_enum]
-                replaced.add(node.name)
+                node.attr["Tout"].list.type[:] = [it.dtype.as_datatype_enum for it in equal.outputs]
 
         # Results of operations have names (`name:activations:0`); results of calls are all called `output`.
         def pointed(reference: str) -> str:
-            name, *_ = reference.split(":")
-            return f"{name}:output:0" if name in replaced else reference
+            name, *result = reference.split(":")
+            return (
+                f"{name}:output:{replaced[name].index(result[0])}"
+                if name in replaced
+                else reference
+            )
 
         for node in definition.node_def:
             node.input[:] = map(pointed, node.input)

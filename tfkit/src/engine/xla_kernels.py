@@ -5,7 +5,8 @@ A program must not give different values because XLA compiles it. In XLA
 * gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 if they receive a
   gradient of 0, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
-* the gradient of `selu` at 0 is wrong, and the gradient of `elu` for NaN is NaN.
+* the gradient of `selu` at 0 is wrong, and the gradient of `elu` for NaN is NaN;
+* the variance of a batch is the difference of two means, of which little is right where the mean is large.
 
 A flag keeps NaN in maxima and minima: `borrowed/xla_flags.py`. `tools/other_values.py` compares all
 operations.
@@ -30,6 +31,12 @@ def kernel_of(node: Any) -> Any:
     if node.op == "Cast" and node.attr["SrcT"].type == types_pb2.DT_BOOL:
         dtype = tf.as_dtype(node.attr["DstT"].type)
         return _traced_of_truths(dtype) if dtype in _FLOATS else None
+    if node.op == "FusedBatchNormV3":
+        moves = node.attr["exponential_avg_factor"].f != 1 or not node.attr["is_training"].b
+        is_plain = (
+            node.attr["data_format"].s == b"NHWC" and node.attr["T"].type == types_pb2.DT_FLOAT
+        )
+        return None if moves or not is_plain else _traced_of_moments(node.attr["epsilon"].f)
     if node.op not in _FORMULAS:
         return None
     dtype = tf.as_dtype(node.attr["T"].type)
@@ -72,6 +79,21 @@ def _traced_of_truths(dtype: tf.DType) -> Any:
     with tf.init_scope():
         function = tf.function(lambda truths: tf.where(truths, one, zero), autograph=False)
         return function.get_concrete_function(tf.TensorSpec(None, tf.bool))
+
+
+@functools.cache
+def _traced_of_moments(epsilon: float) -> Any:
+    def normalized(images: tf.Tensor, scale: tf.Tensor, offset: tf.Tensor, *_: tf.Tensor) -> Any:
+        mean, variance = tf.nn.moments(images, [0, 1, 2])
+        outputs = tf.nn.batch_normalization(images, mean, variance, offset, scale, epsilon)
+        count = tf.cast(tf.size(images) // tf.size(mean), tf.float32)
+        unbiased = variance * (count / tf.maximum(count - 1, 1))
+        # The gradient receives the biased variance.
+        return outputs, mean, unbiased, mean, variance, tf.zeros([0])
+
+    with tf.init_scope():
+        specs = [tf.TensorSpec([None] * 4), *[tf.TensorSpec([None])] * 4]
+        return tf.function(normalized, autograph=False).get_concrete_function(*specs)
 
 
 # --- Gradients of compiled calls ------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
-from tfkit.src.base import recomputation, settings
+from tfkit.src.base import execution, recomputation, settings
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
@@ -169,7 +169,8 @@ class BatchNormalization(Layer, WithScale):
             return tf.cast(outputs, self.compute_dtype)
         is_plain = type(self)._moments is BatchNormalization._moments
         if is_plain and mask is None and not self._replicas() and rule.is_plain:
-            outputs, mean, variance = _normalized(
+            normalized_by = _normalized_by_kernel if self._has_kernel(inputs) else _normalized
+            outputs, mean, variance = normalized_by(
                 inputs, along(gamma), along(beta), self.axis, self.epsilon
             )
         else:
@@ -178,6 +179,17 @@ class BatchNormalization(Layer, WithScale):
         if not recomputation.is_second():
             rule.update(self, mean, variance)
         return tf.cast(outputs, self.compute_dtype)
+
+    def _has_kernel(self, inputs: tf.Tensor) -> bool:
+        """Whether oneDNN's kernel for images normalizes a batch: it takes half as long as the formula.
+
+        Only in a model's steps: there the kernel is replaced where XLA compiles them, whose variance is wrong
+        if the mean is large (`engine/xla_kernels.py`). And `tf.autodiff.ForwardAccumulator` around a function
+        with the kernel finds no derivative.
+        """
+        is_of_images = inputs.shape.rank == 4 and self.axis % 4 == 3 and inputs.dtype == tf.float32
+        is_in_step = execution.governing() is not None and replicas.rows() is None
+        return is_of_images and is_in_step and onednn_is_assumed()
 
     @property
     def _rule(self) -> MovingMoments:
@@ -233,11 +245,8 @@ def _normalized(
     """Returns the inputs normalized by the batch's mean and variance; and these, which have no gradient.
 
     The gradient is written out: it passes over the inputs half as often as the gradients of the single
-    operations. oneDNN's kernel for images takes half of that; without oneDNN, TensorFlow's takes as long.
+    operations. Without oneDNN, TensorFlow's kernel for images takes as long.
     """
-    is_of_images = inputs.shape.rank == 4 and axis % 4 == 3 and inputs.dtype == tf.float32
-    if is_of_images and onednn_is_assumed() and replicas.rows() is None:
-        return _normalized_by_kernel(inputs, gamma, beta, epsilon)
     axes = _other_axes(inputs, axis)
     channels = [1] * inputs.shape.rank
     channels[axis] = inputs.shape[axis]
@@ -271,10 +280,10 @@ def _normalized(
 
 
 def _normalized_by_kernel(
-    images: tf.Tensor, gamma: Any, beta: Any, epsilon: float
+    images: tf.Tensor, gamma: Any, beta: Any, axis: int, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns what `_normalized` does, for images with the channels last."""
-    channels = images.shape[3]
+    channels = images.shape[axis]
     outputs, mean, variance = tf.compat.v1.nn.fused_batch_norm(
         images,
         tf.ones(channels) if gamma is None else tf.reshape(gamma, [channels]),

@@ -40,7 +40,8 @@ class PredictProgram:
         if jit_compile is not True and self._can_be_joined():
             self._run_batch = SharedProgram(trace.function)
         self._loop: Any = None
-        self._is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
+        is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
+        self._runs_by_step = is_large or _may_vary(trace.outputs)
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
@@ -92,7 +93,7 @@ class PredictProgram:
             with contextlib.suppress(tf.errors.OpError):
                 return self._at_once(arrays, start, stop, size)
             self.rows_at_once = 0
-        if self._is_large and self._loop is None:
+        if self._runs_by_step and self._loop is None:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside it.
         if self._loop is None:
@@ -142,6 +143,12 @@ class PredictProgram:
         return [output.concat() for output in outputs]
 
 
+def _may_vary(outputs: Any) -> bool:
+    """Whether batches may have outputs of different sizes, which no loop can join."""
+    specs = [it for it in tf.nest.flatten(outputs) if isinstance(it, tf.TensorSpec)]
+    return any(it.shape.rank is None or None in it.shape[1:] for it in specs)
+
+
 class EagerPrediction:
     """`predict_step` eagerly; the same interface as `PredictProgram`.
 
@@ -189,15 +196,14 @@ class Gathered:
         if self._arrays is None:
             self._parts.append(leaves)
             return
-        for array, leaf in zip(self._arrays, leaves, strict=True):
+        parts = [array[self._filled : self._filled + num_rows] for array in self._arrays]
+        if [tuple(leaf.shape) for leaf in leaves] != [part.shape for part in parts]:
+            # Other numbers of rows, or sizes, than in the first batches.
+            self._parts = [[array[: self._filled] for array in self._arrays], leaves]
+            self._arrays = None
+            return
+        for part, leaf in zip(parts, leaves, strict=True):
             # Outputs are written where they belong, so that they are never in memory twice.
-            part = array[self._filled : self._filled + num_rows]
-            if leaf.shape != part.shape:  # NumPy would repeat a size of 1.
-                raise ValueError(
-                    "The outputs for all batches must have one shape, apart from the number of rows. "
-                    f"Received for {num_rows} rows: {leaf.shape}, and for earlier batches: {part.shape}. "
-                    "Pad the outputs to one size, or predict with `stream=True`."
-                )
             part[...] = leaf
         self._filled += num_rows
 
@@ -244,7 +250,7 @@ def join(parts: Sequence[Any]) -> Any:
     """Returns the outputs of several batches as one, along the first axis."""
     if len(parts) == 1:
         return to_numpy(parts[0])
-    if isinstance(parts[0], tf.RaggedTensor):
+    if any(isinstance(part, tf.RaggedTensor) for part in parts):
         return tf.concat(parts, axis=0)
     if isinstance(parts[0], tf.SparseTensor):
         return tf.sparse.concat(0, list(parts))  # TensorFlow 2.21 makes a generator of a tuple.

@@ -33,7 +33,9 @@ def step_for(model: ModelSteps, mode: str) -> Step:
         by_kernels = model.jit_compile is not True and model._tfkit_settings.engine == "tensorflow"
 
         def predicting(data: Any) -> Any:
-            with context.within(only_predicts=by_kernels and not tf.executing_eagerly()):
+            # Not in functions inside it: training may call their traces again, and XLA may compile them.
+            graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+            with context.within(only_predicts=graph if by_kernels else None):
                 results = convert(method)(data)
             return checked_results(model, mode, results, f"`{mode}_step()`")
 

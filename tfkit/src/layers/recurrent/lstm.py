@@ -10,7 +10,6 @@ import tensorflow as tf
 from tfkit.src.base.registry.constructors import given
 from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.recurrent import lstm_kernel
-from tfkit.src.layers.recurrent.cell import is_unchanged
 from tfkit.src.layers.recurrent.gated import GatedCell, GatedRNN, of_cell
 from tfkit.src.layers.recurrent.options import (
     CellOptions,
@@ -207,7 +206,7 @@ class LSTM(GatedRNN):
     ) -> tuple[tf.Tensor, list[Any]]:
         """Returns the results of the loop; few rows are predicted by a kernel for whole sequences."""
         loop = functools.partial(super().inner_loop, inputs, states, mask, training)
-        if training or self.unroll or not is_unchanged(self.cell):
+        if training or self.unroll or type(self.cell) is not LSTMCell:
             return loop()
         rows = lstm_kernel.most_rows(self.cell, inputs, mask)
         if not rows:

@@ -30,7 +30,7 @@ def most_rows(cell: Any, inputs: tf.Tensor, mask: Any) -> int:
     """
     weights = [cell.kernel, cell.recurrent_kernel, cell.bias]
     is_plain = (
-        context.current().only_predicts
+        context.current().only_predicts is tf.compat.v1.get_default_graph()
         and not could_possibly_record()  # TensorFlow's gradient of the kernel is wrong (2.21).
         and mask is None
         and all(isinstance(it, tf.Variable) for it in weights)
