@@ -1,5 +1,6 @@
 """`predict` computes batches side by side, but only where none changes what another computes."""
 
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -63,6 +64,7 @@ def by_batch(model, size):
     )
 
 
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 def test_batches_overlap():
     model = model_of(Overlapping())
     found = model.predict(DATA[:40], batch_size=20, verbose=0)
@@ -95,11 +97,15 @@ def test_batches_that_change_something_follow_each_other():
 
 
 def test_draws_are_those_of_batches_in_order():
-    make = [lambda: layers.GaussianNoise(1.0, seed=3)]
     found = []
-    for predict in (lambda it: it.predict(DATA, batch_size=4, verbose=0), lambda it: by_batch(it, 4)):
+    for predict in (
+        lambda it: it.predict(DATA, batch_size=4, verbose=0),
+        lambda it: by_batch(it, 4),
+    ):
         inputs = tfkit.Input((6, 3))
-        found.append(predict(tfkit.Model(inputs, make[0]()(inputs, training=True))))
+        found.append(
+            predict(tfkit.Model(inputs, layers.GaussianNoise(1.0, seed=3)(inputs, training=True)))
+        )
     np.testing.assert_allclose(*found, rtol=1e-6)
 
 
@@ -110,6 +116,18 @@ def test_large_batches_follow_each_other():
     assert program._num_side_by_side(10**5) > 1
     assert program._num_side_by_side(10**8) == 1
     assert program.first_steps(10**8) == 1
+
+
+@pytest.mark.parametrize("size", [8, 5, 100])
+def test_joined_batches_are_computed_side_by_side_too(size, monkeypatch):
+    model = model_of(layers.Flatten(), layers.Dense(2))
+    model.predict(DATA[:1], verbose=0)
+    program = program_of(model)
+    monkeypatch.setattr(program, "rows_at_once", size)
+    found = model.predict(np.concatenate([DATA] * 5), batch_size=2, verbose=0)
+    expected = np.concatenate([model.predict_on_batch(DATA)] * 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert len(program._loops) == (size < 100)
 
 
 def test_few_batches_are_one_program(monkeypatch):

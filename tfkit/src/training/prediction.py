@@ -113,20 +113,28 @@ class PredictProgram:
         if self._is_large and not self._loops:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside it.
-        at_once = self._num_side_by_side(data.batch_size)
-        if at_once not in self._loops:
+        return self._looped(arrays, data.batch_size, start, num_steps)
+
+    def _looped(self, arrays: list[tf.Tensor], size: int, start: int, num_steps: int) -> Any:
+        """Returns the outputs of batches of `size` rows from row `start` on, from a loop in TensorFlow."""
+        side_by_side = self._num_side_by_side(size)
+        if side_by_side not in self._loops:
             number = tf.TensorSpec([], "int64")
-            steps = functools.partial(self._steps, at_once)
-            self._loops[at_once] = traced(steps, [self.trace.specs, number, number, number])
-        numbers = [tf.constant(n, "int64") for n in (data.batch_size, start, num_steps)]
-        leaves = self._located(self._loops[at_once], arrays, *numbers)
+            steps = functools.partial(self._steps, side_by_side=side_by_side)
+            self._loops[side_by_side] = traced(steps, [self.trace.specs, number, number, number])
+        numbers = [tf.constant(n, "int64") for n in (size, start, num_steps)]
+        leaves = self._located(self._loops[side_by_side], arrays, *numbers)
         return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
 
     def _at_once(self, arrays: list[tf.Tensor], start: int, stop: int, size: int) -> Any:
         """Returns the outputs for rows `start` to `stop`, computed `size` rows at a time."""
         if start == 0 and stop == len(arrays[0]) <= size:
             return self.run_batch(arrays)
-        results = [
+        results, num_full = [], (stop - start) // size
+        if num_full >= _SIDE_BY_SIDE and self._num_side_by_side(size) > 1 and not self._is_large:
+            results.append(self._looped(arrays, size, start, num_full))
+            start += num_full * size
+        results += [
             self.run_batch([array[row : min(row + size, stop)] for array in arrays])
             for row in range(start, stop, size)
         ]
@@ -144,11 +152,11 @@ class PredictProgram:
 
     def _steps(
         self,
-        side_by_side: int,
         arrays: list[tf.Tensor],
         size: tf.Tensor,
         start: tf.Tensor,
         num_steps: tf.Tensor,
+        side_by_side: int = 1,
     ) -> list[tf.Tensor]:
         count = tf.cast(num_steps, "int32")
         outputs = [
