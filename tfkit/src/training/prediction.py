@@ -24,8 +24,8 @@ from tfkit.src.training.step import Step, StepTrace, traced
 _MIN_OPERATIONS_OF_LARGE = 1000
 
 # Batches that are computed side by side. Two cores, 10,000 rows in batches of 32, milliseconds one by one and
-# side by side: LSTM of 64 units 714 and 337, GRU 931 and 345, CNN 382 and 240, 2,048 rows of a transformer
-# 1,220 and 800; small steps take as long. The kernels and the results are the same.
+# side by side: LSTM of 64 units 714 and 337, GRU 931 and 345, CNN 382 and 240; small steps take as long. The
+# kernels and the results are the same.
 _SIDE_BY_SIDE = 4
 # What a batch may handle for it: a quarter of a gigabyte in all, of which little is in memory at a time.
 _MOST_VALUES = 2**26
@@ -50,12 +50,15 @@ class PredictProgram:
         if jit_compile is not True and self._can_be_joined():
             self._run_batch = SharedProgram(trace.function)
         self._loops: dict[int, Any] = {}
-        self._size = CallSize(trace.function)
         self._is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
+
+    @functools.cached_property
+    def _size(self) -> CallSize:
+        return CallSize(self.trace.function)
 
     @functools.cached_property
     def rows_at_once(self) -> int:

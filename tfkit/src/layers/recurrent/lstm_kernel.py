@@ -10,7 +10,8 @@ Microseconds of CPU time for 20 steps on two cores, by the loop and by the kerne
 | 96, 64 | 61,440 | 210, 120 | 544, 394 | 1,120, 1,960 | 1,430, 2,170 | 2,880, 3,990 |
 | 128, 32 | 81,920 | 255, 149 | 620, 426 | 1,670, 3,250 | 2,130, 3,150 | 4,490, 6,020 |
 
-From about 1.3 million multiplications on, the kernel's products use several threads, which wait for each other.
+From about 1.3 million multiplications on, the kernel's products use several threads, which wait for each
+other.
 """
 
 from __future__ import annotations
