@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -262,10 +261,8 @@ def _forward(
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
-    # A few gates at a time, which start when their own product is ready. Predictions use the cores otherwise:
-    # several batches are computed side by side.
-    fewest = _LARGE_FORWARD if for_gradient else math.inf
-    counts = _parts(cell.gate_count, weights[0], states[0], fewest)
+    # A few gates at a time, which start when their own product is ready.
+    counts = _parts(cell.gate_count, weights[0], states[0], _LARGE_FORWARD)
     kernels, *biases = [_split(weight, counts) for weight in weights]
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
@@ -349,7 +346,7 @@ def _backward(
     return [array.stack() for array in arrays], d_states
 
 
-def _parts(count: int, kernel: tf.Tensor, state: tf.Tensor, fewest: float) -> list[int]:
+def _parts(count: int, kernel: tf.Tensor, state: tf.Tensor, fewest: int) -> list[int]:
     """Returns the sizes of the parts in which `count` columns or gates are multiplied: two halves, or all."""
     if count == 1 or state.shape[0] == 1 or kernel.shape.num_elements() < fewest:
         return [count]
