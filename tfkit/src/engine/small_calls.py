@@ -24,7 +24,7 @@ _MOST_VALUES = 2**20
 
 
 class CallSize:
-    """How many values the calls of a traced function handle; those in loops are not counted.
+    """The number of values that calls of a traced function handle, without those in its loops.
 
     Args:
         function: a `ConcreteFunction`.
