@@ -43,8 +43,8 @@ COMPUTED = {
 @pytest.mark.parametrize("name", COMPUTED)
 def test_predictions_are_those_of_calls(name):
     model = model_of(COMPUTED[name]())
-    for count in (1, 5, 80):
-        found, expected = model.predict(rows(count), batch_size=80, verbose=0), model(rows(count))
+    for count in (1, 5, 150):
+        found, expected = model.predict(rows(count), batch_size=150, verbose=0), model(rows(count))
         for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
     assert kernels_of(model) == 1

@@ -53,6 +53,9 @@ class SharedProgram:
     Args:
         function: a `ConcreteFunction` whose results are a nest of dense tensors.
         compiles_parts: whether XLA compiles the functions inside it that are named `xla.PART`.
+
+    Attributes:
+        only_reads: whether a call changes nothing.
     """
 
     def __init__(self, function: Any, compiles_parts: bool = True) -> None:
@@ -69,6 +72,7 @@ class SharedProgram:
         name, renaming = self._renaming()
         self._name = name.encode()
         self._to_compile = renaming.compiled
+        self.only_reads = renaming.only_reads
         may_be_small = renaming.only_reads and not renaming.compiled
         self._small_calls = SmallCalls(function) if may_be_small else None
         # XLA compiles a program once for each shape. Where the trace knows all shapes, there is only one.

@@ -23,6 +23,27 @@ import tensorflow as tf
 _MOST_VALUES = 2**20
 
 
+class CallSize:
+    """The number of values that calls of a traced function handle, without those in its loops.
+
+    Args:
+        function: a `ConcreteFunction`.
+    """
+
+    def __init__(self, function: Any) -> None:
+        stored = [
+            output.shape
+            for operation in function.graph.get_operations()
+            for output in operation.outputs
+        ]
+        self._known = sum(_size(shape) for shape in stored if shape.is_fully_defined())
+        self._free = sum(_size(shape) for shape in stored if not shape.is_fully_defined())
+
+    def rows_within(self, num_values: int) -> float:
+        """Returns the most rows with which a call handles so many values; 0 and less if none has so few."""
+        return (num_values - self._known) / max(self._free, 1)
+
+
 class SmallCalls:
     """The calls of a traced function that are small.
 
@@ -35,15 +56,8 @@ class SmallCalls:
     """
 
     def __init__(self, function: Any) -> None:
-        stored = [
-            output.shape
-            for operation in function.graph.get_operations()
-            for output in operation.outputs
-        ]
-        known = sum(_size(shape) for shape in stored if shape.is_fully_defined())
-        free = sum(_size(shape) for shape in stored if not shape.is_fully_defined())
         # Sizes that the trace does not know, such as the number of rows, are those of the arguments.
-        most = (_MOST_VALUES - known) / max(free, 1)
+        most = CallSize(function).rows_within(_MOST_VALUES)
         # Where there are several devices, TensorFlow would run the operation on the device of a variable.
         self._are_possible = most > 0 and len(tf.config.list_logical_devices()) == 1
         self.num_rows = int(most) if self._are_possible else 0

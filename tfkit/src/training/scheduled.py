@@ -206,7 +206,7 @@ class ScheduledPrediction(PredictProgram):
         super().__init__(trace, jit_compile=False)
         self.plan = _PLAN
         self._workers = workers
-        self._run_batch, self._loop = self._on_worker, self._on_workers
+        self._run_batch, self._loops = self._on_worker, {1: self._on_workers}
 
     @functools.cached_property
     def _on_batch(self) -> Any:

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
+from tfkit.src.base import context
+from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.engine import litert, xla
 from tfkit.src.engine.derivatives import derivative
 
@@ -100,6 +102,12 @@ def run_cell(
     if all_outputs:
         result = collected[0] if tf.is_tensor(collected[0]) else collected[0].stack()
     return result, tf.nest.pack_sequence_as(states, list(flat))
+
+
+def predicts_only() -> bool:
+    """Whether the trace in progress is for TensorFlow's kernels, and nothing in it is differentiated."""
+    is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
+    return is_predicted and not could_possibly_record()
 
 
 def time_first(tensor: tf.Tensor) -> tf.Tensor:
@@ -202,6 +210,11 @@ def run_gates(
         after the last step.
     """
     weights = [kernel] if bias is None else [kernel, bias]
+    if predicts_only():
+        outputs, *_, final = _forward(
+            cell, inputs, states, weights, mask, all_outputs=all_outputs, for_gradient=False
+        )
+        return (outputs or final)[0], list(final)
 
     @tf.custom_gradient
     def run(inputs: Any, *rest: Any) -> Any:
@@ -238,7 +251,14 @@ def run_gates(
 
 
 def _forward(
-    cell: Gates, inputs: Any, states: list[Any], weights: Any, mask: Any, *, all_outputs: bool
+    cell: Gates,
+    inputs: Any,
+    states: list[Any],
+    weights: Any,
+    mask: Any,
+    *,
+    all_outputs: bool,
+    for_gradient: bool = True,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor], list[tf.Tensor], list[tf.Tensor]]:
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
@@ -263,13 +283,14 @@ def _forward(
         new, kept = cell.gates(gates, list(states))
         if mask is not None:
             new = [_select(mask[time], a, b) for a, b in zip(new, states, strict=True)]
-        values = [*new[:1], *kept, *states] if all_outputs else [*kept, *states]
+        values = [*new[:1]] * all_outputs + [*kept, *states] * for_gradient
         written = [array.write(time, value) for array, value in zip(arrays, values, strict=True)]
         return time + 1, written, new
 
+    num_arrays = all_outputs + (cell.num_kept + len(states)) * for_gradient
     arrays = [
         tf.TensorArray(inputs.dtype, steps, element_shape=states[0].shape)
-        for _ in range(all_outputs + cell.num_kept + len(states))
+        for _ in range(num_arrays)
     ]
     with xla.own_loop():
         _, arrays, final = tf.while_loop(lambda time, *_: time < steps, body, (0, arrays, states))

@@ -236,6 +236,10 @@ class JaxPredictProgram(_JaxProgram):
         super().__init__(trace, parts, programs, layouts)
         self._call = jax.jit(self._changed)
 
+    def first_steps(self, batch_size: int) -> int:
+        """Returns how many steps of unknown duration may be run together."""
+        return 1
+
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
         (outputs,) = self._on_batches([[as_array(it) for it in tf.nest.flatten(batch)]])
