@@ -32,3 +32,15 @@ def test_a_number_of_steps_that_was_asked_for_stays():
     pace.learn(3, 1e-9)
     assert pace.steps(None, None) == 3
     assert pace.steps(2, None) == 2
+
+
+def test_what_is_computed_together_does_not_depend_on_the_time():
+    for seconds in (1e-6, 0.013, 5.0):
+        pace, done = StepsPerProgram(None, 8, 3), 0
+        while done < 40:
+            steps = pace.steps(40 - done, None)
+            assert steps % 3 == 0 or done + steps == 40
+            pace.learn(steps, seconds * steps)
+            done += steps
+    assert StepsPerProgram(2, 8, 3).steps(40, None) == 2
+    assert StepsPerProgram(None, 8, 3).steps(40, 4) == 4

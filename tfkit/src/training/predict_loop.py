@@ -60,7 +60,8 @@ def _predict_arrays(
     """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
-    pace = StepsPerProgram(model.steps_per_execution, program.first_steps(data.batch_size))
+    first, together = program.first_steps(data.batch_size), program.rows_at_once // data.batch_size
+    pace = StepsPerProgram(model.steps_per_execution, first, together)
     gathered, done = Gathered(num_rows), 0
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
     while done < num_steps and not model.stop_predicting:

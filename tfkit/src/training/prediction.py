@@ -135,11 +135,9 @@ class PredictProgram:
         if start == 0 and stop == len(arrays[0]) <= size:
             return self.run_batch(arrays)
         results, num_full = [], (stop - start) // size
-        if (
-            num_full >= _SIDE_BY_SIDE
-            and self._num_side_by_side(size) > 1
-            and not self._runs_by_step
-        ):
+        # By the number of all rows: in the loop TensorFlow may round differently.
+        are_many = len(arrays[0]) >= _SIDE_BY_SIDE * size and self._num_side_by_side(size) > 1
+        if are_many and num_full and not self._runs_by_step:
             results.append(self._looped(arrays, size, start, num_full))
             start += num_full * size
         results += [
