@@ -1,7 +1,6 @@
 """The cases: each function does the work of one size, and notes figures in a `Meter`."""
 
 import contextlib
-import gc
 import io
 import os
 import subprocess
@@ -13,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 import tfkit
-from growing.meter import resident
+from growing.meter import resident, settled
 from tfkit import layers
 
 
@@ -159,13 +158,11 @@ def models(size, meter):
 
     for _ in range(5):
         live()
-    gc.collect()
-    before = resident()
+    before = settled()
     with meter.time("all"):
         for _ in range(size):
             live()
-    gc.collect()
-    meter.figures["memory kept, MiB"] = max(0.0, resident() - before)
+    meter.figures["memory kept, MiB"] = max(0.0, settled() - before)
 
 
 def grid(size, meter):
@@ -197,7 +194,7 @@ def steps(size, meter):
         first = {"epochs": 1} if targets is not None else {"steps_per_epoch": 100}
         model.fit(data, targets, batch_size=None if targets is None else 1, verbose=0, **first)
         before = resident()
-        with contextlib.redirect_stdout(io.StringIO()), meter.time(name):
+        with open(os.devnull, "w") as out, contextlib.redirect_stdout(out), meter.time(name):
             options["batch_size"] = None if targets is None else 1
             model.fit(data, targets, verbose=1, **options)
         meter.figures[f"{name}: memory kept, MiB"] = max(0.0, resident() - before)
