@@ -91,7 +91,7 @@ class Alias(property):
     """A property that sets an attribute of a different name, under which a member is found."""
 
 
-class Derived(property):
+class derived_property(property):
     """A property that makes its value of other attributes: no member is searched for in it."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfkit.src.base import context
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.members import Derived
+from tfkit.src.base.members import derived_property
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.encoding import IndexEncoding
@@ -65,7 +65,7 @@ class WithVocabulary(IndexEncoding):
             self._num_special_given = self._vocabulary.num_special
             self._idf_given = None if idf_weights is None else np.array(idf_weights)
 
-    @Derived
+    @derived_property
     def input_vocabulary(self) -> list[Any] | None:
         """The tokens that the constructor was given; `None` for none, those of a file, and replaced ones.
 
@@ -77,7 +77,7 @@ class WithVocabulary(IndexEncoding):
         special = self._tokens_of(self._special_tokens()[: self._num_special_given])
         return self._decoded([*special, *self._vocabulary.tokens])
 
-    @Derived
+    @derived_property
     def input_idf_weights(self) -> list[Any] | None:
         """The weights that the constructor was given; `None` without an `input_vocabulary`."""
         return None if self._idf_given is None else self._idf_given.tolist()
