@@ -26,7 +26,7 @@ def gradient_nodes(shape):
     return [node for node in graph.as_graph_def().node if node.op == "MatMul"]
 
 
-@pytest.mark.parametrize("shape", [(512, 32), (96, 3)], ids=str)
+@pytest.mark.parametrize("shape", [(512, 32), (96, 3), (96, 1)], ids=str)
 @pytest.mark.parametrize("num_rows", [1, 511, 512])
 def test_the_transposed_product_is_equal(shape, num_rows):
     (found,) = filter(None, map(transposed_of, gradient_nodes(shape)))
@@ -44,13 +44,23 @@ def test_only_gradients_of_tall_kernels_gain_by_it():
         assert len(list(filter(None, map(transposed_of, gradient_nodes(shape))))) == 1, shape
 
 
+def products_in(function, num_columns):
+    """Returns the lines of XLA's program with a product."""
+    compiled = tf.function(function, jit_compile=True, autograph=False)
+    left, right = tf.ones((512, 1024)), tf.ones((512, num_columns))
+    program = compiled.experimental_get_compiler_ir(left, right)(stage="optimized_hlo")
+    return [line for line in program.splitlines() if " dot(" in line]
+
+
 def test_xla_does_not_turn_the_product_back():
-    product = tf.function(transposes._transposed(), jit_compile=True, autograph=False)
-    left, right = tf.ones((512, 1024)), tf.ones((512, 16))
-    program = product.experimental_get_compiler_ir(left, right)(stage="optimized_hlo")
-    products = [line for line in program.splitlines() if " dot(" in line]
-    assert len(products) == 1
-    assert "f32[16,1024]" in products[0].split(" dot(")[0]
+    (product,) = products_in(transposes._transposed(is_column=False), num_columns=16)
+    assert "f32[16,1024]" in product.split(" dot(")[0]
+
+
+def test_a_single_column_is_no_product_which_xla_would_read_by_columns():
+    assert not products_in(transposes._transposed(is_column=True), num_columns=1)
+    (found,) = filter(None, map(transposed_of, gradient_nodes((1024, 1))))
+    assert not products_in(found, num_columns=1)
 
 
 def test_a_program_with_transposed_gradients_trains_as_one_without_xla():

@@ -1,7 +1,9 @@
 """`adapt`: what it takes, what it finds, what it leaves as it was; vocabularies in traces and files."""
 
+import copy
 import gc
 import json
+import pickle
 import threading
 import weakref
 import zipfile
@@ -14,6 +16,7 @@ import tensorflow as tf
 import tfkit
 from tfkit import layers
 from tfkit.saving import LoadError, load_model
+from tfkit.src.files.interop import keras_layout
 from tfkit.src.layers.preprocessing import with_vocabulary
 
 TEXTS = np.array(["good fine", "bad awful", "fine day", "awful day"] * 8, object)
@@ -348,8 +351,7 @@ def test_arrays_that_are_no_vocabulary_are_refused_and_nothing_changes():
 
 def test_a_file_that_does_not_fit_changes_no_vocabulary(tmp_path):
     def build(units, words):
-        lookup = layers.StringLookup()
-        lookup.adapt(words)
+        lookup = layers.StringLookup(vocabulary=words)
         bins = layers.Discretization(num_bins=units)
         bins.adapt(np.arange(20.0))
         x = tfkit.Input((1,), dtype="string")
@@ -361,6 +363,7 @@ def test_a_file_that_does_not_fit_changes_no_vocabulary(tmp_path):
     with pytest.raises(LoadError, match="nothing was loaded"):
         model.load_weights(tmp_path / "m.weights.h5")
     assert model.layers[2].get_vocabulary() == ["[UNK]", "b"]
+    assert model.layers[2].get_config()["vocabulary"] == ["b"]
     assert len(model.layers[3].bin_boundaries) == 3
 
 
@@ -428,8 +431,56 @@ def test_a_large_vocabulary_that_was_given_is_stored_like_an_adapted_one(
     np.testing.assert_array_equal(load_model(path)(data).numpy(), expected)
     # Only files have it apart: a copy has it from the configuration.
     assert layer.get_config()["vocabulary"] == layer.get_vocabulary(include_special_tokens=False)
-    copy = type(layer).from_config(layer.get_config())
-    np.testing.assert_array_equal(copy(data).numpy(), layer(data).numpy())
+    again = type(layer).from_config(layer.get_config())
+    np.testing.assert_array_equal(again(data).numpy(), layer(data).numpy())
+
+
+@pytest.mark.parametrize("kind", LARGE)
+def test_no_attribute_is_a_list_of_the_words_that_were_given(kind):
+    """It would be searched for members at each save, three times."""
+    layer = LARGE[kind]()
+    lookup = getattr(layer, "_lookup_layer", layer)
+    searched = [(name, value) for name, value, _ in keras_layout._children(lookup)]
+    nests = [value for _, value in [*searched, *vars(lookup).items()] if isinstance(value, list)]
+    assert not [nest for nest in nests if len(nest) >= lookup.vocabulary_size() - 2]
+
+
+@pytest.mark.parametrize("special", [[], ["", "[UNK]"]])
+def test_the_configuration_has_the_words_as_they_were_given(special):
+    words, weights = [*special, "b", "\udc80"], [0.1] * len(special) + [0.2, 3]
+    options = {"mask_token": "", "output_mode": "int"} if special else {"output_mode": "tf_idf"}
+    if not special:
+        options["idf_weights"] = weights
+    layer = layers.StringLookup(vocabulary=words, **options)
+    for each in (layer, copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        assert each.input_vocabulary == each.get_config()["vocabulary"] == words
+        assert each.input_idf_weights == each.get_config()["idf_weights"]
+        assert each.input_idf_weights == (None if special else weights)
+        assert each.get_vocabulary() == layer.get_vocabulary()
+    words.append("c")  # The layer has its own.
+    assert "c" not in layer.input_vocabulary
+    layer.set_vocabulary(["d"], None if special else [1.0])
+    assert layer.input_vocabulary is layer.input_idf_weights is None
+
+
+@pytest.mark.parametrize("ending", ["h5", "keras"])
+def test_words_that_were_loaded_replace_those_of_the_configuration(ending, tmp_path):
+    """The archive had those of the constructor, and the loaded ones were lost."""
+
+    def build(words):
+        return tfkit.Sequential(
+            [tfkit.Input((1,), dtype="string"), layers.StringLookup(vocabulary=words)]
+        )
+
+    build(["a", "b"]).save_weights(tmp_path / "m.weights.h5")
+    model = build(["c"])
+    model.load_weights(tmp_path / "m.weights.h5")
+    assert model.layers[0].get_config()["vocabulary"] is None
+    model.save(tmp_path / f"m.{ending}")
+    assert load_model(tmp_path / f"m.{ending}").layers[0].get_vocabulary() == ["[UNK]", "a", "b"]
+    model = build(["a", "b"])
+    model.load_weights(tmp_path / "m.weights.h5")
+    assert model.layers[0].get_config()["vocabulary"] == ["a", "b"]
 
 
 def test_long_tokens_are_a_large_vocabulary(monkeypatch):

@@ -1,19 +1,18 @@
 """The cases: each function does the work of one size, and notes figures in a `Meter`."""
 
 import contextlib
-import gc
 import io
 import os
 import subprocess
 import sys
 import tempfile
-import time
+from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
 
 import tfkit
-from growing.meter import resident
+from growing.meter import resident, settled
 from tfkit import layers
 
 
@@ -159,13 +158,11 @@ def models(size, meter):
 
     for _ in range(5):
         live()
-    gc.collect()
-    before = resident()
+    before = settled()
     with meter.time("all"):
         for _ in range(size):
             live()
-    gc.collect()
-    meter.figures["memory kept, MiB"] = max(0.0, resident() - before)
+    meter.figures["memory kept, MiB"] = max(0.0, settled() - before)
 
 
 def grid(size, meter):
@@ -181,17 +178,26 @@ def grid(size, meter):
 
 
 def steps(size, meter):
-    """Measures a training of many steps, with a bar and a history of ten epochs."""
-    x = np.ones((32, 4), "float32")
+    """Measures a training of many steps, with a bar and a history."""
+    x = np.ones((size // 10, 4), "float32")
     model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
-    model.compile("sgd", "mse")
-    dataset = tf.data.Dataset.from_tensors((x, x[:, :1])).repeat()
-    fit = {"steps_per_epoch": size // 10, "epochs": 10}
-    model.fit(dataset, steps_per_epoch=100, verbose=0)
-    before = resident()
-    with contextlib.redirect_stdout(io.StringIO()), meter.time("fit"):
-        model.fit(dataset, **fit, verbose=1)
-    meter.figures["memory kept, MiB"] = max(0.0, resident() - before)
+    model.compile("sgd", "mse", metrics=["mae"])
+    batch = tf.data.Dataset.from_tensors((x[:1], x[:1, :1])).repeat()
+    ways = {
+        "ten epochs": (x, x[:, :1], {"epochs": 10}),
+        "epochs of 1,000 steps": (x[:1000], x[:1000, :1], {"epochs": size // 1000}),
+        "ten epochs of a dataset": (batch, None, {"epochs": 10, "steps_per_epoch": size // 10}),
+    }
+    if size > 10**6:
+        ways.popitem()  # Ten minutes and more.
+    for name, (data, targets, options) in ways.items():
+        first = {"epochs": 1} if targets is not None else {"steps_per_epoch": 100}
+        model.fit(data, targets, batch_size=None if targets is None else 1, verbose=0, **first)
+        before = resident()
+        with open(os.devnull, "w") as out, contextlib.redirect_stdout(out), meter.time(name):
+            options["batch_size"] = None if targets is None else 1
+            model.fit(data, targets, verbose=1, **options)
+        meter.figures[f"{name}: memory kept, MiB"] = max(0.0, resident() - before)
 
 
 def callbacks(size, meter):
@@ -211,25 +217,73 @@ def callbacks(size, meter):
         model.fit(x, x[:, :1], batch_size=1, verbose=0, callbacks=[Count() for _ in range(size)])
 
 
+_TRAINING = """
+import os, sys, time, numpy as np, tfkit
+
+def train(width):
+    start = time.process_time()
+    x = np.ones((2048, 8), "float32")
+    model = tfkit.Sequential([tfkit.layers.Dense(width), tfkit.layers.Dense(1)])
+    model.compile("adam", "mse", jit_compile=True)
+    model.fit(x, x[:, :1], verbose=0)
+    return time.process_time() - start
+
+"""
+_FORKING = f"""{_TRAINING}
+used, running, left = [], [], int(sys.argv[1])
+while left or running:
+    while left and len(running) < 4:
+        running.append(os.fork())
+        left -= 1
+        if not running[-1]:
+            train(8)
+            os._exit(0)
+    _, status, usage = os.wait4(running.pop(0), 0)
+    assert not status
+    used.append(usage.ru_utime + usage.ru_stime)
+print(sum(used), used[0], used[-1])
+"""
+
+
 def processes(size, meter):
-    """Measures processes, two at a time, that train one model and share the cache of programs."""
-    code = (
-        "import numpy as np, tfkit; x = np.ones((2048, 8), 'float32');"
-        "m = tfkit.Sequential([tfkit.layers.Dense(8), tfkit.layers.Dense(1)]);"
-        "m.compile('adam', 'mse'); m.fit(x, x[:, :1], epochs=150, verbose=0)"
-    )
+    """Measures processes, forked four at a time, that train one model and share the cache of programs."""
     with tempfile.TemporaryDirectory() as folder:
-        env = {**os.environ, "TFKIT_CACHE": folder}
-        start, running, left = time.perf_counter(), [], size
-        while left or running:
-            while left and len(running) < 2:
-                running.append(subprocess.Popen([sys.executable, "-c", code], env=env))
-                left -= 1
-            if running.pop(0).wait():
-                raise RuntimeError("A process failed.")
-        meter.elapsed("all", start)
-        files = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names]
-        meter.figures["cache, MiB"] = sum(map(os.path.getsize, files)) / 2**20
+        numbers = _numbers(folder, _FORKING, size)
+        meter.figures.update(zip(("all", "the first", "the last"), numbers, strict=True))
+        meter.figures["cache, MiB"] = _size_of(folder)
+
+
+def kept(size, meter):
+    """Measures the cache of programs of 64 KiB, of which it keeps 256 MiB."""
+    with tempfile.TemporaryDirectory() as folder:
+        _fit(folder, 8)
+        (inside,) = Path(folder).glob("programs/*")
+        for number in range(size):
+            with open(inside / f"{number:032}-0-program.pb", "wb") as file:
+                file.truncate(1 << 16)
+            os.utime(file.name, (0, number))
+        meter.figures["before, MiB"] = _size_of(folder)
+        meter.figures["a new program"] = _fit(folder, 9)
+        meter.figures["after, MiB"] = _size_of(folder)
+        meter.figures["a kept program"] = _fit(folder, 9)
+
+
+def _fit(folder, width):
+    """Returns the CPU seconds of a training in a new process, with a cache of programs in a folder."""
+    (spent,) = _numbers(folder, f"{_TRAINING}\nprint(train(int(sys.argv[1])))", width)
+    return spent
+
+
+def _numbers(folder, code, argument):
+    """Returns the numbers that a Python program prints."""
+    command = [sys.executable, "-c", code, str(argument)]
+    env = {**os.environ, "TFKIT_CACHE": folder}
+    output = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return map(float, output.split())
+
+
+def _size_of(folder):
+    return sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 2**20
 
 
 # By name: the function and the sizes; the cost between the last two gives the exponent.
@@ -239,11 +293,12 @@ CASES = {
     "plot": (plot, (9, 99, 300, 501)),
     "weights": (weights, (100, 1000, 10_000)),
     "vocabulary": (vocabulary, (10_000, 100_000, 1_000_000, 10_000_000)),
-    "mapped": (mapped, (2**17, 2**19, 2**21)),
+    "mapped": (mapped, (2**17, 2**19, 2**20)),
     "rows": (rows, (10_000, 100_000, 1_000_000, 10_000_000)),
     "models": (models, (10, 100, 1000)),
     "grid": (grid, (5, 50)),
     "steps": (steps, (100_000, 1_000_000, 10_000_000)),
     "callbacks": (callbacks, (1, 10, 100)),
     "processes": (processes, (2, 20, 200)),
+    "kept": (kept, (100, 1000, 4000, 16_000)),
 }

@@ -1,6 +1,8 @@
 """Measures CPU time and memory of named parts of a case."""
 
 import contextlib
+import ctypes
+import gc
 import time
 
 
@@ -21,10 +23,6 @@ class Meter:
         yield
         self.figures[name] = time.process_time() - start
 
-    def elapsed(self, name, start):
-        """Notes the time since `start`, of `time.perf_counter()`."""
-        self.figures[name] = time.perf_counter() - start
-
     @contextlib.contextmanager
     def peak(self, name):
         """Context manager that measures by how much the peak of the memory exceeds the memory before."""
@@ -38,6 +36,14 @@ class Meter:
 def resident():
     """Returns the memory of this process in MiB, without pages of files."""
     return _status("RssAnon")
+
+
+def settled():
+    """Returns the memory in MiB, after the free memory that C's library holds is given back."""
+    gc.collect()
+    with contextlib.suppress(OSError, AttributeError):  # Of another library than GNU's.
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+    return resident()
 
 
 def _status(field):

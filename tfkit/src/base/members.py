@@ -91,6 +91,10 @@ class Alias(property):
     """A property that sets an attribute of a different name, under which a member is found."""
 
 
+class derived_property(property):
+    """A property that makes its value of other attributes: no member is searched for in it."""
+
+
 class View:
     """The base of objects that give access to a variable, such as its `value`, and are not members."""
 
@@ -145,7 +149,8 @@ def walk(
         return
     inside = inside | {id(value)}
     for key, item in items:
-        if holds_members(item):
+        # First the types of the items of long lists, such as words: the whole question takes 2 us for each.
+        if type(item) not in PLAIN and holds_members(item):
             yield from walk(f"{path}/{escaped(key)}", item, is_member, made, inside)
 
 

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfkit.src.base.members import TRACKING
+from tfkit.src.base.members import TRACKING, derived_property
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry.configuration import is_ours
 from tfkit.src.core.layer import Layer
@@ -135,6 +135,8 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
         names.add("layers")
     # Private names come last in Keras, whose order decides which path a shared layer gets.
     for name in sorted(names, key=lambda name: f"~{name}" if name.startswith("_") else name):
+        if isinstance(getattr(type(layer), name, None), derived_property):
+            continue
         try:
             value = getattr(layer, name)
         except Exception:  # A user's property without a value now; Keras ignores it, too.

@@ -37,11 +37,18 @@ class Vocabulary:
     Args:
         tokens: integers, or strings as bytes.
         idf_weights: a float for each index, including special tokens; `None` for none.
+        num_special: how many special tokens, which are not among `tokens`, it was given with.
     """
 
-    def __init__(self, tokens: Sequence[Token], idf_weights: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        idf_weights: np.ndarray | None = None,
+        num_special: int = 0,
+    ) -> None:
         self.tokens = list(tokens)
         self.idf_weights = idf_weights
+        self.num_special = num_special
         self._tables: dict[Any, Table] = {}
         self._lock = threading.Lock()
 

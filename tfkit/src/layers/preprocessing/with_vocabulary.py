@@ -9,6 +9,7 @@ import numpy as np
 
 from tfkit.src.base import context
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.members import derived_property
 from tfkit.src.layers.preprocessing import vocabulary as vocabularies
 from tfkit.src.layers.preprocessing.adapting import batches, kept_on_error
 from tfkit.src.layers.preprocessing.encoding import IndexEncoding
@@ -27,9 +28,14 @@ class WithVocabulary(IndexEncoding):
     are traced again.
     """
 
-    _tfkit_not_read_in_calls = frozenset({"_frozen_size", "_counts", "_idf_of_file"})
+    _tfkit_not_read_in_calls = frozenset(
+        {"_frozen_size", "_counts", "_idf_of_file", "_num_special_given", "_idf_given"}
+    )
     _tfkit_assets_are_variables = True
-    _tfkit_set_by_files = ("_vocabulary", "_idf_of_file", "_static")
+    _tfkit_set_by_files = (
+        *("_vocabulary", "_idf_of_file", "_static"),
+        *("_num_special_given", "_idf_given"),
+    )
 
     # Set by the constructor of `IndexLookup`.
     max_tokens: int | None
@@ -43,8 +49,8 @@ class WithVocabulary(IndexEncoding):
 
     def _begin(self, expected_size: int | None) -> None:
         """Starts without a vocabulary; a file may give the expected size."""
-        self.input_vocabulary: Any = None
-        self.input_idf_weights: Any = None
+        self._num_special_given: int | None = None  # `None`: the configuration has no vocabulary.
+        self._idf_given: np.ndarray | None = None
         self._static = False
         self._vocabulary: Vocabulary | None = None
         self._counts: TokenCounts | None = None
@@ -55,10 +61,26 @@ class WithVocabulary(IndexEncoding):
     def _begin_with(self, vocabulary: Any, idf_weights: Any) -> None:
         """Starts with the constructor's vocabulary, which is in the configuration unless it is a file's."""
         self.set_vocabulary(vocabulary, idf_weights)
-        if not isinstance(vocabulary, str):
-            self.input_vocabulary = self._decoded(self._tokens_of(vocabulary))
-            if idf_weights is not None:
-                self.input_idf_weights = np.asarray(idf_weights).tolist()
+        if self._vocabulary and not isinstance(vocabulary, str):
+            self._num_special_given = self._vocabulary.num_special
+            self._idf_given = None if idf_weights is None else np.array(idf_weights)
+
+    @derived_property
+    def input_vocabulary(self) -> list[Any] | None:
+        """The tokens that the constructor was given; `None` for none, those of a file, and replaced ones.
+
+        They are made of the vocabulary: a list in an attribute would be searched for members at each save,
+        and take its memory again.
+        """
+        if self._num_special_given is None or self._vocabulary is None:
+            return None
+        special = self._tokens_of(self._special_tokens()[: self._num_special_given])
+        return self._decoded([*special, *self._vocabulary.tokens])
+
+    @derived_property
+    def input_idf_weights(self) -> list[Any] | None:
+        """The weights that the constructor was given; `None` without an `input_vocabulary`."""
+        return None if self._idf_given is None else self._idf_given.tolist()
 
     def _as_tokens(self, data: Any) -> Any:
         """Returns data as a tensor of tokens."""
@@ -135,10 +157,10 @@ class WithVocabulary(IndexEncoding):
         if not tokens:
             raise ValueError(f"Cannot set an empty vocabulary. Received: vocabulary={vocabulary}")
         self._set(tokens, idf_weights)
-        self.input_vocabulary = self.input_idf_weights = None
+        self._num_special_given = self._idf_given = None
         self._static = True
 
-    def _set(self, tokens: list[Any], idf_weights: Any = None) -> None:
+    def _set(self, tokens: list[Any], idf_weights: Any) -> None:
         """Sets a vocabulary, after all of it is checked."""
         special = self._tokens_of(self._special_tokens()) if self._special_tokens() else []
         begins = bool(special) and tokens[: len(special)] == special
@@ -159,7 +181,7 @@ class WithVocabulary(IndexEncoding):
                     "argument must also be provided."
                 )
             idf = self._idf_of_file if idf is None else idf
-        self._replace(Vocabulary(tokens, idf))
+        self._replace(Vocabulary(tokens, idf, len(special) if begins else 0))
 
     def _replace(self, vocabulary: Vocabulary) -> None:
         size = len(self._special_tokens()) + len(vocabulary.tokens)
@@ -171,6 +193,8 @@ class WithVocabulary(IndexEncoding):
                 f"size cannot be changed after the layer is called. Old vocab size is {self._frozen_size}, "
                 f"new vocab size is {size}"
             )
+        if self._vocabulary is None or vocabulary.tokens != self._vocabulary.tokens:
+            self._num_special_given = self._idf_given = None
         self._vocabulary = vocabulary
         self._idf_of_file = None
 
@@ -352,14 +376,14 @@ class WithVocabulary(IndexEncoding):
 
     def save_assets(self, dir_path: Any) -> None:
         """Writes the tokens to `vocabulary.txt`, one on each line, unless the configuration has them."""
-        if self.input_vocabulary is None or self._is_large():
+        if self._num_special_given is None or self._is_large():
             lines = vocabularies.to_lines(self.get_vocabulary(), self._text_encoding)
             (Path(dir_path) / _ASSET).write_bytes(lines)
 
     @shortened
     def load_assets(self, dir_path: Any) -> None:
         """Reads the tokens that `save_assets` has written."""
-        if self.input_vocabulary is None:
+        if self._num_special_given is None:
             self._load_tokens(
                 vocabularies.read_file(str(Path(dir_path) / _ASSET), self._text_encoding)
             )
@@ -368,7 +392,7 @@ class WithVocabulary(IndexEncoding):
         """Reads the tokens from the text of `vocabulary.txt` in an archive, without making a file."""
         if name != _ASSET:
             raise ValueError(f"Expected the asset {_ASSET!r}. Received: {name!r}")
-        if self.input_vocabulary is None:
+        if self._num_special_given is None:
             self._load_tokens(vocabularies.from_lines(data, self._text_encoding))
 
     def _load_tokens(self, tokens: list[Any]) -> None:
