@@ -1,5 +1,7 @@
 """Attributes that are set once a layer is built, and state that is added inside a call."""
 
+import functools
+
 import keras as oracle
 import numpy as np
 import pytest
@@ -190,3 +192,28 @@ def test_a_call_may_ask_for_the_shape_that_a_layer_would_give():
     dense = layers.Dense(2)
     layer = Inside(lambda self, inputs: inputs * dense.compute_output_shape((None, 6))[1])
     np.testing.assert_array_equal(layer(X), 2 * X)
+
+
+@pytest.mark.parametrize(
+    "wrapped", [tf.function, lambda layer: functools.wraps(layer)(lambda x: layer(x))]
+)
+def test_a_function_that_wraps_a_layer_is_not_a_layer(wrapped):
+    """It has copies of the layer's attributes. Keras does not train the weights here."""
+
+    class Wrapping(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.dense = layers.Dense(3)
+            self.function = wrapped(self.dense)
+
+        def call(self, x):
+            return self.function(x)
+
+    model = Wrapping()
+    outputs = model(tf.ones((2, 4)))
+    assert list(model.get_weights()[0].shape) == [4, 3]
+    assert [weight.path for weight in model.trainable_weights] == [
+        f"{model.name}/dense/kernel",
+        f"{model.name}/dense/bias",
+    ]
+    np.testing.assert_array_equal(outputs, model.dense(tf.ones((2, 4))))
