@@ -59,11 +59,8 @@ def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_member(value: Any) -> bool:
     kinds = (tf.Variable, members.MetricBase, members.SeedBase, members.Owner)
-    if isinstance(value, kinds):
-        return True
     # Functions that wrap a layer, such as `tf.function(layer)`, have copies of its attributes.
-    state = getattr(value, "_tfkit", None)
-    return state is not None and state.layer is value
+    return isinstance(value, kinds) or (hasattr(value, "_tfkit") and value._tfkit.layer is value)
 
 
 def _made(member: Any) -> int:
