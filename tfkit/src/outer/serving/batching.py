@@ -102,7 +102,10 @@ class Batcher:
         self._start()
         # The end of a batch may start the next one.
         while self._running:
-            await asyncio.gather(*self._running)
+            ended = set(self._running)
+            await asyncio.gather(*ended)
+            # From Python 3.12 on, `gather` of tasks that have ended does not wait for their callbacks.
+            self._running -= ended
         await asyncio.to_thread(self._threads.shutdown)
 
     def _joinable_rows(self, servable: Servable, name: str, inputs: Arrays) -> int | None:
