@@ -12,6 +12,14 @@ import pytest
 from tfkit.src.training import interrupts
 
 
+@pytest.fixture(autouse=True)
+def _default_handler():
+    # Programs that a shell starts in the background ignore interrupts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupt_soon():
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
