@@ -1,5 +1,7 @@
 """Tensors of gRPC requests, as TensorFlow reads them; and what is none."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -25,6 +27,12 @@ def values(dtype):
     )
 
 
+def as_tensorflow(tensor):
+    with warnings.catch_warnings():  # TensorFlow 2.21 sets dtypes, which NumPy 2.5 deprecates.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return tf.make_ndarray(tensor)
+
+
 def read(tensor, max_bytes=10**6):
     array = protos.array_of("x", tensor, max_bytes)
     return array.view(tf.bfloat16.as_numpy_dtype) if tensor.dtype == 14 else array
@@ -45,7 +53,7 @@ def test_tensors_are_read_as_tensorflow_reads_them(dtype):
     few = TensorProto(dtype=packed.dtype, tensor_shape=packed.tensor_shape)
     getattr(few, field).extend(flat.tolist()[:2])  # The last one stands for those that are missing.
     for tensor in (packed, spread, few):
-        found, expected = read(tensor), tf.make_ndarray(tensor)
+        found, expected = read(tensor), as_tensorflow(tensor)
         assert found.dtype == expected.dtype
         np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(read(spread), array)
