@@ -283,14 +283,15 @@ def _forward(
         new, kept = cell.gates(gates, list(states))
         if mask is not None:
             new = [_select(mask[time], a, b) for a, b in zip(new, states, strict=True)]
-        values = [*new[:1]] * all_outputs + [*kept, *states] * for_gradient
+        stored = [*kept, *states] if for_gradient else []
+        values = [*new[:1], *stored] if all_outputs else stored
         written = [array.write(time, value) for array, value in zip(arrays, values, strict=True)]
         return time + 1, written, new
 
-    num_arrays = all_outputs + (cell.num_kept + len(states)) * for_gradient
+    num_stored = cell.num_kept + len(states) if for_gradient else 0
     arrays = [
         tf.TensorArray(inputs.dtype, steps, element_shape=states[0].shape)
-        for _ in range(num_arrays)
+        for _ in range(all_outputs + num_stored)
     ]
     with xla.own_loop():
         _, arrays, final = tf.while_loop(lambda time, *_: time < steps, body, (0, arrays, states))

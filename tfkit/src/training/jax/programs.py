@@ -74,10 +74,8 @@ class _JaxProgram:
     def _run_rows(self, data: Rows, size: int, first_row: int, num_steps: int) -> Logs:
         """Runs steps of `size` rows, beginning with a row; returns the logs of the last one."""
         parts = self._parts
-        rows, batch_at = (
-            (data.arrays, data.order),
-            functools.partial(self._batch_at, size, data.places),
-        )
+        rows = data.arrays, data.order
+        batch_at = functools.partial(self._batch_at, size, data.places)
         parts.prepare(lambda: jax.eval_shape(batch_at, rows, first_row, 0))
         values = self._values.take(parts.variables)
         changing = {path: values.pop(path) for path in sorted(parts.written)}
