@@ -5,7 +5,7 @@
 #
 # prepare EXTRA: makes .venv-tools and installs tfkit-dl[EXTRA] into it, unless that was done already for this
 # pyproject.toml; then sets the environment. PYTHON names another interpreter than python3. Programs are compiled
-# anew, unless TFKIT_CACHE names a folder: what is checked is what XLA makes of this source.
+# again, unless TFKIT_CACHE names a folder: what is checked is what XLA makes of this source.
 
 prepare() {
   set_environment
