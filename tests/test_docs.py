@@ -94,6 +94,46 @@ def test_links_lead_to_files(page):
     assert not missing
 
 
+MAPS = [
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "tfkit").rglob("README.md")),
+    *sorted((ROOT / "docs" / "design").glob("*.md")),
+]
+PATH = re.compile(r"`([\w./-]+(?:\.py|/))`")
+
+
+def missing_paths(text, known):
+    """The files and folders that a page names, by the ends of their paths, and that are not `known`."""
+    named = {path.rstrip("/") for path in PATH.findall(prose_of(text))}
+    return sorted(path for path in named if not any(f"/{it}".endswith(f"/{path}") for it in known))
+
+
+@pytest.fixture(scope="module")
+def paths():
+    parts = (
+        "tfkit",
+        "tfkit_command.py",
+        "tests",
+        "tools",
+        "docs",
+        "examples",
+        "export",
+        "packages",
+    )
+    found = [it for part in parts for it in (ROOT / part).rglob("*")]
+    return [*parts, *(it.relative_to(ROOT).as_posix() for it in found)]
+
+
+@pytest.mark.parametrize("page", MAPS, ids=name_of)
+def test_files_that_are_named_are_there(page, paths):
+    assert not missing_paths(page.read_text(), paths)
+
+
+def test_a_file_that_has_moved_is_found():
+    text = "`a/b.py`, `b.py`, `a/` and `src/guards/`, `c.py`; not `x/y` or `1 / 2/`\n"
+    assert missing_paths(text, ["tfkit/a", "tfkit/a/b.py"]) == ["c.py", "src/guards"]
+
+
 def test_pages_of_docs_are_linked_from_the_readme():
     linked = {(ROOT / link).resolve() for link in LINK.findall((ROOT / "README.md").read_text())}
     pages = {page for page in PAGES if page.parent.name in ("docs", "guides")}
