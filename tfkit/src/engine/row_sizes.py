@@ -21,9 +21,6 @@ _UNCHANGED = frozenset(
 _DIVIDING = frozenset(("Div", "DivNoNan", "FloorDiv", "RealDiv", "TruncateDiv"))
 # What is added to a number of rows protects a division by 0 if it is no larger, as an epsilon does.
 _SMALL = 1e-3
-_COMPARING = frozenset(
-    ("Equal", "NotEqual", "Greater", "GreaterEqual", "Less", "LessEqual", "Assert")
-)
 
 
 def sizes_of(op: Any, kinds: list[Kind]) -> Kind:

@@ -30,7 +30,7 @@ from tfkit.src.engine.passes.halves import halves_of
 from tfkit.src.engine.passes.orders import early_gradients, put_after
 from tfkit.src.engine.passes.places import computed_places
 from tfkit.src.engine.passes.transposes import transposed_of
-from tfkit.src.engine.small_calls import SmallCalls
+from tfkit.src.engine.small_calls import CallSize, SmallCalls
 from tfkit.src.engine.xla_kernels import kernel_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
@@ -53,12 +53,15 @@ class SharedProgram:
     Args:
         function: a `ConcreteFunction` whose results are a nest of dense tensors.
         compiles_parts: whether XLA compiles the functions inside it that are named `xla.PART`.
+        size: the size of its calls, if it has been computed.
 
     Attributes:
         only_reads: whether a call changes nothing.
     """
 
-    def __init__(self, function: Any, compiles_parts: bool = True) -> None:
+    def __init__(
+        self, function: Any, compiles_parts: bool = True, size: CallSize | None = None
+    ) -> None:
         self._function = function  # Keeps the captured objects alive.
         self._compiles_parts = compiles_parts
         self._captures = list(function.captured_inputs)
@@ -74,7 +77,9 @@ class SharedProgram:
         self._to_compile = renaming.compiled
         self.only_reads = renaming.only_reads
         may_be_small = renaming.only_reads and not renaming.compiled
-        self._small_calls = SmallCalls(function) if may_be_small else None
+        self._small_calls = (
+            SmallCalls(function, size or CallSize(function)) if may_be_small else None
+        )
         # XLA compiles a program once for each shape. Where the trace knows all shapes, there is only one.
         self._has_one_form = all(it.shape.is_fully_defined() for it in function.inputs)
         self._compiled_for: set[tuple[tf.TensorShape, ...]] = set()

@@ -49,15 +49,16 @@ class SmallCalls:
 
     Args:
         function: a `ConcreteFunction` that changes nothing, and of which XLA compiles no part.
+        size: its size.
 
     Attributes:
         num_rows: the most rows of a small call, where the number of rows is the only size that the trace does
             not know.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, size: CallSize) -> None:
         # Sizes that the trace does not know, such as the number of rows, are those of the arguments.
-        most = CallSize(function).rows_within(_MOST_VALUES)
+        most = size.rows_within(_MOST_VALUES)
         # Where there are several devices, TensorFlow would run the operation on the device of a variable.
         self._are_possible = most > 0 and len(tf.config.list_logical_devices()) == 1
         self.num_rows = int(most) if self._are_possible else 0

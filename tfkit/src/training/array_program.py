@@ -30,7 +30,7 @@ class ArrayProgram(LoopProgram):
         return EagerArrayProgram(step)
 
     def run(self, rows: Pass, first_step: int, num_steps: int) -> Logs:
-        """Runs steps `first_step` to `first_step + num_steps`; returns their number and the last logs."""
+        """Runs steps `first_step` to `first_step + num_steps`; returns the logs of the last one."""
         return self._guarded(
             functools.partial(self._run, rows, first_step, num_steps),
             lambda: int(self._position) // rows.data.batch_size - first_step,

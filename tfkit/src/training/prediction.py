@@ -16,7 +16,8 @@ from tfkit.src.engine.separate_rows import has_separate_rows
 from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.engine.small_calls import CallSize
 from tfkit.src.training.data import ArrayData, Pass, take_rows
-from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan, without_program
+from tfkit.src.training.planner import GRAPH_LOOP, XLA_STEP, Plan
+from tfkit.src.training.programs import EagerProgram
 from tfkit.src.training.step import Step, StepTrace, traced
 
 # With so many operations, TensorFlow takes half a second and more to prepare a loop over the step. What a
@@ -45,10 +46,10 @@ class PredictProgram:
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
         self.trace = trace
-        self._step = trace.compiled if jit_compile is True else trace
-        self._run_batch = self._step
+        self._step = self._run_batch = trace.compiled if jit_compile is True else trace
+        self._size = CallSize(trace.function)
         if jit_compile is not True and self._can_be_joined():
-            self._run_batch = SharedProgram(trace.function)
+            self._run_batch = SharedProgram(trace.function, size=self._size)
         self._loops: dict[int, Any] = {}
         is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
         self._runs_by_step = is_large or _may_vary(trace.outputs)
@@ -56,10 +57,6 @@ class PredictProgram:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
-
-    @functools.cached_property
-    def _size(self) -> CallSize:
-        return CallSize(self.trace.function)
 
     @functools.cached_property
     def rows_at_once(self) -> int:
@@ -75,8 +72,7 @@ class PredictProgram:
         """Returns how many steps of unknown duration may be run together."""
         few = int(self._size.rows_within(_FIRST_VALUES) // batch_size)
         # Their loops may be long.
-        few = max(min(few, _MOST_FIRST), self._num_side_by_side(batch_size))
-        return max(few, self.rows_at_once // batch_size)
+        return max(min(few, _MOST_FIRST), self._num_side_by_side(batch_size))
 
     @staticmethod
     def eagerly(step: Step) -> EagerPrediction:
@@ -197,23 +193,18 @@ def _may_vary(outputs: Any) -> bool:
     return any(it.shape.rank is None or None in it.shape[1:] for it in specs)
 
 
-class EagerPrediction:
-    """`predict_step` eagerly; the same interface as `PredictProgram`.
+class BatchByBatch:
+    """A program that predicts batch by batch, however small they are."""
 
-    Args:
-        step: the step.
-    """
-
-    trace = None
     rows_at_once = 0
-
-    def __init__(self, step: Step) -> None:
-        self._step = step
-        self.plan = without_program(step.called_as_is)
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""
         return 1
+
+
+class EagerPrediction(BatchByBatch, EagerProgram):
+    """`predict_step` eagerly; the same interface as `PredictProgram`."""
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""

@@ -11,7 +11,7 @@ class StepsPerProgram:
 
     Args:
         limit: the largest number of steps, if the user has set one.
-        first: number of steps of the first program, unless there is a limit.
+        first: least number of steps of the first program, unless there is a limit.
         multiple: steps that are computed together. Unless a limit cuts them, programs have multiples of
             this number: what is computed together does not depend on the time that it takes.
     """
@@ -19,7 +19,7 @@ class StepsPerProgram:
     def __init__(self, limit: int | None, first: int = 1, multiple: int = 1) -> None:
         self._limit = limit
         self._multiple = 1 if limit else max(multiple, 1)
-        self._steps = limit or first or 1
+        self._steps = limit or max(first, self._multiple)
 
     def steps(self, left: int | None, callback_limit: int | None) -> int:
         """Returns the number of steps of the next program."""

@@ -36,7 +36,6 @@ _HEALTH = re.compile(
 _JSON = "application/json; charset=utf-8"
 _PART = 256 * 2**10  # bytes that are sent at once
 _LARGEST_VERSION = 2**63 - 1
-Json = dict[str, Any]
 
 
 class Arriving:

@@ -23,7 +23,7 @@ from tfkit.src.training.jax.layouts import Layouts
 from tfkit.src.training.jax.loops import run_steps
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.planner import Plan
-from tfkit.src.training.prediction import PredictProgram, join
+from tfkit.src.training.prediction import BatchByBatch, PredictProgram, join
 from tfkit.src.training.step import StepTrace
 
 Logs = dict[str, Any]
@@ -223,20 +223,14 @@ class JaxIteratorProgram(_JaxProgram):
     _rows_at = staticmethod(batches_at)
 
 
-class JaxPredictProgram(_JaxProgram):
+class JaxPredictProgram(BatchByBatch, _JaxProgram):
     """Runs `predict_step` batch by batch; the interface of `PredictProgram`."""
-
-    rows_at_once = 0
 
     def __init__(
         self, trace: StepTrace, parts: Any, programs: Programs, layouts: Layouts | None = None
     ) -> None:
         super().__init__(trace, parts, programs, layouts)
         self._call = jax.jit(self._changed)
-
-    def first_steps(self, batch_size: int) -> int:
-        """Returns how many steps of unknown duration may be run together."""
-        return 1
 
     def run_batch(self, batch: Any) -> Any:
         """Returns the outputs for one batch."""
