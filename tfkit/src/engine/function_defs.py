@@ -1,11 +1,19 @@
-"""`FunctionDef`s: the functions that their nodes name, and their registration in TensorFlow."""
+"""`FunctionDef`s: tracing and registration, and the functions that their nodes name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import tensorflow as tf
+
 from tfkit.src.borrowed.private import AtomicFunction, context
+
+
+def traced_apart(function: Callable[..., Any], *specs: tf.TensorSpec) -> Any:
+    """Returns a function of tensors as a `ConcreteFunction`, outside the trace that needs it first."""
+    with tf.init_scope():
+        return tf.function(function, autograph=False).get_concrete_function(*specs)
 
 
 def functions_in(value: Any) -> Sequence[Any]:

@@ -84,7 +84,7 @@ def computed_from_sizes(op: Any, tensor: tf.Tensor, kinds: list[Kind]) -> Kind:
             # `seen + n`: the number of rows is a sum over them, and what replicas have alike is added once.
             return Kind("sum", op=op, plus=lambda: _common_part(op, kinds))
         return counts[0] if kind == "AddV2" and len(set(counts)) == 1 and not others else mixed(op)
-    if kind in ("Square",):
+    if kind == "Square":
         return Kind("count", 2 * degrees[0])
     if kind in ("Reciprocal", "Inv"):
         return Kind("count", -degrees[0])

@@ -23,7 +23,7 @@ from tfkit.src.base.errors import kernel_errors
 from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
-from tfkit.src.engine.function_defs import functions_in, make_known
+from tfkit.src.engine.function_defs import functions_in, make_known, traced_apart
 from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.engine.passes.equals import equal_of
 from tfkit.src.engine.passes.halves import halves_of
@@ -176,12 +176,8 @@ def differing_in_xla(plain: Any, in_xla: Any, specs: list[tf.TensorSpec]) -> Any
         in_xla: a function that computes the same, and is fast inside XLA.
         specs: the specs of their arguments.
     """
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function, replacement = (
-            tf.function(body, autograph=False).get_concrete_function(*specs)
-            for body in (plain, in_xla)
-        )
-    _replacements[function.name.decode()] = replacement
+    function = traced_apart(plain, *specs)
+    _replacements[function.name.decode()] = traced_apart(in_xla, *specs)
     return function
 
 

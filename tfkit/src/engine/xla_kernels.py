@@ -22,6 +22,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import attr_value_pb2, set_attribute, types_pb2
+from tfkit.src.engine.function_defs import traced_apart
 
 _FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 
@@ -66,9 +67,7 @@ _FORMULAS: dict[str, Callable[..., tf.Tensor]] = {
 
 @functools.cache
 def _traced(formula: Callable[..., tf.Tensor], dtype: tf.DType) -> Any:
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function = tf.function(formula, autograph=False)
-        return function.get_concrete_function(*[tf.TensorSpec(None, dtype)] * 2)
+    return traced_apart(formula, *[tf.TensorSpec(None, dtype)] * 2)
 
 
 @functools.cache
@@ -76,9 +75,7 @@ def _traced_of_truths(dtype: tf.DType) -> Any:
     # XLA turns a product with such a cast into a choice, which is 0 for `False` and NaN. It leaves a product
     # with this choice between 1 and 0 as it is.
     one, zero = dtype.as_numpy_dtype(1), dtype.as_numpy_dtype(0)
-    with tf.init_scope():
-        function = tf.function(lambda truths: tf.where(truths, one, zero), autograph=False)
-        return function.get_concrete_function(tf.TensorSpec(None, tf.bool))
+    return traced_apart(lambda truths: tf.where(truths, one, zero), tf.TensorSpec(None, tf.bool))
 
 
 @functools.cache
@@ -91,9 +88,7 @@ def _traced_of_moments(epsilon: float) -> Any:
         # The gradient receives the biased variance.
         return outputs, mean, unbiased, mean, variance, tf.zeros([0])
 
-    with tf.init_scope():
-        specs = [tf.TensorSpec([None] * 4), *[tf.TensorSpec([None])] * 4]
-        return tf.function(normalized, autograph=False).get_concrete_function(*specs)
+    return traced_apart(normalized, tf.TensorSpec([None] * 4), *[tf.TensorSpec([None])] * 4)
 
 
 # --- Gradients of compiled calls ------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import apply_op
+from tfkit.src.engine.function_defs import traced_apart
 
 _FLOATS = (tf.float32, tf.float64)
 
@@ -58,6 +59,4 @@ def _traced(op: str, dtype: tf.DType, equation: bytes | None) -> Any:
     num_inputs, body = _EQUALS[op]
     if equation is not None:
         body = functools.partial(body, equation=equation)
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function = tf.function(body, autograph=False)
-        return function.get_concrete_function(*[tf.TensorSpec(None, dtype)] * num_inputs)
+    return traced_apart(body, *[tf.TensorSpec(None, dtype)] * num_inputs)

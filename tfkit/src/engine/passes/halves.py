@@ -15,6 +15,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import attr_value_pb2, set_attribute
+from tfkit.src.engine.function_defs import traced_apart
 
 _MARK = "_tfkit_kernel_size"
 _FEWEST_TERMS, _MOST_TERMS = 2_500_000, 6_500_000
@@ -59,6 +60,4 @@ def _halves(size: int) -> Any:
         upper, lower = tf.split(left, [half, rows - half])
         return tf.concat([upper @ right, lower @ right], 0)
 
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function = tf.function(product, autograph=False)
-        return function.get_concrete_function(*[tf.TensorSpec([None, None], tf.float32)] * 2)
+    return traced_apart(product, *[tf.TensorSpec([None, None], tf.float32)] * 2)

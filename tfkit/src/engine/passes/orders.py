@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from tfkit.src.engine.function_defs import traced_apart
+
 _PRODUCTS = frozenset(("MatMul", "BatchMatMulV2", "Einsum", "XlaEinsum"))
 _UPDATES = frozenset(("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"))
 # Operations whose result is their first input in a different form.
@@ -172,6 +174,4 @@ def _zero(dtype: tf.DType, *dtypes: tf.DType) -> Any:
         values = tf.concat([tf.cast(tf.reshape(it, [-1])[:2], dtype) for it in tensors], 0)
         return tf.reduce_sum(tf.cast(tf.math.is_nan(values) & tf.math.is_finite(values), dtype))
 
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        specs = [tf.TensorSpec(None, each) for each in dtypes]
-        return tf.function(zero, autograph=False).get_concrete_function(*specs)
+    return traced_apart(zero, *[tf.TensorSpec(None, each) for each in dtypes])

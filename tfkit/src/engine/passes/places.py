@@ -13,6 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.function_defs import traced_apart
 from tfkit.src.engine.variable_values import not_constant
 
 # By type: the inputs that say where a slice starts and ends, and the input whose constant value shows that
@@ -87,6 +88,4 @@ def _reads_variable(reference: str, nodes: dict[str, Any]) -> bool:
 
 @functools.cache
 def _not_constant(size: int, dtype: tf.DType) -> Any:
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function = tf.function(not_constant, autograph=False)
-        return function.get_concrete_function(tf.TensorSpec([size], dtype))
+    return traced_apart(not_constant, tf.TensorSpec([size], dtype))

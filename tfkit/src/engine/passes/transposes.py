@@ -19,6 +19,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.borrowed.private import apply_op, attr_value_pb2, set_attribute
+from tfkit.src.engine.function_defs import traced_apart
 
 _MARK = "_tfkit_transposed"
 _MOST_COLUMNS = 32
@@ -56,6 +57,4 @@ def _transposed(is_column: bool) -> Any:
         result = tf.matmul(right, left, transpose_a=True)
         return tf.transpose(apply_op("XlaOptimizationBarrier", input=[result])[0])
 
-    with tf.init_scope():  # Separate from the trace that needs it first.
-        function = tf.function(product, autograph=False)
-        return function.get_concrete_function(*[tf.TensorSpec([None, None], tf.float32)] * 2)
+    return traced_apart(product, *[tf.TensorSpec([None, None], tf.float32)] * 2)
