@@ -26,9 +26,9 @@ configuration, as text; those of a million and more are stored like one that was
 object of each word. Other processes worked while this was measured.""",
     "mapped": """From about 1,000 steps on, XLA compiles the step; the memory of the last size includes
 that.""",
-    "models": """Memory that C's library keeps for itself is given back before it is measured; of 1,000 models
-only the time is known, from an earlier run. Objects of Python and registered functions do not grow. Over 250
-models, the memory that C's library has given out grew by 0.4 MiB, nine tenths of it during the first 50.""",
+    "models": """Memory that C's library keeps for itself is given back before it is measured. Objects of
+Python and registered functions do not grow. Over 250 models, the memory that C's library has given out grew
+by 0.4 MiB, nine tenths of it during the first 50. Other processes worked while this was measured.""",
     "steps": """A step of a dataset waits for the iterator, and was measured up to a million steps. Ten
 million steps in epochs of 1,000 are 10,000 epochs, whose history is in the memory.""",
     "processes": """Each process is forked before TensorFlow computes anything, so that the import is not
