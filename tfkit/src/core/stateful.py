@@ -14,7 +14,7 @@ from tfkit.src.base.members import holds_members
 from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.weights.variables.together import assign_all
+from tfkit.src.weights.variables.together import assign_all, restorer
 from tfkit.src.weights.variables.variables import Variable
 
 # TensorFlow is untyped: below a base class of type Any, every attribute would be accepted.
@@ -279,13 +279,7 @@ class Stateful(_Module):
 
     def _tfkit_restorer(self) -> Callable[[], None]:
         """Returns a function that restores the present values of all that loading from a file may change."""
-        values = [(variable, variable.numpy()) for variable in self.variables]
-
-        def restore() -> None:
-            for variable, value in values:
-                variable.assign(value)
-
-        return restore
+        return restorer(self.variables)
 
     @shortened
     def load_own_variables(self, store: Any) -> None:

@@ -12,8 +12,9 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.engine.machine import onednn_is_assumed
-from tfkit.src.layers.checks import as_floats, check, check_axes, is_integer
+from tfkit.src.layers.checks import check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
+from tfkit.src.layers.normalization import in_32_bits
 from tfkit.src.layers.parameters import WithScale, add_parameter, take_options
 from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -141,9 +142,7 @@ class BatchNormalization(Layer, WithScale):
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> tf.Tensor:
         """Returns the inputs, normalized."""
-        inputs = as_floats(self, inputs)
-        # Sums over a batch need more than 16 bits.
-        inputs = tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
+        inputs = in_32_bits(self, inputs)
         if only_shapes_count():
             return described(inputs.shape, self.compute_dtype)
         shape = [1] * inputs.shape.rank
@@ -168,7 +167,7 @@ class BatchNormalization(Layer, WithScale):
             outputs = normalized(self.moving_mean, self.moving_variance, gamma, beta)
             return tf.cast(outputs, self.compute_dtype)
         is_plain = type(self)._moments is BatchNormalization._moments
-        if is_plain and mask is None and not self._replicas() and rule.is_plain:
+        if is_plain and mask is None and not self._shares_batch() and rule.is_plain:
             normalized_by = _normalized_by_kernel if self._has_kernel(inputs) else _normalized
             outputs, mean, variance = normalized_by(
                 inputs, along(gamma), along(beta), self.axis, self.epsilon
@@ -220,14 +219,14 @@ class BatchNormalization(Layer, WithScale):
         deviations = tf.where(present, inputs - tf.reshape(mean, shape), tf.zeros_like(inputs))
         return mean, self._total(tf.reduce_sum(tf.square(deviations), axes)) / count
 
-    def _replicas(self) -> int:
-        """Returns whether other replicas share the batch, as 1 or 0."""
+    def _shares_batch(self) -> bool:
+        """Whether moments are computed over the batches of several replicas."""
         context = tf.distribute.get_replica_context() if self.synchronized else None
-        return 0 if context is None or context.num_replicas_in_sync == 1 else 1
+        return context is not None and context.num_replicas_in_sync > 1
 
     def _total(self, value: tf.Tensor) -> tf.Tensor:
         """Returns the sum over replicas, or over one replica unless they are synchronized."""
-        if not self._replicas():
+        if not self._shares_batch():
             return replicas.as_own(value)
         if replicas.rows() is not None:
             return replicas.total(value)

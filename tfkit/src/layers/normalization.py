@@ -16,7 +16,7 @@ from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
 
 
-def _in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
+def in_32_bits(layer: Layer, inputs: Any) -> tf.Tensor:
     """Returns `inputs` in at least 32 bits: sums of squares overflow or lose precision in 16."""
     inputs = as_floats(layer, inputs)
     return tf.cast(inputs, tf.float32) if inputs.dtype.size < 4 else inputs
@@ -41,6 +41,12 @@ def _checked_axes(layer: Layer, axis: Any) -> Any:
     holds = is_integer(axis) or (isinstance(axis, (list, tuple)) and all(map(is_integer, axis)))
     check(layer, holds, "axis", "an integer or a list of integers", axis, TypeError)
     return axis if is_integer(axis) else list(axis)
+
+
+def _sizes_along(layer: Any, input_shape: Any) -> list[int]:
+    """Returns the sizes of the axes that are normalized together, which must be known."""
+    check_axes(layer, [layer.axis] if is_integer(layer.axis) else layer.axis, input_shape)
+    return [input_shape[axis] for axis in _positive_axes(layer.axis, len(input_shape))]
 
 
 def _positive_axes(axis: Any, rank: int) -> list[int]:
@@ -122,9 +128,7 @@ class LayerNormalization(Layer, WithScale):
 
     def build(self, input_shape: Any) -> None:
         """Makes `gamma` and `beta`, of the sizes of the normalized axes."""
-        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
-        axes = _positive_axes(self.axis, len(input_shape))
-        shape = [input_shape[axis] for axis in axes]
+        shape = _sizes_along(self, input_shape)
         self.gamma = self.beta = None
         if self.scale or self.rms_scaling:
             self.gamma = add_parameter(self, "gamma", shape)
@@ -133,7 +137,7 @@ class LayerNormalization(Layer, WithScale):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
-        inputs = _in_32_bits(self, inputs)
+        inputs = in_32_bits(self, inputs)
         if only_shapes_count() and isinstance(inputs, tf.Tensor):
             return described(inputs.shape, self.compute_dtype)
         axes = _positive_axes(self.axis, inputs.shape.rank)
@@ -192,14 +196,12 @@ class RMSNormalization(Layer):
 
     def build(self, input_shape: Any) -> None:
         """Makes `scale`, of the sizes of the normalized axes."""
-        check_axes(self, [self.axis] if is_integer(self.axis) else self.axis, input_shape)
-        axes = _positive_axes(self.axis, len(input_shape))
-        shape = [input_shape[axis] for axis in axes]
+        shape = _sizes_along(self, input_shape)
         self.scale = self.add_weight(name="scale", shape=shape, initializer="ones")
 
     def call(self, x: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
-        inputs = _in_32_bits(self, x)
+        inputs = in_32_bits(self, x)
         axes = _positive_axes(self.axis, inputs.shape.rank)
         mean_square = tf.reduce_mean(tf.square(inputs), axes, keepdims=True)
         outputs = inputs * tf.math.rsqrt(mean_square + self.epsilon)
@@ -293,7 +295,7 @@ class GroupNormalization(Layer, WithScale):
 
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, normalized."""
-        inputs = _in_32_bits(self, inputs)
+        inputs = in_32_bits(self, inputs)
         rank = inputs.shape.rank
         axis = self.axis % rank
         channels = inputs.shape[axis]
@@ -347,5 +349,5 @@ class UnitNormalization(Layer):
     def call(self, inputs: Any) -> tf.Tensor:
         """Returns the inputs, scaled; all zeros remain zeros."""
         # Of the squared length: Keras has 1e-12 for the length.
-        outputs = tf.math.l2_normalize(_in_32_bits(self, inputs), self.axis, epsilon=1e-24)
+        outputs = tf.math.l2_normalize(in_32_bits(self, inputs), self.axis, epsilon=1e-24)
         return tf.cast(outputs, self.compute_dtype)

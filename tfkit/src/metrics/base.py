@@ -9,7 +9,7 @@ from typing import Any, Self
 import tensorflow as tf
 
 from tfkit.src.base import nests, settings, watching
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.members import TRACKING, MetricBase, View
 from tfkit.src.base.names import auto_name
@@ -20,7 +20,7 @@ from tfkit.src.weights.variables.together import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class Metric(MetricBase, watching.Watched, tf.Module):
+class Metric(Overridable, MetricBase, watching.Watched, tf.Module):
     """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
@@ -61,11 +61,6 @@ class Metric(MetricBase, watching.Watched, tf.Module):
     # Whether the class's own `update_state` only adds to variables what is a sum over the rows of a batch:
     # under a strategy each replica then has a part of the sum, and replicas exchange nothing in a step.
     _tfkit_sums = False
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __init__(self, dtype: Any = None, name: str | None = None) -> None:
         super().__init__()  # A tf.Module's name must be an identifier; a metric's need not be.

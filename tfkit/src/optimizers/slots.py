@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.members import Owner
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
@@ -17,6 +17,7 @@ from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables.name_scope import variable_path
+from tfkit.src.weights.variables.together import restorer
 from tfkit.src.weights.variables.variables import make_variable
 
 
@@ -76,17 +77,12 @@ def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
     return strategy.extended.colocate_vars_with(reference)
 
 
-class SlotOwner(Owner, tf.Module):
+class SlotOwner(Overridable, Owner, tf.Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
     Args:
         name: name of the object; `None` for one that is made from the class's name.
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __init__(self, name: str | None = None) -> None:
         super().__init__()  # without the name: `tf.Module` accepts only identifiers
@@ -193,13 +189,7 @@ class SlotOwner(Owner, tf.Module):
 
     def _tfkit_restorer(self) -> Callable[[], None]:
         """Returns a function that restores the present values of all that loading from a file may change."""
-        values = [(variable, variable.numpy()) for variable in self.variables]
-
-        def restore() -> None:
-            for variable, value in values:
-                variable.assign(value)
-
-        return restore
+        return restorer(self.variables)
 
     def set_weights(self, weights: Sequence[Any]) -> None:
         """Assigns values to `variables`, all or none.

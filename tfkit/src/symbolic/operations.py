@@ -6,7 +6,8 @@ import abc
 from collections.abc import Callable
 from typing import Any, Self
 
-from tfkit.src.base.errors import never_called, tracebacks
+from tfkit.src.base.errors import tracebacks
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.registry import constructors, dtype_policies, serialization
@@ -14,7 +15,7 @@ from tfkit.src.symbolic import rematerialization, tensors
 from tfkit.src.symbolic.tensors import Node
 
 
-class Operation(metaclass=abc.ABCMeta):
+class Operation(Overridable, metaclass=abc.ABCMeta):
     """A computation without state, which can be used between the layers of a functional model.
 
     A subclass computes in `call`. A call on symbolic tensors is recorded. So are the arguments of the
@@ -44,11 +45,6 @@ class Operation(metaclass=abc.ABCMeta):
 
     __signature__ = constructors.ConstructorSignature()
     _arguments: constructors.ConstructorArguments
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:
         """Creates the operation and records the constructor's arguments for `get_config()`."""

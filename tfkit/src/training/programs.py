@@ -244,12 +244,12 @@ class EagerProgram:
     trace = None
     expected = None
 
-    def expect(self, num_steps: int, batch_size: int | None) -> None:
-        """Does nothing: see `LoopProgram.expect`."""
-
     def __init__(self, step: Step) -> None:
         self._step = step
         self.plan = without_program(step.called_as_is)
+
+    def expect(self, num_steps: int, batch_size: int | None) -> None:
+        """Does nothing: see `LoopProgram.expect`."""
 
     def run_batches(self, batches: Iterable[Any]) -> tuple[int, Logs]:
         """Runs steps over batches; returns how many there were, and the logs of the last one."""

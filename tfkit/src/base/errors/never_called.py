@@ -223,6 +223,14 @@ def warn_of_methods(cls: type) -> None:
             )
 
 
+class Overridable:
+    """A class whose subclasses are warned of methods that Keras would call, and tfkit does not."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        warn_of_methods(cls)
+
+
 def _is_ours(cls: type) -> bool:
     return cls.__module__.partition(".")[0] == __name__.partition(".")[0]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tfkit.src.base import settings
 from tfkit.src.base.context import ThreadSetting
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.protocols import HasPath
@@ -32,7 +32,7 @@ _global_policy: ThreadSetting[DTypePolicy | None] = ThreadSetting("dtype_policy"
 names_of_quantized: list[Callable[[str], DTypePolicy]] = []
 
 
-class DTypePolicy:
+class DTypePolicy(Overridable):
     """The dtypes in which a layer computes and stores its weights.
 
     Args:
@@ -49,11 +49,6 @@ class DTypePolicy:
         >>> policy.compute_dtype, policy.variable_dtype
         ('bfloat16', 'float32')
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __init__(self, name: str | None = None) -> None:
         if name is None:

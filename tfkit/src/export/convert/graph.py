@@ -146,9 +146,9 @@ class Variable:
     trained: bool = False
 
 
-def flat_inputs(node: Node) -> list[int]:
-    """Returns the numbers of all inputs as a flat list."""
-    return [n for item in node.inputs for n in (item if isinstance(item, tuple) else (item,))]
+def flat_inputs(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
+    """Returns the numbers of all inputs of a node, in order."""
+    return tuple(n for item in inputs for n in (item if isinstance(item, tuple) else (item,)))
 
 
 def functions_of(node: Node, functions: Mapping[str, Function]) -> list[str]:
@@ -180,5 +180,5 @@ def needed(
         acts = node.type in ASSIGNMENTS or bool(writes_of(node, functions))
         if acts or not wanted.isdisjoint(node.outputs):
             kept.append(node)
-            wanted.update(flat_inputs(node))
+            wanted.update(flat_inputs(node.inputs))
     return kept[::-1]

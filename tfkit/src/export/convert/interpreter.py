@@ -193,10 +193,7 @@ class Interpreter:
         # By number, the parameters first: a list is faster than names in a dict.
         values = [*arguments, *[None] * (function.num_values - len(arguments))]
         for node in function.nodes:
-            inputs = [
-                [values[n] for n in item] if isinstance(item, tuple) else values[item]
-                for item in node.inputs
-            ]
+            inputs = _inputs_of(node, values)
             results = self._compute(node, inputs, variables)
             for number, result in zip(node.outputs, results, strict=True):
                 values[number] = result
@@ -446,10 +443,7 @@ class Interpreter:
         """Returns the results that are known, and a mark for others."""
         values = [*arguments, *[_UNKNOWN] * (function.num_values - len(arguments))]
         for node in nodes:
-            inputs = [
-                [values[n] for n in item] if isinstance(item, tuple) else values[item]
-                for item in node.inputs
-            ]
+            inputs = _inputs_of(node, values)
             if node.type in CALLS:
                 called = self._graph.functions[node.attributes["f"]]
                 results = self._partly(called, called.nodes, inputs[0])
@@ -459,6 +453,13 @@ class Interpreter:
                 for number, result in zip(node.outputs, results, strict=True):
                     values[number] = result
         return [values[number] for number in function.results]
+
+
+def _inputs_of(node: Node, values: Values) -> Values:
+    return [
+        [values[n] for n in item] if isinstance(item, tuple) else values[item]
+        for item in node.inputs
+    ]
 
 
 def known_results(node: Node, inputs: Values) -> Any:
@@ -497,19 +498,21 @@ def _counted(function: Function, results: Sequence[int]) -> list[Node]:
     for node in reversed(function.nodes):
         if not needed.isdisjoint(node.outputs):
             kept.append(node)
-            needed.update(flat_inputs(node))
+            needed.update(flat_inputs(node.inputs))
     return kept[::-1]
 
 
 def _results_that_matter(test: Function, test_nodes: list[Node], body: Function) -> list[int]:
     """Returns the results of a loop's body that its condition depends on, step by step."""
-    places = {n for node in test_nodes for n in flat_inputs(node)} | set(test.results)
+    places = {n for node in test_nodes for n in flat_inputs(node.inputs)} | set(test.results)
     places = {n for n in places if n < len(test.parameters)}
     # Until nothing is added: what the condition needs may itself need other values of the step
     # before.
     while True:
         needed = [body.results[place] for place in sorted(places)]
-        used = {n for node in _counted(body, needed) for n in flat_inputs(node)} | set(needed)
+        used = {n for node in _counted(body, needed) for n in flat_inputs(node.inputs)} | set(
+            needed
+        )
         larger = places | {n for n in used if n < len(body.parameters)}
         if larger == places:
             return needed

@@ -86,7 +86,7 @@ class _Values:
         self._uses = collections.Counter(function.results)
         for node in function.nodes:
             self.add(node)
-            self._uses.update(flat_inputs(node))
+            self._uses.update(flat_inputs(node.inputs))
 
     def add(self, node: Node) -> None:
         """Makes a node the one that computes its results."""

@@ -125,14 +125,14 @@ class _Reader:
             function = None if rule is None else _jax_function(rule)
             if function is not None:
                 kind, attributes = JAX_FUNCTION, {"function": function}
-                inputs = (_flattened(inputs)[function.num_outputs :],)
+                inputs = (flat_inputs(inputs)[function.num_outputs :],)
             elif rule is not None:
                 kind = CUSTOM_GRADIENT
                 found, attributes = self._gradient(rule, node, graph, numbers)
                 inputs = (*inputs, found)
             if called is not None:
                 self._keep(node.op)
-                kind, inputs, attributes["f"] = "PartitionedCall", (_flattened(inputs),), node.op
+                kind, inputs, attributes["f"] = "PartitionedCall", (flat_inputs(inputs),), node.op
             nodes.append(Node(node.name, kind, inputs, tuple(outputs), attributes))
         results = tuple(numbers[definition.ret[it.name]] for it in signature.output_arg)
         names = tuple(parameters)
@@ -206,7 +206,7 @@ class _Reader:
         """Returns the parameters that values are, for those that are one."""
         origins = {number: number for number in range(num_parameters)}
         for node in nodes:
-            flat = flat_inputs(node)
+            flat = flat_inputs(node.inputs)
             if node.type in _SAME:
                 pairs = {0: 0}
             elif node.type in CALLS:
@@ -220,7 +220,7 @@ class _Reader:
 
     def _writes(self, nodes: list[Node], num_parameters: int) -> Iterator[int]:
         for node in nodes:
-            flat = flat_inputs(node)
+            flat = flat_inputs(node.inputs)
             if node.type in ASSIGNMENTS and flat[0] < num_parameters:
                 yield flat[0]
             for written in writes_of(node, self.functions):
@@ -280,10 +280,6 @@ def _number(tensor: Any, graph: Any, numbers: Mapping[str, int]) -> int:
             return numbers[f"{tensor.op.name}:{argument.name}:{place}"]
         place -= length
     raise KeyError(tensor.name)
-
-
-def _flattened(inputs: tuple[int | tuple[int, ...], ...]) -> tuple[int, ...]:
-    return tuple(n for item in inputs for n in (item if isinstance(item, tuple) else (item,)))
 
 
 def _in_order(nodes: Any, parameters: set[str]) -> list[Any]:

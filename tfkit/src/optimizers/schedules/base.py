@@ -6,12 +6,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.base.watching import Watched
 
 
-class LearningRateSchedule(Watched):
+class LearningRateSchedule(Overridable, Watched):
     """The base of schedules: the learning rate as a function of the number of updates so far.
 
     A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that
@@ -29,11 +29,6 @@ class LearningRateSchedule(Watched):
         >>> round(float(Halving()(1)), 6)
         0.05
     """
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __call__(self, step: Any) -> Any:
         """Returns the learning rate of a step.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.registry import constructors
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 Logs = dict[str, Any]
 
 
-class Callback:
+class Callback(Overridable):
     """The base of callbacks: a subclass overrides the hooks that it needs.
 
     `fit`, `evaluate` and `predict` run many steps in one compiled program. A hook that is called
@@ -40,11 +40,6 @@ class Callback:
 
     # The attributes that `get_state()` returns, by their names without an underscore.
     _tfkit_state: tuple[str, ...] = ()
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns about a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     @constructors.named_after_class
     def __init__(self) -> None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Arrays = dict[str, Any]
 
 
-def is_convertible(model: Trainer, trace: Any) -> None:
+def check_convertible(model: Trainer, trace: Any) -> None:
     """Raises an error for a batch, or outputs, that JAX cannot hold.
 
     Raises:

@@ -20,7 +20,7 @@ from tfkit.src.training import random_states
 from tfkit.src.training.data import ArrayData, unpack_x_y_sample_weight
 from tfkit.src.training.jax import train
 from tfkit.src.training.jax.loops import Arrays, run_steps
-from tfkit.src.training.jax.parts import TrainingParts, is_convertible
+from tfkit.src.training.jax.parts import TrainingParts, check_convertible
 from tfkit.src.training.jax.steps import step_for
 from tfkit.src.training.jax.values import Values, as_array
 from tfkit.src.training.step import StepTrace, trace_once
@@ -43,7 +43,7 @@ def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str
         ValueError: for weights that a layer stores itself, and a step for some sizes of batches only.
     """
     trace = StepTrace(step_for(model, "train"), data.structure)
-    is_convertible(model, trace)
+    check_convertible(model, trace)
     parts = TrainingParts(model, trace)
     arrays, places = data.distinct
     first = [as_array(it[: data.batch_size]) for it in arrays]

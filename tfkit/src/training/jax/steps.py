@@ -14,7 +14,7 @@ from tfkit.src.training.absent import without_none
 from tfkit.src.training.data import unpack_x_y_sample_weight
 from tfkit.src.training.jax.divided import divided
 from tfkit.src.training.jax.layouts import layouts_of, outputs_placed
-from tfkit.src.training.jax.parts import EvaluationParts, TrainingParts, is_convertible
+from tfkit.src.training.jax.parts import EvaluationParts, TrainingParts, check_convertible
 from tfkit.src.training.jax.processes import processes_of as processes_of
 from tfkit.src.training.jax.programs import program_of
 from tfkit.src.training.model_steps import is_overridden
@@ -86,7 +86,7 @@ def step_for(model: Trainer, mode: str) -> Any:
 
 
 def _program(model: Trainer, mode: str, kind: type, trace: Any) -> Any:
-    is_convertible(model, trace)
+    check_convertible(model, trace)
     layouts = layouts_of(model)
     parts = (
         TrainingParts(model, trace, layouts)

@@ -10,18 +10,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tfkit.src.base.errors import never_called
+from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.training.models.clone import clone_model
 from tfkit.src.training.models.model import Model
 
 
-class _Estimator(BaseEstimator):
+class _Estimator(Overridable, BaseEstimator):
     """The common base of the estimators: the model to fit, and its data."""
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Warns of a method of the subclass that Keras would call, and tfkit does not."""
-        super().__init_subclass__(**kwargs)
-        never_called.warn_of_methods(cls)
 
     def __init__(
         self,

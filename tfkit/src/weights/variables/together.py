@@ -25,6 +25,17 @@ from tfkit.src.weights.variables.stateless import StatelessScope, stored_dtype
 from tfkit.src.weights.variables.variables import Variable
 
 
+def restorer(variables: Sequence[tf.Variable]) -> Callable[[], None]:
+    """Returns a function that gives variables the values that they have now."""
+    values = [(variable, variable.numpy()) for variable in variables]
+
+    def restore() -> None:
+        for variable, value in values:
+            variable.assign(value)
+
+    return restore
+
+
 def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> None:
     """Assigns values to variables: to all or, if there is an error, to none.
 

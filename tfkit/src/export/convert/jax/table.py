@@ -55,11 +55,8 @@ def _clip(x: Any, low: Any, high: Any) -> Any:
     return jnp.where(x < low, low, jnp.where(x > high, high, x)).astype(x.dtype)
 
 
-def _truncated_quotient(x: Any, y: Any) -> Any:
-    return lax.div(*jnp.broadcast_arrays(x, y))
-
-
-def _shift(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+def _of_two(function: Callable[..., Any]) -> Callable[[Any, Any], Any]:
+    """Returns a function of two arrays that are broadcast to one shape."""
     return lambda x, y: function(*jnp.broadcast_arrays(x, y))
 
 
@@ -93,10 +90,6 @@ def _unpack(x: Any, *, num: int, axis: int) -> list[Any]:
     return [lax.index_in_dim(x, place, axis, keepdims=False) for place in range(num)]
 
 
-def _split(axis: Any, x: Any, *, num_split: int) -> list[Any]:
-    return jnp.split(x, num_split, axis)
-
-
 def _split_at(x: Any, shape: list[Any], axis: Any) -> list[Any]:
     sizes = [it if it != -1 else x.shape[axis] - sum(shape) - 1 for it in shape]
     ends = np.cumsum(np.array(sizes, object)).tolist()
@@ -117,10 +110,6 @@ def _slice(x: Any, begin: Any, size: list[Any]) -> Any:
     return lax.dynamic_slice(x, list(begin), sizes)
 
 
-def _mirror_pad(x: Any, paddings: list[Any], *, mode: str) -> Any:
-    return jnp.pad(x, [tuple(pair) for pair in paddings], mode=mode.lower())
-
-
 def _gather(x: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
     def gather(x: Any, indices: Any) -> Any:
         return jnp.take(x, indices, axis=axis - batch_dims, mode="clip")
@@ -131,20 +120,16 @@ def _gather(x: Any, indices: Any, axis: Any, *, batch_dims: int) -> Any:
     return gather(x, indices)
 
 
-def _gather_places(x: Any, indices: Any) -> Any:
-    return x[tuple(jnp.moveaxis(indices, -1, 0))]
+def _places(indices: Any) -> tuple[Any, ...]:
+    return tuple(jnp.moveaxis(indices, -1, 0))
 
 
 def _scatter(indices: Any, updates: Any, shape: list[Any]) -> Any:
-    zeros = jnp.zeros(shape, updates.dtype)
-    return zeros.at[tuple(jnp.moveaxis(indices, -1, 0))].add(updates)
+    return jnp.zeros(shape, updates.dtype).at[_places(indices)].add(updates)
 
 
 def _scattered(method: str) -> Callable[..., Any]:
-    def scattered(x: Any, indices: Any, updates: Any) -> Any:
-        return getattr(x.at[tuple(jnp.moveaxis(indices, -1, 0))], method)(updates)
-
-    return scattered
+    return lambda x, indices, updates: getattr(x.at[_places(indices)], method)(updates)
 
 
 def _updated(x: Any, update: Any, indices: Any) -> Any:
@@ -176,12 +161,8 @@ def _segments(method: str, start: Callable[[Any], Any]) -> Callable[..., Any]:
     return joined
 
 
-def _least(dtype: Any) -> Any:
-    return jnp.iinfo(dtype).min if jnp.issubdtype(dtype, jnp.integer) else jnp.finfo(dtype).min
-
-
-def _greatest(dtype: Any) -> Any:
-    return jnp.iinfo(dtype).max if jnp.issubdtype(dtype, jnp.integer) else jnp.finfo(dtype).max
+def _limits(dtype: Any) -> Any:
+    return jnp.iinfo(dtype) if jnp.issubdtype(dtype, jnp.integer) else jnp.finfo(dtype)
 
 
 def _search(side: str) -> Callable[..., Any]:
@@ -230,10 +211,6 @@ def _triangular_solve(matrix: Any, right: Any, *, lower: bool, adjoint: bool) ->
     )
 
 
-def _einsum(values: list[Any], *, equation: str) -> Any:
-    return jnp.einsum(equation, *values)
-
-
 # --- Networks -----------------------------------------------------------------------------------------
 
 
@@ -242,10 +219,6 @@ def _sparse_cross_entropy(logits: Any, labels: Any) -> list[Any]:
     loss = -jnp.take_along_axis(logs, labels[:, None], -1, mode="fill")[:, 0]
     hot = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
     return [loss, lax.stop_gradient(jnp.exp(logs) - hot)]
-
-
-def _linspace(start: Any, stop: Any, size: Any) -> Any:
-    return jnp.linspace(start, stop, size, dtype=start.dtype)
 
 
 def _range(start: Any, limit: Any, delta: Any, *, Tidx: str) -> Any:
@@ -330,12 +303,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Bitcast": _bitcast,
     "Cast": _cast,
     "ClipByValue": _clip,
-    "Complex": lambda real, imag: lax.complex(*jnp.broadcast_arrays(real, imag)),
+    "Complex": _of_two(lax.complex),
     "Digamma": lambda x: jax.scipy.special.digamma(x),
     "Erf": lambda x: lax.erf(x),
     "Erfc": lambda x: lax.erfc(x),
     "Erfinv": lambda x: lax.erf_inv(x),
-    "LeftShift": _shift(lax.shift_left),
+    "LeftShift": _of_two(lax.shift_left),
     "Lgamma": lambda x: lax.lgamma(x),
     "Maximum": _maximum,
     "Minimum": _minimum,
@@ -343,7 +316,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Ndtri": lambda x: jax.scipy.special.ndtri(x),
     "Polygamma": lambda n, x: jax.scipy.special.polygamma(n, x),
     "Pow": lambda x, y: jnp.power(x, y),
-    "RightShift": _shift(
+    "RightShift": _of_two(
         lambda x, y: (
             lax.shift_right_logical(x, y)
             if jnp.issubdtype(x.dtype, jnp.unsignedinteger)
@@ -351,7 +324,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
         )
     ),
     "Sub": lambda x, y: x - y,
-    "TruncateDiv": _truncated_quotient,
+    "TruncateDiv": _of_two(lax.div),
     "ZerosLike": lambda x: jax.tree.map(jnp.zeros_like, x),
     # Along axes
     "All": _along(jnp.all),
@@ -371,32 +344,36 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Empty": lambda shape, *, dtype: jnp.zeros(shape, dtype_of(dtype)),
     "ExpandDims": lambda x, axis: jnp.expand_dims(x, int(np.ravel(axis)[0])),
     "Fill": lambda shape, value: jnp.full(shape, value),
-    "GatherNd": _gather_places,
+    "GatherNd": lambda x, indices: x[_places(indices)],
     "GatherV2": _gather,
     "InplaceUpdate": lambda x, rows, values: x.at[rows].set(values),
     JAX_FUNCTION: lambda values, *, function: [*function.flat(values), *values],
-    "LinSpace": lambda begin, end, size: _linspace(jnp.asarray(begin), end, size),
+    "LinSpace": lambda begin, end, size: jnp.linspace(
+        begin, end, size, dtype=jnp.asarray(begin).dtype
+    ),
     "LowerBound": _search("left"),
-    "MirrorPad": _mirror_pad,
+    "MirrorPad": lambda x, paddings, *, mode: jnp.pad(
+        x, [tuple(pair) for pair in paddings], mode=mode.lower()
+    ),
     "Pad": padded,
     "PadV2": lambda x, paddings, value: padded(x, paddings, value),
     "Range": _range,
     "Reshape": lambda x, shape: jnp.reshape(x, shape),
     "ScatterNd": _scatter,
     "Slice": _slice,
-    "Split": _split,
+    "Split": lambda axis, x, *, num_split: jnp.split(x, num_split, axis),
     "SplitV": _split_at,
     "Squeeze": _squeeze,
     "StridedSlice": strided_slice,
     "TensorScatterAdd": _scattered("add"),
     "TensorScatterMax": _scattered("max"),
     "TensorScatterMin": _scattered("min"),
-    "TensorScatterSub": lambda x, indices, updates: _scattered("add")(x, indices, -updates),
+    "TensorScatterSub": lambda x, indices, updates: x.at[_places(indices)].add(-updates),
     "TensorScatterUpdate": _scattered("set"),
     "Transpose": lambda x, perm: jnp.transpose(x, perm),
     "Unpack": _unpack,
-    "UnsortedSegmentMax": _segments("max", _least),
-    "UnsortedSegmentMin": _segments("min", _greatest),
+    "UnsortedSegmentMax": _segments("max", lambda dtype: _limits(dtype).min),
+    "UnsortedSegmentMin": _segments("min", lambda dtype: _limits(dtype).max),
     "UnsortedSegmentProd": _segments("multiply", lambda dtype: 1),
     "UnsortedSegmentSum": _segments("add", lambda dtype: 0),
     "UpperBound": _search("right"),
@@ -415,7 +392,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BatchMatMulV2": _batch_mat_mul,
     "BatchMatMulV3": _batch_mat_mul,
     "Cross": lambda x, y: jnp.cross(x, y),
-    "Einsum": _einsum,
+    "Einsum": lambda values, *, equation: jnp.einsum(equation, *values),
     "Lu": _lower_upper,
     "MatrixDiagPartV3": matrices.diagonal_part,
     "MatrixDiagV3": matrices.diagonal,
