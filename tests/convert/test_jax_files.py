@@ -142,7 +142,7 @@ def test_models_are_lowered_for_all_platforms(make, tmp_path):
 
 def test_refusals(tmp_path):
     model = tfkit.Sequential([tfkit.Input((12,)), layers.Dense(4)])
-    with pytest.raises(TypeError, match=r"`export_training` takes a model\. Received: 3"):
+    with pytest.raises(TypeError, match=r"`export_training` needs a model\. Received: 3"):
         export_training(3, tmp_path / "a", X, Y)
     with pytest.raises(ValueError, match=r"call `compile\(\)` before calling `export_training"):
         export_training(model, tmp_path / "a", X, Y)

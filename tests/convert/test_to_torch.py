@@ -229,7 +229,7 @@ def test_examples_of_pytorchs_own_dtypes():
 
 def test_strings_are_refused_with_the_name_of_the_layer():
     layer = layers.Hashing(3, name="words")
-    with pytest.raises(ValueError, match="'words' takes strings"):
+    with pytest.raises(ValueError, match="'words' accepts strings"):
         tfkit.interop.to_torch(layer, np.array(["a"]))
 
 

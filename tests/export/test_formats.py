@@ -287,7 +287,7 @@ def test_a_format_that_the_extension_contradicts_is_refused(format, model, tmp_p
 @pytest.mark.parametrize("name", ["m.h5", "m.keras", "m.weights.h5", "m.safetensors"])
 def test_extensions_of_saved_files_are_refused(name, model, tmp_path):
     with pytest.raises(
-        ValueError, match=r"files that `model.save\(\)` writes, which are no exports"
+        ValueError, match=r"files that `model.save\(\)` writes, which are not exports"
     ):
         model.export(tmp_path / name)
     assert not [*tmp_path.iterdir()]

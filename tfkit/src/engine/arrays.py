@@ -40,7 +40,7 @@ def as_tensor(value: Any) -> Any:
     dtype = array.dtype
     if dtype == np.float64:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
-    # DLPack, which shares the memory, knows no byte order but the machine's.
+    # DLPack, which shares the memory, has only the machine's byte order.
     if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
         # A file that is mapped into memory may be larger than the memory: it is not copied.
         mapped = of_mapped_file(array) if array.dtype == dtype else None

@@ -59,7 +59,7 @@ def has_separate_rows(function: Any) -> bool:
 
 
 def _is_same_check(op: Any, kinds: RowKinds) -> bool:
-    """Whether an operation is no check, or one that joined batches pass only if each batch does."""
+    """Whether an operation is not a check, or is one that joined batches pass only if each batch does."""
     # TensorFlow makes a check within a condition of it. What else a call checks is not followed.
     if op.type in _CALLS and "AssertGuard" not in op.name:
         return False

@@ -257,17 +257,11 @@ class _Renaming:
                 del node.attr["_XlaMustCompile"]
         if results:
             _rename_results(copy, results)
-        # After the renaming, so that what is added has names that follow from the content as well. `join` is
-        # first, because the passes after it follow the references between nodes.
-        if not in_xla:
-            set_apart(copy, onednn_is_on())
+        # After the renaming, so that what is added has names that follow from the content as well.
         if in_xla:
-            join(copy)
-            if passes.is_on("orders"):
-                self._order_updates(copy)
-            if passes.is_on("places"):
-                self._hold_places(copy)
-            self._replace_by_equals(copy)
+            self._apply_passes(copy)
+        else:
+            set_apart(copy, onednn_is_on())
         # The name is a hash of everything else. Functions inside were renamed before, so that their names
         # stand for their content.
         copy.signature.name = ""
@@ -299,6 +293,15 @@ class _Renaming:
                 library = _library(_replacements[name])
             self._renamed[name, in_xla] = self.rename(definition, library, in_xla, callers)
         return self._renamed[name, in_xla]
+
+    def _apply_passes(self, definition: Any) -> None:
+        """Applies the passes to a function that XLA compiles."""
+        join(definition)  # First, because the passes follow the references between nodes.
+        if passes.is_on("orders"):
+            self._order_updates(definition)
+        if passes.is_on("places"):
+            self._hold_places(definition)
+        self._replace_by_equals(definition)
 
     def _hold_places(self, definition: Any) -> None:
         """Inserts loops before slices, so that XLA does not compile again for each of their indices."""

@@ -86,7 +86,7 @@ def format_of(filepath: Any, format: str | None = None) -> str:
         )
     if extension in _SAVED:
         raise ValueError(
-            f"The extension {extension!r} is one of files that `model.save()` writes, which are no exports. "
+            f"The extension {extension!r} is one of files that `model.save()` writes, which are not exports. "
             f"Received: filepath={str(filepath)!r}. Expected one of {sorted(_EXTENSIONS)}, or a folder."
         )
     return name

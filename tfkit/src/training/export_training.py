@@ -67,7 +67,7 @@ def export_training(
     """
     if not isinstance(model, Trainer):
         raise TypeError(
-            f"`export_training` takes a model. Received: {model!r} (of type {type(model).__name__})"
+            f"`export_training` needs a model. Received: {model!r} (of type {type(model).__name__})"
         )
     model._tfkit_check_compiled("export_training")
     unknown = [it for it in platforms if it not in _PLATFORMS]

@@ -78,7 +78,7 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
 
     Args:
         trace: the step.
-        jit_compile: the arguments of `compile`.
+        jit_compile: the argument of `compile`.
 
     Raises:
         ValueError: under `jit_compile=True`, with the part that XLA cannot compile.

@@ -41,7 +41,7 @@ class PredictProgram:
 
     Args:
         trace: the step.
-        jit_compile: the arguments of `compile`.
+        jit_compile: the argument of `compile`.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:

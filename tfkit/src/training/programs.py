@@ -71,7 +71,7 @@ class LoopProgram:
 
     Args:
         trace: the step.
-        jit_compile: the arguments of `compile`.
+        jit_compile: the argument of `compile`.
 
     Attributes:
         expected: the arguments of the latest `expect`, which the plan follows; `None` if it does not.

@@ -66,8 +66,8 @@ class Calls:
             tf.nest.assert_same_structure(self.inputs, inputs)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"'{self.layer.name}' was converted for inputs of the form {self.inputs}. Received another "
-                f"form: {str(error).splitlines()[0]}"
+                f"'{self.layer.name}' was converted for inputs of the form {self.inputs}. Received a "
+                f"different form: {str(error).splitlines()[0]}"
             ) from None
         return list(tf.nest.flatten(inputs))
 
@@ -105,7 +105,7 @@ def trace(layer: Layer, examples: tuple[Any, ...], keywords: Mapping[str, Any]) 
     exact, free = (tf.nest.map_structure(lambda it, f=f: _spec(it, f), nest) for f in (False, True))
     if any(it.dtype == tf.string for it in tf.nest.flatten(free)):
         raise ValueError(
-            f"'{layer.name}' takes strings, which JAX and PyTorch do not have. Look words up, or split the "
+            f"'{layer.name}' accepts strings, which JAX and PyTorch do not have. Look words up, or split the "
             "layer, before the converted call."
         )
     _build(layer, free, exact)

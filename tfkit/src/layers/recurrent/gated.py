@@ -328,8 +328,7 @@ class GatedRNN(RNN):
             # The same masks for all steps (Gal and Ghahramani, 2016).
             input_masks, state_masks = cell.draw_masks(tf.shape(inputs)[1], training)
             projected = cell.project(inputs, input_masks)
-            # The gradient that is written out knows no
-            # masks of the state, and only some activations.
+            # The written-out gradient is for states without masks, and for some activations only.
             plain = self.unroll or litert.traced()
             if plain or state_masks is not None or not cell.fused:
                 return run_cell(

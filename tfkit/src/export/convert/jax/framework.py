@@ -34,7 +34,7 @@ class Jax:
         dtype = dtype_of(value.dtype)
         if value.dtype.kind in "iu" and dtype != value.dtype:
             limits, wide = np.iinfo(dtype), np.iinfo(value.dtype)
-            # An extreme of the dtype, which stands for what is no index or for no limit, remains one.
+            # An extreme of the dtype, which means "no index" or "no limit", remains one.
             value = np.where(value == wide.max, limits.max, value)
             value = np.where(value == wide.min, limits.min, value)
         return jnp.asarray(narrowed(value, "The call"))
