@@ -128,15 +128,15 @@ def made_trainable(weight: tf.Variable) -> bool:
     return bool(getattr(weight, "made_trainable", weight.trainable))
 
 
-def named_weights(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
+def named_weights(layer: Tracked) -> dict[str, tf.Variable]:
     """Returns all weights at and below `layer` by attribute path, in the order of `layer.weights`."""
-    return {path: weight for path, weight, _ in _named(layer, prefix, seeds=False)}
+    return {path: weight for path, weight, _ in _named(layer, seeds=False)}
 
 
-def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
+def named_state(layer: Tracked) -> dict[str, tf.Variable]:
     """Returns all weights and seed states at and below `layer` by attribute path."""
     state: dict[str, tf.Variable] = {}
-    for path, variable, _ in _named(layer, prefix, seeds=True):
+    for path, variable, _ in _named(layer, seeds=True):
         if path in state:
             raise ValueError(
                 f"Two weights of '{layer.name}' have the path '{path}', which identifies them in files. Keys "
@@ -148,14 +148,14 @@ def named_state(layer: Tracked, prefix: str = "") -> dict[str, tf.Variable]:
 
 def variables_of(layer: Tracked, seeds: bool) -> list[tuple[tf.Variable, bool]]:
     """Returns weights (and seed states) at and below `layer`, each with whether training changes it."""
-    return [(variable, trained) for _, variable, trained in _named(layer, "", seeds)]
+    return [(variable, trained) for _, variable, trained in _named(layer, seeds)]
 
 
-def _named(layer: Tracked, prefix: str, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
+def _named(layer: Tracked, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
     """Returns the path, the variable, and whether training changes it, for variables at and below `layer`."""
     found: dict[int, tuple[str, tf.Variable, bool]] = {}
     visited: set[int] = set()
-    pending, frozen = [(layer, prefix, True)], not layer.trainable
+    pending, frozen = [(layer, "", True)], not layer.trainable
     while pending:
         layer, prefix, trainable = pending.pop()
         if id(layer) in visited:

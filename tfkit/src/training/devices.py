@@ -153,7 +153,7 @@ class Devices:
         batch: Any,
         available: tf.Tensor,
         is_part: bool,
-        finished: Callable[[Any], Any] = lambda results: results,
+        finished: Callable[[Any], Any],
     ) -> Callable[[], Any]:
         """Returns the function that each replica runs: a step on its rows of the batch.
 

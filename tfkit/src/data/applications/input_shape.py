@@ -123,15 +123,14 @@ def check_like(input_tensor: KerasTensor | None, input_shape: Sequence[int | Non
         )
 
 
-def published_size(shape: Sequence[int | None] | None, sizes: Sequence[int], default: int) -> int:
-    """Returns the image size with published weights that suits a shape best.
+def published_size(shape: Sequence[int | None] | None, sizes: Sequence[int]) -> int:
+    """Returns the image size with published weights that suits a shape best: 224 for most.
 
     Args:
         shape: shape of the images; `None` for any.
         sizes: rows, and columns, of the images for which there are weights.
-        default: the size for all other shapes.
     """
     if shape is None or len(shape) != 3:
-        return default
+        return 224
     rows, columns = rows_and_columns(shape)
-    return rows if rows is not None and rows == columns and rows in sizes else default
+    return rows if rows is not None and rows == columns and rows in sizes else 224

@@ -72,7 +72,7 @@ def MobileNet(
     options = made_of(Options, locals())
     options.check()
     _check_published(options, alpha, depth_multiplier)
-    size = published_size(input_shape, _SIZES, default=224)
+    size = published_size(input_shape, _SIZES)
     shape = image_shape(options, size=size, min_size=32)
     path = f"mobilenet/mobilenet_{_ALPHAS.get(alpha)}_{size}_tf"
     image, file = enter(options, shape, of_both(options, path, notop="_no_top"))

@@ -73,7 +73,7 @@ def MobileNetV2(
             f'With weights="imagenet", `alpha` must be one of {_ALPHAS}. Received: alpha={alpha!r}'
         )
     given = input_tensor.shape[1:] if input_tensor is not None and include_top else input_shape
-    size = published_size(given, _SIZES, default=224)
+    size = published_size(given, _SIZES)
     shape = image_shape(options, size=size, min_size=32)
     path = f"mobilenet_v2/mobilenet_v2_weights_tf_dim_ordering_tf_kernels_{float(alpha)}_{size}"
     image, file = enter(options, shape, of_both(options, path, notop="_no_top"))

@@ -90,21 +90,18 @@ def _map(structure: Any, function: Any) -> Any:
     return function(structure)
 
 
-def graph_from_config(
-    config: dict[str, Any], layers: dict[str, Any] | None = None
-) -> tuple[Any, Any]:
+def graph_from_config(config: dict[str, Any]) -> tuple[Any, Any]:
     """Returns the symbolic inputs and outputs of the graph that a configuration describes.
 
     Args:
         config: the result of `graph_to_config`.
-        layers: layers to use instead of new ones, by name.
     """
     order = _checked_calls(config)  # Before any layer is made.
     operations: dict[str, Any] = {}
     outputs: dict[tuple[str, int], list[KerasTensor]] = {}
     for entry in config["layers"]:
         name = entry["name"]
-        operations[name] = (layers or {}).get(name) or serialization.deserialize_keras_object(entry)
+        operations[name] = serialization.deserialize_keras_object(entry)
         if isinstance(operations[name], Layer):
             operations[name]._tfkit_auto_named = entry.get("auto_named", False)
     for name, index, call in order:
