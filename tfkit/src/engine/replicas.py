@@ -42,9 +42,6 @@ class Rows(NamedTuple):
         return tf.cast(ratio, dtype)
 
 
-# The strategy whose parameter servers hold the variables, while a step is traced that workers run alone.
-
-
 def rows() -> Rows | None:
     """Returns the rows of the replica in progress; `None` outside of a model's steps under a strategy."""
     own = context.current().replica_rows

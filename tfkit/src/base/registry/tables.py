@@ -255,7 +255,6 @@ def named_object(
 
 
 _custom_objects: dict[str, Any] = {}
-# Per thread or task, so that concurrent loads have separate scopes.
 
 
 def get_custom_objects() -> dict[str, Any]:

@@ -9,8 +9,6 @@ import tensorflow as tf
 from tfkit.src.base import context
 from tfkit.src.base.names import operation_name
 
-# Per thread and task: the scopes that it is in, the innermost last.
-
 
 class name_scope:
     """Prefixes names of objects made in its `with` block: operations of a graph, and paths of new variables.

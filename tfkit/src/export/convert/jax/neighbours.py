@@ -107,10 +107,8 @@ def _inner(values: list[int], data_format: str) -> list[int]:
 
 
 def _padding(padding: str, explicit: list[int] | None, data_format: str) -> Any:
-    if padding != "EXPLICIT":
-        return padding
-    assert explicit is not None
-    return _inner(list(zip(explicit[::2], explicit[1::2], strict=True)), data_format)  # type: ignore[arg-type]
+    pads = _window_padding(padding, explicit)
+    return _inner(pads, data_format) if padding == "EXPLICIT" else pads
 
 
 def _window_padding(padding: str, explicit: list[int] | None) -> Any:

@@ -86,4 +86,4 @@ def lstm(
     outputs, h, c = torch.lstm(
         x, (h[None], c[None]), weights, True, 1, 0.0, torch.is_grad_enabled(), False, False
     )
-    return [h[0], c[0], lists.of(outputs)]
+    return [h[0], c[0], lists.from_tensor(outputs, None)]

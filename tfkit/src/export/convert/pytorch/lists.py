@@ -42,11 +42,6 @@ def reserve(shape: Any, num_elements: int, *, element_dtype: str) -> TensorList:
 
 def from_tensor(x: Tensor, shape: Any) -> TensorList:
     """Returns the list of a tensor's elements along the first axis."""
-    return of(x)
-
-
-def of(x: Tensor) -> TensorList:
-    """Returns the list of a tensor's elements along the first axis."""
     return TensorList(str(x.dtype).removeprefix("torch."), whole=x)
 
 

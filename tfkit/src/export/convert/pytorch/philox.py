@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import torch
 
-from tfkit.src.export.convert.pytorch.dtypes import dtype_of
+from tfkit.src.export.convert.pytorch.dtypes import WORD, dtype_of
 
-_WORD = 0xFFFFFFFF
 _FRACTION_BITS = {"float16": 10, "bfloat16": 7, "float32": 23}
 Words = tuple[torch.Tensor, ...]
 
@@ -34,9 +33,15 @@ def bits(count: int, key: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
     high = _halves(counter[1])
     words = _ten_rounds(
         _halves(key.reshape(())),
-        (numbers + (counter[0] & _WORD), zeros, zeros + high[0], zeros + high[1]),
+        (numbers + (counter[0] & WORD), zeros, zeros + high[0], zeros + high[1]),
     )
     return torch.stack(words, 1).reshape(-1)[:count]
+
+
+def wide_bits(count: int, key: torch.Tensor, counter: torch.Tensor) -> torch.Tensor:
+    """Returns integers of 64 random bits."""
+    words = bits(2 * count, key, counter).reshape(-1, 2)
+    return words[:, 0] | words[:, 1] << 32
 
 
 def unit(count: int, key: torch.Tensor, counter: torch.Tensor, dtype: str) -> torch.Tensor:
@@ -56,15 +61,15 @@ def _ten_rounds(key: Words, words: Words) -> Words:
         low_0, high_0 = _product(words[0], 0xD2511F53)
         low_1, high_1 = _product(words[2], 0xCD9E8D57)
         words = (high_1 ^ words[1] ^ key_0, low_1, high_0 ^ words[3] ^ key_1, low_0)
-        key_0, key_1 = (key_0 + 0x9E3779B9) & _WORD, (key_1 + 0xBB67AE85) & _WORD
+        key_0, key_1 = (key_0 + 0x9E3779B9) & WORD, (key_1 + 0xBB67AE85) & WORD
     return words
 
 
 def _product(word: torch.Tensor, factor: int) -> Words:
     """Returns the low and the high word of a product, which wraps around in 64 bits."""
     product = word * factor
-    return product & _WORD, product >> 32 & _WORD
+    return product & WORD, product >> 32 & WORD
 
 
 def _halves(wide: torch.Tensor) -> Words:
-    return wide & _WORD, wide >> 32 & _WORD
+    return wide & WORD, wide >> 32 & WORD

@@ -363,8 +363,7 @@ def _uniform_integers(
 ) -> Tensor:
     count = math.prod(shape)
     if dtype in ("int64", "uint64"):
-        words = philox.bits(2 * count, key, counter).reshape(-1, 2)
-        drawn = words[:, 0] | words[:, 1] << 32
+        drawn = philox.wide_bits(count, key, counter)
         span = high - low
         # The remainder of an unsigned number, of which the sign bit is a part.
         half = (drawn >> 1) & (2**63 - 1)
@@ -383,8 +382,7 @@ def _truncated_normal(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dty
 
 def _random_bits(shape: Any, key: Tensor, counter: Tensor, alg: Any, *, dtype: str) -> Tensor:
     if dtype in ("uint64", "int64"):
-        words = philox.bits(2 * math.prod(shape), key, counter).reshape(-1, 2)
-        return (words[:, 0] | words[:, 1] << 32).reshape(shape)
+        return philox.wide_bits(math.prod(shape), key, counter).reshape(shape)
     words = philox.bits(math.prod(shape), key, counter).reshape(shape)
     return words if dtype == "uint32" else _signed(words)
 
