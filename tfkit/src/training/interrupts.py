@@ -8,10 +8,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tfkit.src.base.context import is_main
 from tfkit.src.training.progress import print_message
 
 _PATIENCE = 1.0  # Seconds; programs of steps take a tenth of one, compilations up to minutes.
 _ENDED = b"\0"  # No signal has the number 0.
+
+
+def _raises() -> bool:
+    """Whether Ctrl-C raises `KeyboardInterrupt` in this thread."""
+    return is_main() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @contextmanager
@@ -21,8 +27,7 @@ def acknowledged() -> Iterator[None]:
     Python raises `KeyboardInterrupt` when the call in progress returns. Until then only a
     thread can answer; C code writes the number of each signal to the socket from which it reads.
     """
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not _raises():
         yield
         return
     reader, writer = socket.socketpair()
@@ -46,8 +51,7 @@ def acknowledged() -> Iterator[None]:
 @contextmanager
 def deferred() -> Iterator[None]:
     """Context manager at whose end Ctrl-C is raised, if it came inside."""
-    is_main = threading.current_thread() is threading.main_thread()
-    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if not _raises():
         yield
         return
     received: list[int] = []

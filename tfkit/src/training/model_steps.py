@@ -328,14 +328,17 @@ class ModelSteps(Compiled):
         """The names of `metrics`."""
         return [metric.name for metric in self.metrics]
 
-    def _tfkit_in_order(self, logs: dict[str, Any]) -> list[Any]:
-        """Returns results in the order of `metrics`, followed by those under other names."""
+    def _tfkit_results(self, logs: dict[str, Any], return_dict: bool) -> Any:
+        """Returns the dict, or its values: in the order of `metrics`, then those under other names."""
+        if return_dict:
+            return logs
         names: list[str] = []
         for metric in self.metrics:
             parts = metric.metrics if isinstance(metric, CompiledMetrics) else [metric]
             names += [part.name for part in parts]
         known = dict.fromkeys(name for name in names if name in logs)
-        return [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
+        values = [logs[name] for name in [*known, *sorted(logs.keys() - known)]]
+        return values[0] if len(values) == 1 else values
 
     def reset_metrics(self) -> None:
         """Resets all metrics to their initial state.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NoReturn
+
+from tfkit.src.base.context import is_main
 
 STATUS = 128 + signal.SIGTERM  # The status that shells report for a process that SIGTERM has ended.
 
@@ -34,9 +35,8 @@ class Termination:
 
         Python runs handlers in its main thread, and only there they can be set.
         """
-        is_main = threading.current_thread() is threading.main_thread()
         # `None` is a handler that C code has set: the one of TensorFlow's cluster, which ends nothing.
-        if not is_main or signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, None):
+        if not is_main() or signal.getsignal(signal.SIGTERM) not in (signal.SIG_DFL, None):
             yield
             return
         signal.signal(signal.SIGTERM, self._note)

@@ -304,10 +304,7 @@ class Trainer(OlderNames):
                 data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
                 runs = loop.Steps(self, "test", data, steps)
             logs = loop.evaluate(runs, verbose, callbacks)
-        if return_dict:
-            return logs
-        values = self._tfkit_in_order(logs)
-        return values[0] if len(values) == 1 else values
+        return self._tfkit_results(logs, return_dict)
 
     @overload
     def predict(
@@ -457,10 +454,7 @@ class Trainer(OlderNames):
             feed.end()
             self._tfkit_programs.settle()
             logs = plain_logs(logs)
-        if return_dict:
-            return logs
-        values = self._tfkit_in_order(logs)
-        return values[0] if len(values) == 1 else values
+        return self._tfkit_results(logs, return_dict)
 
     def _tfkit_compile(
         self, optimizer: OptimizerLike, auto_scale_loss: bool, **settings: Any
