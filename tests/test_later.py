@@ -5,6 +5,7 @@ import importlib.util
 import inspect
 import pickle
 import py_compile
+import re
 import subprocess
 import sys
 import zipfile
@@ -95,6 +96,21 @@ print(*sys.modules)
     loaded = {*run(f"import os; os.chdir({str(tmp_path)!r})\n{PROGRAM}{more}").split()}
     assert "tensorflow" in loaded
     assert not HEAVY & loaded
+
+
+def test_no_name_of_tensorflow_1_loads_its_module():
+    """It takes a quarter of a second, for a name that a layer uses once."""
+    files = Path(tfkit.__file__).parent.rglob("*.py")
+    names = {
+        name for file in files for name in re.findall(r"tf\.compat\.v1\.(\w+)", file.read_text())
+    }
+    assert len(names) > 3
+    run(f"""
+import sys
+import tfkit
+module = sys.modules["tensorflow._api.v2.compat.v1"]
+assert not {names!r} - {{*vars(module)}}, {names!r} - {{*vars(module)}}
+""")
 
 
 def test_a_first_use_changes_no_random_number():

@@ -142,13 +142,17 @@ def _find_later(module: ModuleType, origin: str, names: dict[str, str]) -> None:
 
 
 def _give_names_of_graphs() -> None:
-    """Puts the names of TensorFlow 1 that each trace uses in their module, which is not loaded for them."""
+    """Puts the names of TensorFlow 1 that tfkit uses in their module, which is not loaded for them.
+
+    Loading it takes a quarter of a second.
+    """
     module = sys.modules.get("tensorflow._api.v2.compat.v1")
     if type(module) is _LaterModule:
         vars(module).update(
             get_default_graph=ops.get_default_graph,
             placeholder=array_ops.placeholder,
             sparse_placeholder=array_ops.sparse_placeholder,
+            SummaryMetadata=summary_pb2.SummaryMetadata,
         )
 
 
@@ -206,6 +210,7 @@ with (
     without_log_lines(),
 ):
     import tensorflow as tensorflow
+    from tensorflow.core.framework import summary_pb2
     from tensorflow.python.framework import ops
     from tensorflow.python.ops import array_ops
 

@@ -283,10 +283,12 @@ def _normalized_by_kernel(
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns what `_normalized` does, for images with the channels last."""
     channels = images.shape[axis]
-    outputs, mean, variance = tf.compat.v1.nn.fused_batch_norm(
-        images,
-        tf.ones(channels) if gamma is None else tf.reshape(gamma, [channels]),
-        tf.zeros(channels) if beta is None else tf.reshape(beta, [channels]),
+    outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
+        x=images,
+        scale=tf.ones(channels) if gamma is None else tf.reshape(gamma, [channels]),
+        offset=tf.zeros(channels) if beta is None else tf.reshape(beta, [channels]),
+        mean=[],
+        variance=[],
         epsilon=epsilon,
     )
     # The kernel normalizes by the biased variance, as the formula does, and returns the unbiased one.

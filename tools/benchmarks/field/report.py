@@ -39,12 +39,12 @@ run of `./tools/bench --field`.
 ![The times of the others, divided by tfkit's]({picture})
 
 Each framework runs each model in a process of its own. The processes measure in turns, at least 0.2 seconds
-at a time, {turns}; the tables have the medians. In tfkit and Keras a model is trained by `fit` with the
-defaults; by hand there is a loop over batches in PyTorch, with its fused Adam, and one compiled loop over the
-steps of an epoch in JAX and in TensorFlow. The batch of a step is in parentheses. "Products alone" is the
-floor: the matrix products of the step and of its gradients, in NumPy, and nothing else. The last column
-compares tfkit with the fastest of the others, the last row has geometric means of the ratios to tfkit. Over
-1: tfkit is faster.
+at a time after a run that does not count (of runs over a second, there is one), {turns}; the tables have
+the medians. In tfkit and Keras a model is trained by `fit` with the defaults; by hand there is a loop over
+batches in PyTorch, with its fused Adam, and one compiled loop over the steps of an epoch in JAX and in
+TensorFlow. The batch of a step is in parentheses. "Products alone" is the floor: the matrix products of the
+step and of its gradients, in NumPy, and nothing else. The last column compares tfkit with the fastest of
+the others, the last row has geometric means of the ratios to tfkit. Over 1: tfkit is faster.
 
 A step is one of a long training: tfkit's first epoch has run without XLA where that pays later. JAX's and
 TensorFlow's calls by hand are compiled by XLA for one row.

@@ -14,8 +14,8 @@ from tfkit.src.engine.derivatives import derivative
 
 # Kernels of at least this many elements are multiplied in two halves of their columns, which run side
 # by side: batches of 32 rows and more take a third less time. For smaller kernels, and for a single row, the
-# second product costs more than it saves.
-_LARGE_FORWARD, _LARGE_BACKWARD = 6_000, 12_000
+# second product costs more than it saves. In predictions several batches run side by side already.
+_LARGE_FORWARD, _LARGE_BACKWARD, _LARGE_PREDICTED = 6_000, 12_000, 20_000
 
 
 def run_cell(
@@ -263,7 +263,8 @@ def _forward(
     """Runs the loop; returns outputs if needed, kept tensors, states before each step, and last states."""
     steps = _size(inputs)
     # A few gates at a time, which start when their own product is ready.
-    counts = _parts(cell.gate_count, weights[0], states[0], _LARGE_FORWARD)
+    large = _LARGE_FORWARD if for_gradient else _LARGE_PREDICTED
+    counts = _parts(cell.gate_count, weights[0], states[0], large)
     kernels, *biases = [_split(weight, counts) for weight in weights]
 
     def body(time: Any, arrays: Any, states: Any) -> Any:
