@@ -43,7 +43,7 @@ def _checked_axes(layer: Layer, axis: Any) -> Any:
     return axis if is_integer(axis) else list(axis)
 
 
-def _sizes_along(layer: Any, input_shape: Any) -> list[int]:
+def _sizes_along(layer: LayerNormalization | RMSNormalization, input_shape: Any) -> list[int]:
     """Returns the sizes of the axes that are normalized together, which must be known."""
     check_axes(layer, [layer.axis] if is_integer(layer.axis) else layer.axis, input_shape)
     return [input_shape[axis] for axis in _positive_axes(layer.axis, len(input_shape))]
