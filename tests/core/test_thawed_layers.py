@@ -101,6 +101,13 @@ def test_copies_train_the_same(copied):
     model, _ = thawed_in_a_model(tfkit)
     found = copied(model)
     assert len(found.trainable_weights) == 4
+    model.trainable = False
+    model.layers[0].layers[0].trainable = True
+    assert not model.trainable_weights
+    assert not copied(model).trainable_weights
+    model.trainable = True
+    model.layers[0].trainable = False
+    model.layers[0].layers[0].trainable = True
     assert [weight.trainable for weight in found.weights] == [w.trainable for w in model.weights]
 
 

@@ -83,3 +83,14 @@ def test_an_optimizer_without_averages():
             call()
     for old, new in zip(before, model.get_weights(), strict=True):
         np.testing.assert_array_equal(old, new)
+
+
+def test_a_model_without_trainable_weights_has_no_averages():
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(1)])
+    model.trainable = False
+    model.compile(tfkit.optimizers.SGD(use_ema=True, ema_overwrite_frequency=1), "mse")
+    before = model.get_weights()
+    with pytest.warns(UserWarning, match="does not have any trainable weights|no trainable"):
+        model.fit(X, Y, verbose=0, callbacks=[tfkit.callbacks.SwapEMAWeights()])
+    assert int(model.optimizer.apply_gradients([])) == 0
+    np.testing.assert_array_equal(model.get_weights()[0], before[0])

@@ -267,8 +267,8 @@ class Optimizer(SlotOwner):
             array([0.5, 1.5], dtype=float32)
         """
         try:
-            grads, variables = zip(*grads_and_vars, strict=True)
-            self.apply(grads, variables)
+            pairs = list(grads_and_vars)
+            self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
         except BaseException as error:
             shorten(error)
             raise
@@ -653,7 +653,8 @@ class Optimizer(SlotOwner):
             >>> weight.numpy()
             array([1.5], dtype=float32)
         """
-        if self.use_ema:
+        # A model without trainable weights has no averages either.
+        if self.use_ema and len(var_list):
             slots = self._model_variables_moving_average
             averages.overwrite([slots[self._get_variable_index(v)] for v in var_list], var_list)
 

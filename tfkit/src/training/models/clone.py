@@ -91,7 +91,8 @@ def clone_model(
                 input_tensors,
                 *(layer for layer in stack if not isinstance(layer, InputLayer)),
             ]
-        return _compiled_like(model, Sequential(stack, name=model.name))
+        copy = Sequential(stack, name=model.name, trainable=model.trainable)
+        return _compiled_like(model, copy)
     if graph is None:
         if input_tensors is not None or clone_function is not None:
             raise ValueError(
