@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.context import Lock
 from tfkit.src.base.settings import functions_run_eagerly
+from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.planner import Plans
@@ -134,7 +135,9 @@ class Programs:
             trace = self._traces.get(key)
             if trace is None or not self._is_fresh(mode, trace):
                 self._log_retrace(key, trace)
-                trace = self._traces[key] = StepTrace(step, structure, known_size)
+                trace = self._traces[key] = converted_if_needed(
+                    StepTrace, step, structure, known_size
+                )
                 # After the trace, because an optimizer sets attributes when it is built.
                 trace.version = self._settings.version
         return trace
