@@ -26,9 +26,6 @@ class _Model(Protocol):
     @property
     def run_eagerly(self) -> bool: ...
 
-    @property
-    def jit_compile(self) -> bool | str: ...
-
     def _tfkit_step_for(self, mode: str) -> Step: ...
 
 
@@ -113,7 +110,7 @@ class Programs:
                 found = trace.programs.get(kind)
                 if found is None and step.program is not None:
                     found = step.program(kind, trace)
-                program = found or kind(trace, model.jit_compile)
+                program = found or kind(trace, self._settings.jit_compile)
                 trace.programs[kind] = program
         # For `plans`, and for `before` in the next call.
         self._latest[mode] = program
