@@ -32,7 +32,7 @@ _T = TypeVar("_T")
 
 @dataclasses.dataclass(eq=False)
 class _Facts:
-    """What is known of a function.
+    """The known facts about a function.
 
     Attributes:
         is_users: whether it is a user's, and its source is known.
