@@ -7,6 +7,7 @@ import pytest
 import tensorflow as tf
 
 import tfkit as keras
+from tfkit.src.engine import autograph
 
 
 def halved(x):
@@ -123,3 +124,92 @@ def test_a_function_without_source_has_no_control_flow_on_tensors():
     exec("def call(x):\n    return x if tf.reduce_sum(x) > 0 else -x", names)
     with pytest.raises(TypeError, match="symbolic"):
         keras.layers.Lambda(names["call"])(keras.Input((2,)))
+
+
+class ByMode(keras.layers.Layer):
+    """Branches on a tensor in training only, where shapes alone do not show it."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = self.add_weight(shape=(), initializer="ones")
+
+    def call(self, x, training=False):
+        if training:
+            x = positive(x)
+        return x * self.scale
+
+
+class Inside(keras.layers.Layer):
+    """Has a layer inside, and no branch itself."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def call(self, x):
+        return self.inner(x) + 0
+
+
+def conversions(monkeypatch):
+    found = []
+    convert = autograph.convert_by_autograph
+    monkeypatch.setattr(
+        autograph, "convert_by_autograph", lambda it: found.append(it.__qualname__) or convert(it)
+    )
+    return found
+
+
+def test_what_branches_on_python_values_alone_is_not_converted(monkeypatch):
+    found = conversions(monkeypatch)
+
+    class Plain(keras.layers.Layer):
+        def call(self, x, training=False):
+            return x + 1 if training else x
+
+    layer = Plain()
+    model = keras.Sequential([keras.Input((1,)), layer, keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(np.ones((2, 1)), np.ones((2, 1)), verbose=0)
+    model.predict(np.ones((2, 1)), verbose=0)
+    layer(np.ones((2, 1)))
+    layer(np.ones((2, 1)))
+    assert not found
+
+
+@pytest.mark.parametrize("wrap", [lambda layer: layer, Inside], ids=["alone", "inside"])
+def test_a_branch_that_only_a_step_has(wrap, monkeypatch):
+    found = conversions(monkeypatch)
+    x = np.array([[-1.0, -2.0]])
+    model = keras.Sequential([keras.Input((2,)), wrap(ByMode())])
+    model.compile("sgd", "mae")
+    assert not found or "ByMode.call" in found
+    assert model.fit(x, -x, verbose=0).history["loss"] == [0]
+    assert "ByMode.call" in found
+    np.testing.assert_array_equal(model.predict(x, verbose=0), x)
+    compiled = tf.function(lambda x: model(x, training=True), autograph=False)
+    np.testing.assert_array_equal(compiled(x), -x)
+
+
+class Catching(keras.layers.Layer):
+    def tried(self, x):
+        try:
+            return positive(x)
+        except TypeError:
+            return x
+
+    def call(self, x):
+        return self.tried(x)
+
+
+def test_what_may_catch_the_error_is_converted():
+    model = keras.Sequential([keras.Input((1,)), Catching()])
+    np.testing.assert_array_equal(model.predict(np.full((2, 1), -1.0), verbose=0), 1)
+
+
+def test_an_error_of_a_user_is_shown():
+    class Wrong(keras.layers.Layer):
+        def call(self, x):
+            return x + tf.constant("one")
+
+    with pytest.raises(TypeError, match="string"):
+        keras.Sequential([keras.Input((1,)), Wrong()])

@@ -7,6 +7,7 @@ import tensorflow as tf
 import tfkit as keras
 from tfkit.src.engine.guards.xla_call import XlaCall
 from tfkit.src.optimizers import compiling
+from tfkit.src.training import compilation
 from tfkit.src.training.planner import EAGER, GRAPH_LOOP, XLA_LOOP, XLA_STEP
 
 X, Y = np.ones((64, 3), "float32"), np.ones((64, 1), "float32")
@@ -252,3 +253,14 @@ def test_the_variable_for_the_backend_of_keras_is_answered_once(monkeypatch):
             make_model()
         make_model()  # A second warning would be an error.
         assert seen[0].filename == __file__
+
+
+@pytest.mark.parametrize("device", ["CPU", "GPU"])
+def test_a_function_of_the_user_may_ask_whether_to_use_xla(device, monkeypatch):
+    model = make_model("sgd")
+    monkeypatch.setattr(compilation, "device", lambda: device)
+    assert model.jit_compile is (device == "GPU")
+    model.jit_compile = True
+    assert model.jit_compile is True
+    model.jit_compile = False
+    assert model.jit_compile is False

@@ -31,6 +31,7 @@ class Context:
         onednn: whether a trace is made for oneDNN's kernels; `None` if this machine's kernels decide.
         for_litert: whether a trace is made for LiteRT.
         only_predicts: the graph of a trace for TensorFlow's kernels that is not differentiated.
+        unconverted: methods that a trace ran without AutoGraph, and that need it; `None` if it converts all.
         update_values: what the variables of one update compute once.
         name_scopes: the scopes of names, the innermost last.
         remat_scopes: the scopes of layers that recompute, the innermost last.
@@ -61,6 +62,7 @@ class Context:
     onednn: bool | None = None
     for_litert: bool = False
     only_predicts: Any = None
+    unconverted: list[Any] | None = None
     update_values: dict[Any, Any] | None = None
     name_scopes: tuple[Any, ...] = ()
     remat_scopes: tuple[Any, ...] = ()

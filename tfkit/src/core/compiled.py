@@ -24,6 +24,7 @@ from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.watching import StateWatch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
+from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.symbolic import descriptions
 
 _log = logging.getLogger("tfkit")
@@ -121,11 +122,10 @@ class _Kind:
         # At most two traces, one for the first shapes and one for all others so far: if sizes never repeat, a
         # trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
-        self._relaxed = [
-            old.most_specific_compatible_shape(new)
-            for old, new in zip(self._relaxed, shapes, strict=True)
-        ]
-        trace = _Trace(self._description, self._relaxed, forward, self._make_call)
+        relaxed = map(tf.TensorShape.most_specific_compatible_shape, self._relaxed, shapes)
+        self._relaxed = list(relaxed)
+        arguments = self._description, self._relaxed, forward, self._make_call
+        trace = converted_if_needed(_Trace, *arguments)
         self._traces = [*valid[:1], trace]
         return trace
 

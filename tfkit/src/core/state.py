@@ -18,7 +18,7 @@ from tfkit.src.base.members import MetricBase
 from tfkit.src.base.quoting import shown
 from tfkit.src.base.registry.constructors import ConstructorArguments
 from tfkit.src.core import tracking
-from tfkit.src.engine.autograph import convert
+from tfkit.src.engine.autograph import convert_if_needed
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments, CallSignature
 from tfkit.src.symbolic.rematerialization import RematScope, current_scope
@@ -146,7 +146,7 @@ class LayerState(watching.Called):
 
     def computation(self, args: Any, kwargs: Any) -> Callable[..., Any]:
         """Returns `call` converted by AutoGraph, and with `remat` if a `RematScope` requires it."""
-        converted = convert(self.layer.call)
+        converted = convert_if_needed(self.layer.call, is_described)
         call = converted if self.placing is None else self.placing(converted)
         layers = () if self.remat is None else tracking.all_layers(self.layer)
         if self.remat is None or is_described() or not all(below.built for below in layers):

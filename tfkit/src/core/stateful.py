@@ -108,7 +108,7 @@ class Stateful(_Module):
             self._tfkit.attached[name] = tracking.tick()
         if name not in self._tfkit_not_read_in_calls:
             self._tfkit.changed(name)
-        if name == "trainable" or isinstance(value, (list, tuple, dict)):
+        if name in ("jit_compile", "trainable") or isinstance(value, (list, tuple, dict)):
             # `tf.Module` would skip the setter if the value is the same, and would wrap a container.
             object.__setattr__(self, name, value)
         else:

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.context import Lock
 from tfkit.src.base.settings import functions_run_eagerly
+from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings
 from tfkit.src.training.planner import Plans
@@ -24,9 +25,6 @@ _log = logging.getLogger("tfkit")
 class _Model(Protocol):
     @property
     def run_eagerly(self) -> bool: ...
-
-    @property
-    def jit_compile(self) -> bool | str: ...
 
     def _tfkit_step_for(self, mode: str) -> Step: ...
 
@@ -112,7 +110,7 @@ class Programs:
                 found = trace.programs.get(kind)
                 if found is None and step.program is not None:
                     found = step.program(kind, trace)
-                program = found or kind(trace, model.jit_compile)
+                program = found or kind(trace, self._settings.jit_compile)
                 trace.programs[kind] = program
         # For `plans`, and for `before` in the next call.
         self._latest[mode] = program
@@ -134,7 +132,9 @@ class Programs:
             trace = self._traces.get(key)
             if trace is None or not self._is_fresh(mode, trace):
                 self._log_retrace(key, trace)
-                trace = self._traces[key] = StepTrace(step, structure, known_size)
+                trace = self._traces[key] = converted_if_needed(
+                    StepTrace, step, structure, known_size
+                )
                 # After the trace, because an optimizer sets attributes when it is built.
                 trace.version = self._settings.version
         return trace

@@ -12,6 +12,7 @@ from tfkit.src.base.registry.constructors import given
 from tfkit.src.borrowed.private import is_op_determinism_enabled
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
+from tfkit.src.engine.machine import device
 from tfkit.src.metrics.reduction import Mean
 from tfkit.src.optimizers import lookup as optimizers
 from tfkit.src.optimizers.base import Optimizer
@@ -186,9 +187,16 @@ class Compiled(Layer):
         self._tfkit_change(run_eagerly=value)
 
     @property
-    def jit_compile(self) -> bool | str:
-        """Whether XLA compiles programs: `True`, `False` or `"auto"`."""
-        return self._tfkit_settings.jit_compile
+    def jit_compile(self) -> bool:
+        """Whether `tf.function(..., jit_compile=model.jit_compile)` should use XLA.
+
+        As in Keras, `compile(jit_compile="auto")` makes it true on a GPU or TPU only, without a strategy. For
+        its own programs tfkit then chooses by the model: `model.plan` says how they run.
+        """
+        setting = self._tfkit_settings.jit_compile
+        if setting == "auto":
+            return device() != "CPU" and placement.strategy_of(cast("ModelSteps", self)) is None
+        return bool(setting)
 
     @jit_compile.setter
     def jit_compile(self, value: bool | str) -> None:

@@ -263,7 +263,7 @@ def predicting_devices(model: ModelSteps) -> Devices | Coordinated | None:
         return Coordinated(strategy)
     if not isinstance(strategy, tf.distribute.MirroredStrategy) or runs_eagerly(model):
         return None
-    several = strategy.num_replicas_in_sync > 1 and model.jit_compile is not True
+    several = strategy.num_replicas_in_sync > 1 and model._tfkit_settings.jit_compile is not True
     return Devices(strategy) if several else None
 
 
@@ -276,7 +276,8 @@ def _check(model: ModelSteps, strategy: tf.distribute.Strategy) -> None:
             "`tf.distribute.MirroredStrategy`."
         )
     placement.check_trained(model, strategy)
-    settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", model.jit_compile is True))
+    uses_xla = model._tfkit_settings.jit_compile is True
+    settings = (("run_eagerly", runs_eagerly(model)), ("jit_compile", uses_xla))
     for option, is_set in settings:
         if is_set:
             raise ValueError(

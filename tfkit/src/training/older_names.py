@@ -42,7 +42,8 @@ class StepFunction:
             results = step.run(batch)
         else:
             trace = programs.trace(mode, batch, step)
-            run = trace.compiled if model.jit_compile is True else trace.function
+            uses_xla = model._tfkit_settings.jit_compile is True
+            run = trace.compiled if uses_xla else trace.function
             results = run(*tf.nest.flatten(batch))
         return results if mode == "predict" else {**results, **step.finish()}
 

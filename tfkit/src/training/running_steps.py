@@ -30,7 +30,8 @@ def step_for(model: ModelSteps, mode: str) -> Step:
     if mode == "train" and not is_overridden(model, "train_step"):
         method = warning_of_no_weights(model, method)
     if mode == "predict":
-        by_kernels = model.jit_compile is not True and model._tfkit_settings.engine == "tensorflow"
+        chosen = model._tfkit_settings
+        by_kernels = chosen.jit_compile is not True and chosen.engine == "tensorflow"
 
         def predicting(data: Any) -> Any:
             # Not in functions inside it: training may call their traces again, and XLA may compile them.
