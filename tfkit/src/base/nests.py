@@ -181,6 +181,14 @@ def mapped(function: Callable[[Any], Any], structure: Any) -> Any:
     return closed(form, [function(child) for child in children])
 
 
+def with_tuples(structure: Any) -> Any:
+    """Returns the same nest with tuples instead of lists, which datasets do not have."""
+    if not is_nested(structure):
+        return structure
+    structure = mapped(with_tuples, structure)
+    return tuple(structure) if isinstance(structure, list) else structure
+
+
 def leaves(structure: Any) -> list[Any]:
     """Returns the leaves of a nest as `tf.nest.flatten` does, which is slow for a single leaf."""
     return tf.nest.flatten(structure) if is_nested(structure) else [structure]

@@ -141,7 +141,6 @@ class _Trace:
         make_call: Callable[..., Any],
     ) -> None:
         self._shapes = shapes
-        self._outputs: Any = None
         self._loss_states: list[LayerState] = []
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
@@ -155,6 +154,8 @@ class _Trace:
                 self._loss_states += [below] * len(below.losses)
                 results += below.losses
                 below.losses = []
+            # A loss of the outputs is exact with the logits that they were made of.
+            self._logits = descriptions.append_logits(results)
             return results
 
         self._program = tf.function(program, autograph=False).get_concrete_function(
@@ -170,7 +171,7 @@ class _Trace:
 
     def run(self, tensors: list[tf.Tensor], state: LayerState) -> Any:
         """Returns the outputs for these tensors, and passes losses to the layers that added them."""
-        results = iter(self._results(tensors))
+        results = iter(descriptions.with_logits(self._results(tensors), self._logits))
         outputs = descriptions.rebuild(self._outputs, results)
         state.begin_call(next_call())
         for below, loss in zip(self._loss_states, results, strict=True):

@@ -12,6 +12,7 @@ from tfkit.src.engine import apart
 from tfkit.src.layers.checks import as_floats, check
 from tfkit.src.layers.parameters import add_parameter
 from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.symbolic import logits
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.weights import constraints, regularizers
 from tfkit.src.weights.initializers import lookup as initializers
@@ -314,8 +315,8 @@ class Softmax(Layer):
 
     def _softmax(self, inputs: tf.Tensor) -> tf.Tensor:
         if not isinstance(self.axis, (list, tuple)):
-            return tf.nn.softmax(inputs, axis=self.axis)
+            return logits.note(tf.nn.softmax(inputs, axis=self.axis), inputs)
         if len(self.axis) == 1:
-            return tf.nn.softmax(inputs, axis=self.axis[0])
+            return logits.note(tf.nn.softmax(inputs, axis=self.axis[0]), inputs)
         # TensorFlow's kernel has one axis. The logarithm keeps large inputs from overflowing.
         return tf.exp(inputs - tf.reduce_logsumexp(inputs, axis=list(self.axis), keepdims=True))

@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.symbolic.logits import find
 
 
 def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.Tensor, bool]:
@@ -18,11 +19,7 @@ def find_logits(y_pred: tf.Tensor, from_logits: bool, op_type: str) -> tuple[tf.
         from_logits: whether the caller declares `y_pred` as logits.
         op_type: the operation that makes probabilities here: `"Softmax"` or `"Sigmoid"`.
     """
-    # The attribute has Keras's name, since layers of users may set it as well.
-    logits = getattr(y_pred, "_keras_logits", None)
-    # In a graph the operation that made a tensor is known; eagerly an activation notes its logits.
-    if logits is None and tf.is_symbolic_tensor(y_pred) and y_pred.op.type == op_type:
-        logits = y_pred.op.inputs[0]
+    logits = find(y_pred, op_type)
     if logits is None:
         return y_pred, from_logits
     if from_logits:

@@ -16,6 +16,7 @@ from tfkit.src.ops.elementwise import erf
 from tfkit.src.ops.promotion import as_tensor, to_dtype
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import made_dense, zeros_stay
+from tfkit.src.symbolic import logits
 from tfkit.src.symbolic.tensors import symbolic_op
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -107,9 +108,7 @@ def sigmoid(x: Any) -> tf.Tensor:
         array([0.2689, 0.5   , 1.    ], dtype=float32)
     """
     x = as_tensor(x)
-    output = tf.sigmoid(x)
-    output._keras_logits = x
-    return output
+    return logits.note(tf.sigmoid(x), x)
 
 
 @symbolic_op
@@ -140,9 +139,7 @@ def softmax(x: Any, axis: int | Sequence[int] | None = -1) -> tf.Tensor:
     x = as_tensor(x)
     if not isinstance(axis, Sequence) and axis is not None and 1 in x.shape:
         _warn_of_size_one(x, axis)
-    output = _over_axes(tf.nn.softmax, x, axis)
-    output._keras_logits = x
-    return output
+    return logits.note(_over_axes(tf.nn.softmax, x, axis), x)
 
 
 def _warn_of_size_one(x: Any, axis: int) -> None:

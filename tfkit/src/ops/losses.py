@@ -12,6 +12,7 @@ from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
 from tfkit.src.ops.shaping import moveaxis
+from tfkit.src.symbolic.logits import find
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -21,10 +22,7 @@ def _find_logits(output: Any, from_logits: bool, activation: str, name: str) -> 
     They are known when the caller says so, when `sigmoid` or `softmax` of this package left them on
     their result, and in a graph, where the operation that made `output` can be looked at.
     """
-    logits = getattr(output, "_keras_logits", None)
-    if logits is None and not tf.executing_eagerly() and isinstance(output, tf.Tensor):
-        operation = output.op
-        logits = operation.inputs[0] if operation.type == activation else None
+    logits = find(output, activation)
     if logits is None:
         return output, from_logits
     if from_logits:

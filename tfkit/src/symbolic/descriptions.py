@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -87,3 +87,19 @@ def _dtypes(description: Any) -> Iterator[tf.DType]:
     elif kind is nests.Form:
         for item in description[2:]:
             yield from _dtypes(item)
+
+
+def append_logits(results: list[tf.Tensor]) -> list[int]:
+    """Appends the logits that results of a trace were made of, and returns the indices of these results."""
+    noted = [getattr(result, "_keras_logits", None) for result in results]
+    indices = [index for index, logits in enumerate(noted) if isinstance(logits, tf.Tensor)]
+    results += [noted[index] for index in indices]
+    return indices
+
+
+def with_logits(values: Sequence[tf.Tensor], indices: list[int]) -> Sequence[tf.Tensor]:
+    """Returns the values of such a trace without the logits, which are noted on them as in the trace."""
+    count = len(values) - len(indices)
+    for index, logits in zip(indices, values[count:], strict=True):
+        values[index]._keras_logits = logits
+    return values[:count]

@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.nests import brief
+from tfkit.src.base.nests import brief, with_tuples
 from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.training import random_states
 from tfkit.src.training.absent import without_none
@@ -102,11 +102,12 @@ def make_data(
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
         seeds = random_states.words(steps_run) if shuffle else None
-        return _rows_dataset(pack_x_y_sample_weight(*packed), batch_size, seeds, num_steps)
+        packed = with_tuples(pack_x_y_sample_weight(*packed))
+        return _rows_dataset(packed, batch_size, seeds, num_steps)
     arrays = make_arrays(
         x, y, sample_weight, batch_size, shuffle, class_weight, num_steps=num_steps
     )
-    arrays.tensors = pack_x_y_sample_weight(*arrays.tensors)
+    arrays.tensors = with_tuples(pack_x_y_sample_weight(*arrays.tensors))
     # A single batch counts as a full one.
     arrays.batch_size = min(arrays.batch_size, arrays.num_rows)
     return arrays
@@ -289,20 +290,18 @@ def _length(batches: Any) -> int | None:
 
 
 def _as_batch(batch: Any) -> Any:
-    batch = tf.nest.map_structure(_joined, _with_tuples(batch))
+    batch = tf.nest.map_structure(_joined, with_tuples(_checked(batch)))
     return tf.nest.map_structure(as_tensor, without_none(batch))
 
 
-def _with_tuples(batch: Any) -> Any:
-    """Returns a batch with tuples instead of lists, which datasets do not have."""
-    if isinstance(batch, list):
-        if batch and isinstance(batch[0], (bool, int, float, str)):
-            raise ValueError(
-                "A batch consists of arrays or tensors, whose first axis is the samples. Received a "
-                f"list of numbers or strings: {brief(batch)}. Make an array of it: `np.array(...)`"
-            )
-        batch = tuple(batch)
-    return nests.mapped(_with_tuples, batch) if nests.is_nested(batch) else batch
+def _checked(batch: Any) -> Any:
+    """Returns a batch whose lists hold arrays, not numbers."""
+    if isinstance(batch, list) and batch and isinstance(batch[0], (bool, int, float, str)):
+        raise ValueError(
+            "A batch consists of arrays or tensors, whose first axis is the samples. Received a "
+            f"list of numbers or strings: {brief(batch)}. Make an array of it: `np.array(...)`"
+        )
+    return nests.mapped(_checked, batch) if nests.is_nested(batch) else batch
 
 
 def _joined(leaf: Any) -> Any:

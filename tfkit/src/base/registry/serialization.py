@@ -421,7 +421,7 @@ def _compile_config(obj: Any) -> dict[str, Any] | None:
     if not context.current().compiles or not hasattr(obj, "get_compile_config"):
         return None
     try:
-        config: dict[str, Any] | None = obj.get_compile_config()
+        config: dict[str, Any] | None = serialize_keras_object(obj.get_compile_config())
     except TypeError as error:
         warn(
             f"The configuration of model '{obj.name}' does not say what it was compiled with, because that "

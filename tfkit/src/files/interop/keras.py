@@ -360,7 +360,9 @@ def save_model(
     with serialization.written_to_file(include_optimizer):
         config = keras_config.to_keras(serialization.serialize_uncompiled(model))
         if compiled:
-            config["compile_config"] = keras_config.compile_to_keras(model.get_compile_config())
+            config["compile_config"] = keras_config.compile_to_keras(
+                serialization.serialize_keras_object(model.get_compile_config())
+            )
     # Numbers, not addresses in memory: a model that is saved twice has the same configuration.
     config = serialization.numbered_shared_objects(config)
     metadata = {

@@ -113,6 +113,16 @@ class Quantizable(Adaptable):
         if sizes or mode != "int4":
             self._dtype_policy = policy
 
+    @property
+    def inputs_quantizer(self) -> Any:
+        """The quantizer of the inputs of a quantized layer; `None` if they stay floats."""
+        scheme = self._tfkit_scheme()
+        if scheme is None:
+            raise AttributeError(
+                f"Layer {self._tfkit.title} has no `inputs_quantizer`: it is not quantized to integers."
+            )
+        return scheme.activation_quantizer
+
     def _tfkit_checked_quantization(
         self, mode: str | None, type_check: bool, config: Any
     ) -> configs.QuantizationConfig:
