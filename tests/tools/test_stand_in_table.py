@@ -62,6 +62,27 @@ def test_what_a_library_gives_a_layer_is_held():
         assert len(layer.weights) == 4 if base is Held else len(layer._layers) == 2
 
 
+@pytest.mark.parametrize("way", ["unlock", "locked"])
+def test_parts_of_a_built_layer_can_be_replaced(way):
+    """As programs do that put a low-rank sum in the place of a projection."""
+
+    class Ours(tfkit.layers.MultiHeadAttention):
+        _tracker = table.MEMBERS["_tracker"].what
+
+    for library, kind in ((tfkit, Ours), (keras, keras.layers.MultiHeadAttention)):
+        layer, x = kind(2, 3), np.ones((1, 4, 6), "float32")
+        layer(x, x)
+        if way == "unlock":
+            layer._tracker.unlock()
+        else:
+            layer._tracker.locked = False
+        layer._query_dense = library.layers.EinsumDense("abc,cde->abde", (None, 2, 3), name="query")
+        layer._tracker.lock("built")
+        assert layer(x, x).shape == (1, 4, 6)
+        held = {id(weight) for weight in layer.weights}
+        assert {id(weight) for weight in layer._query_dense.weights} < held
+
+
 def test_classes_are_served_where_keras_has_them():
     for place, (_, users) in table.CLASSES.items():
         assert hasattr(keras.src, place)

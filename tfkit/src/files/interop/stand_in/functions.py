@@ -154,16 +154,26 @@ class Tracker:
 
     Args:
         layer: the layer.
+
+    Attributes:
+        locked: `False`; to set it, as programs do before they replace a layer's parts, has no effect.
     """
 
     def __init__(self, layer: Layer) -> None:
         self._layer = layer
+        self.locked = False
 
     def track(self, attr: Any) -> Any:
         """Returns an object that the layer holds from now on."""
         held = getattr(self._layer, "_tracked_parts", ())
         self._layer._tracked_parts = [*held, attr]
         return attr
+
+    def unlock(self) -> None:
+        """Does nothing, like `lock`: a layer of tfkit may hold other layers and weights at any time."""
+
+    def lock(self, msg: str | None = None) -> None:
+        """Does nothing; Keras refuses other layers and weights from then on, with this message."""
 
 
 class Reader:
