@@ -129,17 +129,16 @@ def class_weight_to_sample_weights(y: Any, class_weight: dict[int, float]) -> An
 
 def flatten_layers(
     self: Layer, include_self: bool = True, recursive: bool = True
-) -> Iterator[Layer]:
-    """Yields the layers inside, in the order in which libraries that are written for Keras number them."""
-    yield from [self] if include_self else []
+) -> list[Layer]:
+    """Returns the layers inside, in the order in which libraries that are written for Keras number them."""
     pending = collections.deque(tracking.sublayers(self))
-    seen: set[int] = set()
+    found: dict[int, Layer] = {}
     while pending:
         layer = pending.popleft()
-        if id(layer) not in seen:
-            seen.add(id(layer))
-            yield layer
+        if id(layer) not in found:
+            found[id(layer)] = layer
             pending.extendleft(tracking.sublayers(layer) if recursive else [])
+    return [*([self] if include_self else []), *found.values()]
 
 
 def metrics_list(self: Any) -> list[Any]:
