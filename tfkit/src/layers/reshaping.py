@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
+from tfkit.src.base.shapes import as_sizes
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_positive_integer, check_type, is_integer
 from tfkit.src.layers.sparse import is_sparse, with_shape
@@ -81,7 +82,9 @@ class Reshape(Layer):
 
     def __init__(self, target_shape: Any, **kwargs: Unpack[LayerOptions]) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape, np.ndarray))
-        sizes = tuple(-1 if size is None else size for size in target_shape) if holds else ()
+        sizes = (
+            tuple(-1 if size is None else size for size in as_sizes(target_shape)) if holds else ()
+        )
         holds = holds and all(is_integer(size) and (size >= 0 or size == -1) for size in sizes)
         holds = holds and sizes.count(-1) <= 1
         check(self, holds, "target_shape", "a tuple of sizes with at most one -1", target_shape)

@@ -15,6 +15,7 @@ import tensorflow as tf
 from tfkit.src.base import context, settings
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization, tables
+from tfkit.src.base.shapes import as_sizes
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.ops import activation_lookup
@@ -62,7 +63,7 @@ def standardize_shape(shape: Any) -> tuple[int | None, ...]:
     """
     if shape is None:
         raise ValueError("Expected a shape, a tuple of sizes. Received: shape=None")
-    sizes = tuple(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
+    sizes = as_sizes(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
     for size in sizes:
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
             raise ValueError(
@@ -127,9 +128,7 @@ def class_weight_to_sample_weights(y: Any, class_weight: dict[int, float]) -> An
     return weights if tf.is_tensor(y) else weights.numpy()
 
 
-def flatten_layers(
-    self: Layer, include_self: bool = True, recursive: bool = True
-) -> list[Layer]:
+def flatten_layers(self: Layer, include_self: bool = True, recursive: bool = True) -> list[Layer]:
     """Returns the layers inside, in the order in which libraries that are written for Keras number them."""
     pending = collections.deque(tracking.sublayers(self))
     found: dict[int, Layer] = {}
