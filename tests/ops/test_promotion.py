@@ -73,7 +73,16 @@ def test_operands_of_two_dtypes(name):
         assert getattr(ops, name)(*args).dtype == expected, (left, right)
 
 
-WITH_NUMBERS = ["add", "subtract", "multiply", "divide", "floor_divide", "mod", "maximum", "minimum"]
+WITH_NUMBERS = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "mod",
+    "maximum",
+    "minimum",
+]
 WITH_NUMBERS += ["power", "arctan2", "logaddexp", "hypot", "heaviside", "divide_no_nan", "greater"]
 
 
