@@ -9,9 +9,9 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
-from tfkit.src.base.shapes import as_sizes
 from tfkit.src.core.layer import Layer
 from tfkit.src.symbolic.tensors import KerasTensor, Node
 

@@ -8,9 +8,9 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.base.shapes import as_sizes
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_positive_integer, check_type, is_integer
 from tfkit.src.layers.sparse import is_sparse, with_shape

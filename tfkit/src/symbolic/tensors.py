@@ -21,9 +21,9 @@ from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import tracebacks
 from tfkit.src.base.errors.kernel_errors import add_arguments
 from tfkit.src.base.names import auto_name, explain_missing
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
-from tfkit.src.base.shapes import as_sizes
 from tfkit.src.borrowed import private
 from tfkit.src.symbolic import masking
 

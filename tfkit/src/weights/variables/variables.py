@@ -17,9 +17,9 @@ import tensorflow as tf
 from tfkit.src.base import budget
 from tfkit.src.base.calls import about_to_change
 from tfkit.src.base.names import auto_name, operation_name
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
-from tfkit.src.base.shapes import as_sizes
 from tfkit.src.borrowed import private
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables import given_values

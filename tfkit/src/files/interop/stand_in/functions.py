@@ -13,9 +13,9 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import context, settings
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization, tables
-from tfkit.src.base.shapes import as_sizes
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.ops import activation_lookup
