@@ -125,6 +125,7 @@ def names_of(keras):
     flatten = oracle.layers.Layer._flatten_layers if keras is oracle else flatten_layers
     found = [flatten(Outer()), flatten(Outer(), False)]
     found += [flatten(Outer(), recursive=False), flatten(graph, include_self=False)]
+    assert all(isinstance(each, list) for each in found)
     return [[layer.name for layer in each] for each in found]
 
 

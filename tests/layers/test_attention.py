@@ -267,3 +267,13 @@ def test_a_mask_of_each_head_goes_with_padding_and_causal_masks(name, sizes, hea
     np.testing.assert_array_equal(actual, expected)
     scores = layer(query, query, attention_mask=every, return_attention_scores=True)[1]
     assert np.all(scores.numpy()[~np.broadcast_to(every, scores.shape)] == 0)
+
+
+def test_a_subclass_may_pass_arrays_as_masks():
+    layer = layers.MultiHeadAttention(2, 3)
+    x = np.ones((1, 4, 2, 3), "float32")
+    layer.build((1, 4, 3), (1, 4, 3))
+    mask = np.tril(np.ones((1, 4, 4), bool))
+    given, _ = layer._compute_attention(x, x, x, mask)
+    made, _ = layer._compute_attention(x, x, x, tf.constant(mask))
+    np.testing.assert_array_equal(given, made)

@@ -245,3 +245,25 @@ def test_the_mean_of_integers_is_a_float():
         theirs = keras.layers.GlobalAveragePooling1D()(tf.cast(steps, "float32"), mask=mask)
         assert ours.dtype == tf.float32
         np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("size", [np.int64(4), np.array(4), tf.constant(4)], ids=str)
+def test_a_size_may_be_an_integer_of_numpy_or_a_tensor(size):
+    dense = tfkit.layers.Dense(2)
+    dense.build((None, size))
+    shapes = [
+        tfkit.Input((size, 2)).shape,
+        tfkit.KerasTensor((None, size, 2)).shape,
+        (None, *dense.kernel.shape),
+        (None, *tfkit.layers.Layer().add_weight(shape=(size, 2)).shape),
+        (None, *tfkit.layers.Reshape((size, 2)).target_shape),
+    ]
+    assert shapes == [(None, 4, 2)] * 5
+    assert all(type(each) is int for shape in shapes for each in shape[1:])
+
+
+@pytest.mark.parametrize("size", [4.0, tf.constant(4.0), np.float32(4), "4", -4, tf.constant(-4)])
+def test_a_size_of_a_different_kind_is_refused(size):
+    for make in (tfkit.Input, lambda shape: tfkit.layers.Layer().add_weight(shape=shape)):
+        with pytest.raises(ValueError, match="non-negative integers"):
+            make((size, 2))

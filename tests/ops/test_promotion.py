@@ -73,14 +73,27 @@ def test_operands_of_two_dtypes(name):
         assert getattr(ops, name)(*args).dtype == expected, (left, right)
 
 
+WITH_NUMBERS = [
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "mod",
+    "maximum",
+    "minimum",
+]
+WITH_NUMBERS += ["power", "arctan2", "logaddexp", "hypot", "heaviside", "divide_no_nan", "greater"]
+
+
 @pytest.mark.parametrize("number", [2, 2.5])
 def test_python_numbers_are_weak(number):
     for dtype in DTYPES[1:-1]:
         x = tf.cast([1, 3], dtype)
-        for name in ("add", "multiply", "maximum"):
+        for name in WITH_NUMBERS:
             theirs = getattr(keras.ops, name)(x, number)
-            assert getattr(ops, name)(x, number).dtype == theirs.dtype
-            assert getattr(ops, name)(number, x).dtype == theirs.dtype
+            assert getattr(ops, name)(x, number).dtype == theirs.dtype, (name, dtype)
+            assert getattr(ops, name)(number, x).dtype == theirs.dtype, (name, dtype)
 
 
 REDUCTIONS = [

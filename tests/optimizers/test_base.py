@@ -566,3 +566,11 @@ def test_variables_in_place_of_gradients_are_refused():
     with pytest.raises(TypeError, match=r"a gradient and a variable, in this order.*shape \(1,\)"):
         optimizer.apply_gradients([(variable, tf.constant([1.0]))])
     assert not optimizer.built
+
+
+@pytest.mark.parametrize("option", ["clipnorm", "global_clipnorm", "clipvalue"])
+def test_a_subclass_may_clip_arrays(option):
+    gradient = np.array([100.0, -100.0])
+    expected = [1.0, -1.0] if option == "clipvalue" else [0.5**0.5, -(0.5**0.5)]
+    clipped = tfkit.optimizers.SGD(**{option: 1.0})._clip_gradients([gradient])
+    np.testing.assert_allclose(clipped[0], expected, rtol=1e-15)

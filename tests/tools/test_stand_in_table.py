@@ -151,7 +151,10 @@ def test_an_activation_that_is_added_is_found_by_its_name():
         del served("ALL_OBJECTS_DICT")["tanh_of_ncps"]
 
 
-@pytest.mark.parametrize("shape", [(1, None), [2, 3], (), None, (-1,), ("a",), (2.0,), 3])
+@pytest.mark.parametrize(
+    "shape",
+    [(1, None), [2, 3], (), None, (-1,), ("a",), (2.0,), 3, (np.int32(2), tf.constant(3), 4)],
+)
 def test_shapes_are_those_of_keras_or_refused(shape):
     try:
         expected = shape_in_keras(shape)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import sys
 from collections import UserDict, defaultdict, deque
-from collections.abc import Callable, Mapping, MappingView, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MappingView, MutableMapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -279,3 +280,17 @@ def bounded(function: Function) -> Function:
             raise
 
     return entry  # type: ignore[return-value]
+
+
+def as_sizes(shape: Iterable[Any]) -> tuple[Any, ...]:
+    """Returns a shape with integers of NumPy and tensors that hold one as Python's; the rest is unchanged."""
+    return tuple(map(_as_size, shape))
+
+
+def _as_size(size: Any) -> Any:
+    if size is None or type(size) is int:
+        return size
+    try:
+        return operator.index(size)
+    except (TypeError, AttributeError):  # An `AttributeError` for a tensor of floats.
+        return size

@@ -28,7 +28,7 @@ def for_heads(mask: Any, scores: tf.Tensor, num_axes: int = 1) -> Any:
         num_axes: number of axes over which to attend.
     """
     if mask is not None:
-        for _ in range(scores.shape.rank - mask.shape.rank):
+        for _ in range(len(scores.shape) - len(mask.shape)):
             mask = tf.expand_dims(mask, -2 * num_axes - 1)
     return mask
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.core.layer import Layer
@@ -146,7 +145,7 @@ def _check_like(tensor: Any, **arguments: Any) -> None:
 
 
 def _as_tuple(shape: Any) -> tuple[int | None, ...]:
-    sizes = tuple(shape) if isinstance(shape, Iterable) else None
+    sizes = as_sizes(shape) if isinstance(shape, Iterable) else None
     if sizes is None or not all(_is_size(size) for size in sizes):
         raise ValueError(
             "Cannot interpret the shape of an Input. Expected a tuple of non-negative integers and None, "
@@ -156,7 +155,7 @@ def _as_tuple(shape: Any) -> tuple[int | None, ...]:
 
 
 def _is_size(size: Any) -> bool:
-    return size is None or (isinstance(size, (int, np.integer)) and int(size) >= 0)
+    return size is None or (isinstance(size, int) and size >= 0)
 
 
 @shortened

@@ -178,7 +178,7 @@ def floor_divide(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.floor_divide(-7.0, 2).numpy().tolist()
         -4.0
     """
-    x1, x2 = promote_tensors(x1, x2)
+    x1, x2 = promote(x1, x2)
     if not x1.dtype.is_floating:
         return tf.math.floordiv(x1, x2)
     # The rounded quotient can be the next whole number: 1 / 0.1 is less than 10 in float32. So the remainder,

@@ -70,7 +70,7 @@ def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
 
 def wide(x: tf.Tensor) -> tf.Tensor:
     """Returns `x` in at least 32 bits: float16 holds no number above 65504, such as the square of 300."""
-    return tf.cast(x, tf.float32) if x.dtype.size < 4 else x
+    return tf.cast(x, tf.float32) if tf.as_dtype(x.dtype).size < 4 else x
 
 
 def divide(gradients: Sequence[Any], divisor: Any) -> list[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import context, settings
+from tfkit.src.base.nests import as_sizes
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization, tables
 from tfkit.src.core import tracking
@@ -62,7 +63,7 @@ def standardize_shape(shape: Any) -> tuple[int | None, ...]:
     """
     if shape is None:
         raise ValueError("Expected a shape, a tuple of sizes. Received: shape=None")
-    sizes = tuple(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
+    sizes = as_sizes(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
     for size in sizes:
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
             raise ValueError(
@@ -127,19 +128,16 @@ def class_weight_to_sample_weights(y: Any, class_weight: dict[int, float]) -> An
     return weights if tf.is_tensor(y) else weights.numpy()
 
 
-def flatten_layers(
-    self: Layer, include_self: bool = True, recursive: bool = True
-) -> Iterator[Layer]:
-    """Yields the layers inside, in the order in which libraries that are written for Keras number them."""
-    yield from [self] if include_self else []
+def flatten_layers(self: Layer, include_self: bool = True, recursive: bool = True) -> list[Layer]:
+    """Returns the layers inside, in the order in which libraries that are written for Keras number them."""
     pending = collections.deque(tracking.sublayers(self))
-    seen: set[int] = set()
+    found: dict[int, Layer] = {}
     while pending:
         layer = pending.popleft()
-        if id(layer) not in seen:
-            seen.add(id(layer))
-            yield layer
+        if id(layer) not in found:
+            found[id(layer)] = layer
             pending.extendleft(tracking.sublayers(layer) if recursive else [])
+    return [*([self] if include_self else []), *found.values()]
 
 
 def metrics_list(self: Any) -> list[Any]:
