@@ -341,7 +341,12 @@ def test_examples_are_made_up_too(dense, tmp_path):
     ("function", "shape", "options", "message"),
     [
         (tfkit.export.classify, (2,), {"labels": ["a"]}, r"Expected: \(batch, 1\), for the labels"),
-        (tfkit.export.classify, (3, 2), {}, r"scores of shape \(None, 3, 2\). Expected: \(batch, 2\)"),
+        (
+            tfkit.export.classify,
+            (3, 2),
+            {},
+            r"scores of shape \(None, 3, 2\). Expected: \(batch, 2\)",
+        ),
         (tfkit.export.regress, (2,), {}, r"outputs of shape \(None, 2\). Expected: one number"),
     ],
 )
