@@ -208,6 +208,10 @@ FUNCTIONS = {
     "slopes of kernels": (kernels, [IMAGES]),
     "slope of a normalization": (slope(lambda x: tf.sin(batch_normalized(x)[0] * 0.1)), [IMAGES]),
     "batch normalization": (batch_normalized, [IMAGES]),
+    "padded by numbers": (
+        lambda x: tf.nn.conv2d(x, KERNEL, 1, [[0, 0], [1, 2], [0, 1], [0, 0]]),
+        [IMAGES],
+    ),
     "patches": (patches, [IMAGES]),
     "blocks": (
         lambda x: tf.nn.depth_to_space(tf.nn.space_to_depth(x[:, :, :4] ** 2, 2), 4),
@@ -236,7 +240,10 @@ FUNCTIONS = {
         [X],
     ),
     "angle": (lambda x: ops.angle(tf.complex(x, 2 * x)), [X]),
-    "in top": (lambda x: ops.in_top_k(tf.constant([0, 1, 2, 9]), x, 2), [X]),
+    "in top": (
+        lambda x: [it(tf.constant([0, 1, 2, 9]), x, 2) for it in (ops.in_top_k, tf.math.in_top_k)],
+        [X],
+    ),
     "square diagonal": (lambda x: ops.diag(x[0], k=1), [X]),
     "median": (lambda x: (ops.median(x), ops.quantile(x, 0.3, axis=1)), [X]),
     "element": (lambda x: ops.take(x, 3), [X]),
@@ -255,6 +262,8 @@ FUNCTIONS = {
     "einsum turned": (lambda x: tf.einsum("ab,cb->ca", x, x * 2), [X]),
     "einsum of batches": (lambda x: tf.einsum("abc,abd->bdc", x, x[..., :2]), [CUBES]),
     "einsum of sums": (lambda x: tf.einsum("ab,cd->ac", x, x), [X]),
+    "rest of the sizes": (lambda x: tf.fill(tf.slice(tf.shape(x), [1], [-1]), x[0, 0, 0]), [CUBES]),
+    "diagonal": (lambda x: tf.linalg.diag_part(x, k=1), [CUBES]),
     "bands": (lambda x: tf.linalg.diag_part(x, k=(-1, 1)), [CUBES]),
     "set diagonal": (lambda x: tf.linalg.set_diag(x, x[:, :4, 0], k=1), [CUBES]),
     "made bands": (lambda x: tf.linalg.diag(x[:, :3], k=(-1, 1), padding_value=3.0), [CUBES]),

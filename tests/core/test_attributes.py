@@ -217,3 +217,14 @@ def test_a_function_that_wraps_a_layer_is_not_a_layer(wrapped):
         f"{model.name}/dense/bias",
     ]
     np.testing.assert_array_equal(outputs, model.dense(tf.ones((2, 4))))
+
+
+def test_members_are_in_the_order_in_which_they_were_attached():
+    dense = [layers.Dense(units, use_bias=False) for units in range(1, 6)]
+    for each in dense:
+        each.build((None, 1))
+    layer = layers.Layer()
+    layer.first, layer.several, layer.last = dense[0], dense[1:3], dense[3]
+    assert [weight.shape[1] for weight in layer.weights] == [1, 2, 3, 4]
+    layer.first = dense[4]
+    assert [weight.shape[1] for weight in layer.weights] == [2, 3, 4, 5]

@@ -337,6 +337,26 @@ def test_examples_are_made_up_too(dense, tmp_path):
         assert {"labels", "numbers"} <= served.signatures.keys()
 
 
+@pytest.mark.parametrize(
+    ("function", "shape", "options", "message"),
+    [
+        (tfkit.export.classify, (2,), {"labels": ["a"]}, r"Expected: \(batch, 1\), for the labels"),
+        (
+            tfkit.export.classify,
+            (3, 2),
+            {},
+            r"scores of shape \(None, 3, 2\). Expected: \(batch, 2\)",
+        ),
+        (tfkit.export.regress, (2,), {}, r"outputs of shape \(None, 2\). Expected: one number"),
+    ],
+)
+def test_outputs_that_are_no_answer_are_refused(function, shape, options, message):
+    model = tfkit.Sequential([tfkit.Input(shape), layers.Activation("relu")])
+    archive = tfkit.export.ExportArchive()
+    with pytest.raises(ValueError, match=message):
+        archive.add_endpoint("answer", function(model, **options))
+
+
 def test_made_up_inputs_that_do_not_fit_ask_for_a_sample(dense, tmp_path):
     function = tf.function(
         lambda text: tf.io.decode_raw(text, tf.float32) + tf.strings.to_number(text)

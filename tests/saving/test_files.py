@@ -46,6 +46,21 @@ def trained():
     return model
 
 
+@tfkit.saving.register_keras_serializable("tests")
+class Argued(layers.Identity):
+    """A layer with an argument of any type."""
+
+    def __init__(self, value, **options):
+        super().__init__(**options)
+        self.value = value
+
+
+@pytest.mark.parametrize("value", [[(1, 2)], {1: (2,)}, [{(1, 2): [3]}]], ids=str)
+def test_tuples_and_keys_inside_of_arguments_come_back(value, tmp_path):
+    tfkit.Sequential([tfkit.Input((2,)), Argued(value)]).save(tmp_path / "m.h5")
+    assert tfkit.saving.load_model(tmp_path / "m.h5").layers[0].value == value
+
+
 def test_a_subclassed_model_comes_back(trained, tmp_path):
     trained.save(tmp_path / "net.h5")
     loaded = tfkit.saving.load_model(tmp_path / "net.h5")

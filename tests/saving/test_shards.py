@@ -142,6 +142,7 @@ def test_a_file_of_another_save_is_refused(model, index, tmp_path):
         lambda document: document.update(format="keras"),
         lambda document: document["weight_map"].update({"d0/kernel": "none"}),
         lambda document: document["weight_map"].update({"d0/kernel": []}),
+        lambda document: document["weight_map"].update({"d0/kernel": max(document["shards"])}),
     ],
 )
 def test_an_index_that_makes_no_sense(change, model, index):

@@ -350,14 +350,22 @@ def test_epoch_that_was_cut_short_shows_how_far_it_came(log_file, clock):
     assert log_file.getvalue().startswith(" 4/10 ")
 
 
+def test_an_epoch_that_reports_no_steps_is_shown_whole(log_file, clock):
+    callbacks = CallbackList(add_progbar=True, verbose=1, epochs=1, steps=4)
+    train(callbacks, 1, 0, 2, {})
+    assert log_file.getvalue().startswith("4/4 ")
+
+
 @pytest.mark.parametrize("mode", ["test", "predict"])
 def test_evaluation_and_prediction_have_a_bar(log_file, clock, mode):
     callbacks = CallbackList(ProgbarLogger(), verbose=1, epochs=1, steps=4)
-    getattr(callbacks, f"on_{mode}_begin")()
-    callbacks.on_steps_end(3, 4, {"loss": 1.0})
-    getattr(callbacks, f"on_{mode}_end")({"loss": 1.0})
+    for _ in range(2):
+        clock.now += 5  # Time between two calls is not shown.
+        getattr(callbacks, f"on_{mode}_begin")()
+        callbacks.on_steps_end(3, 4, {"loss": 1.0})
+        getattr(callbacks, f"on_{mode}_end")({"loss": 1.0})
     shown = " - loss: 1.0000" if mode == "test" else ""
-    assert log_file.getvalue() == f"4/4 {BAR} 0s 0s/step{shown}\n"
+    assert log_file.getvalue() == f"4/4 {BAR} 0s 0s/step{shown}\n" * 2
 
 
 # --- Notebooks -----------------------------------------------------------------------------------

@@ -355,7 +355,7 @@ def test_datasets(check, form, save_freq):
             **options,
         )
 
-    check(fit, [16], save_freq, make_small)
+    check(fit, [25], save_freq, make_small)
 
 
 def test_the_small_last_batch_is_the_first_after_the_interruption(check):

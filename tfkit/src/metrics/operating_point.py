@@ -31,10 +31,10 @@ class _OperatingPoint(Metric):
     def __init__(
         self,
         level: float,
-        num_thresholds: int = 200,
-        class_id: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
+        num_thresholds: int,
+        class_id: int | None,
+        name: str | None,
+        dtype: Any,
     ) -> None:
         super().__init__(name=name, dtype=dtype)
         if not 0 <= level <= 1:

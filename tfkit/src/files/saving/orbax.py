@@ -76,7 +76,7 @@ class Writer:
         self._orbax = package()
         self._folder = folder.absolute()
         options = self._orbax.CheckpointManagerOptions(
-            max_to_keep=max_to_keep, enable_async_checkpointing=background, create=True
+            max_to_keep=max_to_keep, enable_async_checkpointing=background
         )
         self._manager = self._orbax.CheckpointManager(self._folder, options=options)
 

@@ -65,7 +65,7 @@ class _Parts:
         written: the paths of those that are written.
     """
 
-    def __init__(self, model: Trainer, layouts: Layouts | None = None) -> None:
+    def __init__(self, model: Trainer, layouts: Layouts | None) -> None:
         self._layouts = layouts
         self.variables: dict[str, tf.Variable] = {}
         self.written: set[str] = set()

@@ -38,7 +38,7 @@ def diagonal_part(matrix: Any, k: Diagonals, padding: Any, *, align: str) -> Any
     for place, start, rows, columns in found:
         one = matrix[..., rows, columns]
         result = result.at[..., place, start : start + len(rows)].set(one)
-    return result[..., 0, :] if low == high else result
+    return jnp.squeeze(result, -2) if low == high else result
 
 
 def _sizes(matrix: Any) -> tuple[int, int]:

@@ -216,7 +216,7 @@ def _triangular_solve(matrix: Any, right: Any, *, lower: bool, adjoint: bool) ->
 
 def _sparse_cross_entropy(logits: Any, labels: Any) -> list[Any]:
     logs = jax.nn.log_softmax(logits)
-    loss = -jnp.take_along_axis(logs, labels[:, None], -1, mode="fill")[:, 0]
+    loss = -jnp.squeeze(jnp.take_along_axis(logs, labels[:, None], -1, mode="fill"), -1)
     hot = jax.nn.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
     return [loss, lax.stop_gradient(jnp.exp(logs) - hot)]
 
