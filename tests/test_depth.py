@@ -153,7 +153,7 @@ def test_weights_of_layers_deep_inside_each_other_are_found():
 
 
 class Holding(keras.Model):
-    """Holds a layer that it does not call: calls so deep exceed what Python 3.12 allows, whatever its limit."""
+    """Holds a layer that it does not call: Python 3.12 allows no call so deep, whatever its limit."""
 
     def __init__(self, inner):
         super().__init__()
