@@ -213,3 +213,15 @@ def test_an_error_of_a_user_is_shown():
 
     with pytest.raises(TypeError, match="string"):
         keras.Sequential([keras.Input((1,)), Wrong()])
+
+
+def test_a_loop_over_elements_leaves_nothing_behind():
+    """After an error in `tf.map_fn`, no strategy could make variables."""
+
+    class Mapping(keras.layers.Layer):
+        def call(self, x):
+            return tf.map_fn(positive, x)
+
+    keras.Sequential([keras.Input((1,)), Mapping()])
+    with tf.distribute.MirroredStrategy(["cpu:0"]).scope():
+        assert keras.Variable(1.0).shape == ()

@@ -282,7 +282,7 @@ def bounded(function: Function) -> Function:
     return entry  # type: ignore[return-value]
 
 
-def as_sizes(shape: Iterable[Any]) -> tuple[Any, ...]:
+def plain_sizes(shape: Iterable[Any]) -> tuple[Any, ...]:
     """Returns a shape with integers of NumPy and tensors that hold one as Python's; the rest is unchanged."""
     return tuple(map(_as_size, shape))
 

@@ -141,7 +141,7 @@ def _find_later(module: ModuleType, origin: str, names: dict[str, str]) -> None:
     module.__getattr__ = find  # type: ignore[method-assign]
 
 
-def _give_names_of_graphs() -> None:
+def _give_names_of_tensorflow_1() -> None:
     """Puts the names of TensorFlow 1 that tfkit uses in their module, which is not loaded for them.
 
     Loading it takes a quarter of a second.
@@ -214,7 +214,7 @@ with (
     from tensorflow.python.framework import ops
     from tensorflow.python.ops import array_ops
 
-    _give_names_of_graphs()
+    _give_names_of_tensorflow_1()
     # An empty package of this name, which is imported with the first module in it, would take the place of
     # the public one.
     _public_lite = tensorflow.lite

@@ -27,6 +27,8 @@ from tfkit.src.borrowed.private import convert_by_autograph
 # rule that fits decides, so this one comes first.
 config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
 _ERRORS = {"OperatorNotAllowedInGraphError", "TypeError", "Exception", "BaseException"}
+# After an error, TensorFlow's loops over elements leave its variable scope changed, and strategies fail (2.21).
+_LOOPS = {"map_fn", "scan", "foldl", "foldr", "map", "associative_scan", "vectorized_map"}
 _T = TypeVar("_T")
 
 
@@ -73,10 +75,12 @@ def convert_if_needed(
         method: the method of an object.
         is_described: returns whether only shapes are computed.
     """
-    function = getattr(method, "__func__", method)
-    if tf.executing_eagerly() or not _facts(function).is_users:
+    if tf.executing_eagerly():
         return method
+    function = getattr(method, "__func__", method)
     facts = _facts(function)
+    if not facts.is_users:
+        return method
     if facts.needed is None and _catches(function, type(getattr(method, "__self__", None))):
         facts.needed = True
     failed = context.current().unconverted
@@ -139,7 +143,7 @@ def _facts(function: Any) -> _Facts:
 
 
 def _catches(function: Any, owner: type) -> bool:
-    """Whether a function may catch the error that shows that it must be converted.
+    """Whether a function may catch the error that shows that it must be converted, or suffer from it.
 
     Examines the methods of `owner` and the functions of the module that it names, too.
     """
@@ -157,6 +161,8 @@ def _catches(function: Any, owner: type) -> bool:
             return True
         for node in ast.walk(tree):
             if isinstance(node, ast.ExceptHandler) and _is_wide(node.type):
+                return True
+            if isinstance(node, ast.Attribute) and node.attr in _LOOPS:
                 return True
             found = None
             if isinstance(node, ast.Name):

@@ -9,7 +9,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import auto_name
-from tfkit.src.base.nests import as_sizes
+from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.core.layer import Layer
@@ -145,7 +145,7 @@ def _check_like(tensor: Any, **arguments: Any) -> None:
 
 
 def _as_tuple(shape: Any) -> tuple[int | None, ...]:
-    sizes = as_sizes(shape) if isinstance(shape, Iterable) else None
+    sizes = plain_sizes(shape) if isinstance(shape, Iterable) else None
     if sizes is None or not all(_is_size(size) for size in sizes):
         raise ValueError(
             "Cannot interpret the shape of an Input. Expected a tuple of non-negative integers and None, "

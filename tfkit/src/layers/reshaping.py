@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.nests import as_sizes
+from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
@@ -83,7 +83,9 @@ class Reshape(Layer):
     def __init__(self, target_shape: Any, **kwargs: Unpack[LayerOptions]) -> None:
         holds = isinstance(target_shape, (list, tuple, tf.TensorShape, np.ndarray))
         sizes = (
-            tuple(-1 if size is None else size for size in as_sizes(target_shape)) if holds else ()
+            tuple(-1 if size is None else size for size in plain_sizes(target_shape))
+            if holds
+            else ()
         )
         holds = holds and all(is_integer(size) and (size >= 0 or size == -1) for size in sizes)
         holds = holds and sizes.count(-1) <= 1

@@ -21,7 +21,7 @@ from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import tracebacks
 from tfkit.src.base.errors.kernel_errors import add_arguments
 from tfkit.src.base.names import auto_name, explain_missing
-from tfkit.src.base.nests import as_sizes
+from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.borrowed import private
@@ -99,7 +99,7 @@ class KerasTensor:
         if sparse and ragged:
             raise ValueError("A KerasTensor cannot have `sparse=True` and `ragged=True` at once.")
         shape = (shape,) if isinstance(shape, int) else shape
-        self._shape = None if shape is None else as_sizes(shape)
+        self._shape = None if shape is None else plain_sizes(shape)
         self._dtype = standardize_dtype(dtype)
         self._sparse = bool(sparse)
         self._ragged = bool(ragged)

@@ -17,7 +17,7 @@ import tensorflow as tf
 from tfkit.src.base import budget
 from tfkit.src.base.calls import about_to_change
 from tfkit.src.base.names import auto_name, operation_name
-from tfkit.src.base.nests import as_sizes
+from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed import private
@@ -467,7 +467,7 @@ def _untouched_zeros(shape: tuple[int, ...], dtype: str) -> tf.Tensor:
 
 
 def _checked_shape(shape: Any, what: str) -> tuple[int, ...]:
-    sizes = () if shape is None else (shape,) if isinstance(shape, int) else as_sizes(shape)
+    sizes = () if shape is None else (shape,) if isinstance(shape, int) else plain_sizes(shape)
     if not all(isinstance(size, int) and size >= 0 for size in sizes):
         raise ValueError(
             f"Cannot make {what} with shape {sizes}. Expected non-negative integers; a `None` means that the "

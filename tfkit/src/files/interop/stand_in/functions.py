@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import context, settings
-from tfkit.src.base.nests import as_sizes
+from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization, tables
 from tfkit.src.core import tracking
@@ -63,7 +63,7 @@ def standardize_shape(shape: Any) -> tuple[int | None, ...]:
     """
     if shape is None:
         raise ValueError("Expected a shape, a tuple of sizes. Received: shape=None")
-    sizes = as_sizes(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
+    sizes = plain_sizes(shape) if isinstance(shape, (list, tuple, tf.TensorShape)) else (shape, "")
     for size in sizes:
         if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 0):
             raise ValueError(
