@@ -27,7 +27,7 @@ from tfkit.src.borrowed.private import convert_by_autograph
 # rule that fits decides, so this one comes first.
 config.CONVERSION_RULES = (config.DoNotConvert("tfkit"), *config.CONVERSION_RULES)
 _ERRORS = {"OperatorNotAllowedInGraphError", "TypeError", "Exception", "BaseException"}
-# After an error, TensorFlow's loops over elements leave its variable scope changed, and strategies fail (2.21).
+# After an error, these loops of TensorFlow (2.21) leave its variable scope changed, and strategies fail.
 _LOOPS = {"map_fn", "scan", "foldl", "foldr", "map", "associative_scan", "vectorized_map"}
 _T = TypeVar("_T")
 
