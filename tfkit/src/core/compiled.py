@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution
+from tfkit.src.base import context, execution
 from tfkit.src.base.calls import next_call
 from tfkit.src.base.context import Lock
 from tfkit.src.base.errors import kernel_errors
@@ -65,7 +65,9 @@ class DirectCalls:
         if kind is None or kind.first_time(tensors):
             return self._tfkit_call_in_phases(args, kwargs)
         try:
-            trace = kind.trace_for(tensors, self._tfkit_call_in_phases)
+            # A tape cannot follow what only predicts, and XLA computes nothing by kernels.
+            recorded = uses_xla or could_possibly_record()
+            trace = kind.trace_for(tensors, self._tfkit_call_in_phases, recorded)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
             # the same values, only more slowly: the failed trace changed nothing, since attributes cannot be
@@ -103,30 +105,36 @@ class _Kind:
         self._sizes.add(sizes)
         return True
 
-    def trace_for(self, tensors: list[tf.Tensor], forward: Callable[..., Any]) -> _Trace:
-        """Returns a trace that accepts these tensors."""
+    def trace_for(
+        self, tensors: list[tf.Tensor], forward: Callable[..., Any], recorded: bool
+    ) -> _Trace:
+        """Returns a trace that accepts these tensors, and that a tape can follow if it is `recorded`."""
         shapes = [tensor.shape for tensor in tensors]
-        trace = self._known(shapes)
+        trace = self._known(shapes, recorded)
         if trace is None:
             with self._lock:  # Threads that need the same trace do not make it twice.
-                trace = self._known(shapes) or self._new_trace(shapes, forward)
+                trace = self._known(shapes, recorded) or self._new_trace(shapes, forward, recorded)
         return trace
 
-    def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
+    def _known(self, shapes: list[tf.TensorShape], recorded: bool) -> _Trace | None:
         for trace in self._traces:
-            if trace.watch.unchanged() and trace.accepts(shapes):
+            if trace.watch.unchanged() and trace.serves(recorded) and trace.accepts(shapes):
                 return trace
         return None
 
-    def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
+    def _new_trace(
+        self, shapes: list[tf.TensorShape], forward: Callable[..., Any], recorded: bool
+    ) -> _Trace:
         # At most two traces, one for the first shapes and one for all others so far: if sizes never repeat, a
         # trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
+        others = [trace for trace in valid if not trace.serves(recorded)]
+        valid = [trace for trace in valid if trace.serves(recorded)]
         relaxed = map(tf.TensorShape.most_specific_compatible_shape, self._relaxed, shapes)
         self._relaxed = list(relaxed)
-        arguments = self._description, self._relaxed, forward, self._make_call
+        arguments = self._description, self._relaxed, forward, self._make_call, recorded
         trace = converted_if_needed(_Trace, *arguments)
-        self._traces = [*valid[:1], trace]
+        self._traces = [*others, *valid[:1], trace]
         return trace
 
 
@@ -139,13 +147,16 @@ class _Trace:
         shapes: list[tf.TensorShape],
         forward: Callable[..., Any],
         make_call: Callable[..., Any],
+        recorded: bool,
     ) -> None:
         self._shapes = shapes
+        self._recorded = recorded
         self._loss_states: list[LayerState] = []
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = descriptions.rebuild(description, iter(tensors))
-            with StateWatch(frozen=True) as self.watch:
+            graph = None if recorded else tf.compat.v1.get_default_graph()
+            with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
@@ -162,6 +173,10 @@ class _Trace:
             *descriptions.specs_of(description, shapes)
         )
         self._call = make_call(self._program, self.watch.path_of)
+
+    def serves(self, recorded: bool) -> bool:
+        """Whether the trace is for calls that a tape follows, or that no tape follows."""
+        return self._recorded == recorded or not self.watch.depends_on_tapes
 
     def accepts(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether the trace accepts tensors of these shapes."""

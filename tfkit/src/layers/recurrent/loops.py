@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base import context
+from tfkit.src.base.watching import current_watch
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.engine import litert, xla
 from tfkit.src.engine.derivatives import derivative
@@ -106,6 +107,8 @@ def run_cell(
 
 def predicts_only() -> bool:
     """Whether the trace in progress is for TensorFlow's kernels, and nothing in it is differentiated."""
+    if watch := current_watch():
+        watch.depends_on_tapes = True
     is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
     return is_predicted and not could_possibly_record()
 

@@ -98,5 +98,7 @@ def run(
         )
         return h if all_outputs else h[-1], [h[-1], c[-1]]
 
+    if (size := inputs.shape[1]) is not None:
+        return by_kernel() if size <= rows else loop()
     outputs, final = tf.cond(tf.shape(inputs)[1] <= rows, by_kernel, loop)
     return outputs, list(final)
