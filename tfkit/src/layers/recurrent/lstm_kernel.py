@@ -21,7 +21,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.recurrent.loops import predicts_only
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.ops import activation_lookup as activations
 
 # Multiplications of a step, by kernels of so many values together, with which TensorFlow's kernel is faster.
