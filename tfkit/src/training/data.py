@@ -179,7 +179,9 @@ def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any)
         return tensor[start:stop]
     # Outside a trace, an index is converted to tensors three times, which takes longer than the rows.
     rest = tensor.shape.rank - 1
-    begin, size = (np.array([it] + [value] * rest) for it, value in ((start, 0), (stop - start, -1)))
+    begin, size = (
+        np.array([it] + [value] * rest) for it, value in ((start, 0), (stop - start, -1))
+    )
     return tf.raw_ops.Slice(input=tensor, begin=begin, size=size)
 
 
