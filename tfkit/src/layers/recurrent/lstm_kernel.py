@@ -1,5 +1,7 @@
 """TensorFlow's kernel for an LSTM over whole sequences, with which few rows are predicted sooner.
 
+It computes `predict`, and direct calls that no tape follows.
+
 Microseconds of CPU time for 20 steps on two cores, by the loop and by the kernel:
 
 | units, features | values | 1 row | 16 rows | 32 rows | 64 rows | 128 rows |
