@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions
-from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias, plus_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
@@ -19,7 +18,7 @@ from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, only_shapes_count
+from tfkit.src.symbolic.tensors import described, only_shapes_count, predicts_only
 
 
 def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:

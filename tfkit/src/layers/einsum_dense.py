@@ -12,7 +12,6 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.engine import tensorflow_faults
-from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.engine.sizes import sizes_of
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
@@ -22,6 +21,7 @@ from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
+from tfkit.src.symbolic.tensors import predicts_only
 from tfkit.src.weights import regularizers
 from tfkit.src.weights.initializers.random import VarianceScaling
 

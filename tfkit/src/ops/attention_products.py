@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.symbolic.tensors import predicts_only
 
 _FEWEST_STEPS, _MOST_STEPS = 24, 128
 # oneDNN swaps the axes of so few values in 20 microseconds, slices and a stack do it in 4.

@@ -23,8 +23,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.symbolic.tensors import predicts_only
 
 # Multiplications of a step, by kernels of so many values together, with which TensorFlow's kernel is faster.
 _MOST_PRODUCTS, _MOST_VALUES = 1_200_000, 65_000
