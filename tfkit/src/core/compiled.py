@@ -25,7 +25,7 @@ from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
 from tfkit.src.symbolic import descriptions
-from tfkit.src.symbolic.repeated_calls import Kind, LatestCall
+from tfkit.src.symbolic.descriptions import Kind, LatestCall
 
 _log = logging.getLogger("tfkit")
 

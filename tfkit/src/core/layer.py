@@ -142,8 +142,7 @@ class Layer(Copied, Stateful):
             state, given = self._tfkit, args
             state.called_by(current_frame())
             state.check_initialized()
-            trace = state.direct.repeated(args, kwargs)
-            if trace is not None and self._tfkit_runs_directly():
+            if (trace := state.direct.repeated(args, kwargs)) and self._tfkit_runs_directly():
                 return trace.run([*args], state)
             args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):

@@ -20,7 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine import replicas
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.engine.machine import predicts_only
 from tfkit.src.engine.row_kinds import ROWS
 from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.engine.sizes import as_sizes
