@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, TypeVar
 import tensorflow as tf
 
 from tfkit.src.base import budget, context, nests
+from tfkit.src.base.calls import calls
 from tfkit.src.base.errors import tracebacks
 from tfkit.src.base.errors.kernel_errors import add_arguments
 from tfkit.src.base.names import auto_name, explain_missing
 from tfkit.src.base.nests import plain_sizes
 from tfkit.src.base.quoting import printable
 from tfkit.src.base.registry.dtypes import standardize_dtype
-from tfkit.src.base.watching import current_watch
 from tfkit.src.borrowed import private
 from tfkit.src.symbolic import masking
 
@@ -346,8 +346,8 @@ def predicts_only() -> bool:
 
     A direct call that asks is traced a second time for calls that a tape follows.
     """
-    if watch := current_watch():
-        watch.depends_on_tapes = True
+    if calls.watches:
+        calls.watches[-1].depends_on_tapes = True
     is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
     return is_predicted and not private.could_possibly_record()
 
