@@ -4,7 +4,7 @@ TensorFlow draws different floats inside XLA than outside, while its 32-bit inte
 formulas below are the CPU kernels' (uniform: equal bit for bit; normal: to rounding), so that a program draws
 the same floats however it is compiled, and as fast.
 
-Outside of functions the kernels themselves are used: one call instead of ten.
+Outside of functions, and in predictions, the kernels themselves are used: one call instead of ten.
 
 Reference: Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3"; Box, Muller (1958), "A note on
 the generation of random normal deviates".
@@ -20,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine import replicas
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.engine.row_kinds import ROWS
 from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.engine.sizes import as_sizes
@@ -59,7 +60,7 @@ def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 
 def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or predicts_only():
         return _of_kernel(tf.raw_ops.StatelessRandomUniformV2, shape, seed, dtype)
     return tf.reshape(_unit(_size(shape), seed, dtype), shape)
 
@@ -70,7 +71,7 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 
 def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or predicts_only():
         return _of_kernel(tf.raw_ops.StatelessRandomNormalV2, shape, seed, dtype)
     drawn_dtype = "float64" if dtype == "float64" else "float32"
     count = _size(shape)

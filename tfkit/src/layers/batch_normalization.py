@@ -12,13 +12,14 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.engine.machine import onednn_is_assumed
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.layers.checks import check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
 from tfkit.src.layers.normalization import in_32_bits
 from tfkit.src.layers.parameters import WithScale, add_parameter, take_options
 from tfkit.src.layers.renormalization import Renormalization, checked_clipping
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, only_shapes_count, predicts_only
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 
 
 class BatchNormalization(Layer, WithScale):

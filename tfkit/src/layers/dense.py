@@ -18,7 +18,7 @@ from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
 from tfkit.src.symbolic.input_spec import InputSpec
-from tfkit.src.symbolic.tensors import described, only_shapes_count, predicts_only
+from tfkit.src.symbolic.tensors import described, only_shapes_count
 
 
 def _product_of(inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
@@ -130,9 +130,7 @@ class Dense(Quantizable, WithBias, WithKernel):
         product, kernel = self._tfkit_product(_product_of(inputs), training)
         outputs = product(inputs, kernel)
         if self.bias is not None:
-            # TensorFlow fuses a product of matrices with a bias, in the same shape.
-            add = plus_bias if outputs.shape.rank > 2 and predicts_only() else tf.nn.bias_add
-            outputs = add(outputs, self._tfkit_added(self.bias))
+            outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
 
     def _tfkit_tables(self) -> list[Table]:

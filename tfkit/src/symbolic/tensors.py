@@ -17,8 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import tensorflow as tf
 
-from tfkit.src.base import budget, context, nests
-from tfkit.src.base.calls import calls
+from tfkit.src.base import budget, nests
 from tfkit.src.base.errors import tracebacks
 from tfkit.src.base.errors.kernel_errors import add_arguments
 from tfkit.src.base.names import auto_name, explain_missing
@@ -339,17 +338,6 @@ def _is_within(names: tuple[str, ...]) -> bool:
             return True
         graph = getattr(graph, "outer_graph", None)
     return False
-
-
-def predicts_only() -> bool:
-    """Whether the trace in progress is for TensorFlow's kernels, and nothing in it is differentiated.
-
-    A direct call that asks is traced a second time for calls that a tape follows.
-    """
-    if calls.watches:
-        calls.watches[-1].depends_on_tapes = True
-    is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
-    return is_predicted and not private.could_possibly_record()
 
 
 def only_shapes_count() -> bool:

@@ -1,7 +1,5 @@
 """TensorFlow's kernel for an LSTM over whole sequences, with which few rows are predicted sooner.
 
-It computes `predict`, and direct calls that no tape follows.
-
 Microseconds of CPU time for 20 steps on two cores, by the loop and by the kernel:
 
 | units, features | values | 1 row | 16 rows | 32 rows | 64 rows | 128 rows |
@@ -23,8 +21,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.ops import activation_lookup as activations
-from tfkit.src.symbolic.tensors import predicts_only
 
 # Multiplications of a step, by kernels of so many values together, with which TensorFlow's kernel is faster.
 _MOST_PRODUCTS, _MOST_VALUES = 1_200_000, 65_000
