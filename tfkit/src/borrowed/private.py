@@ -64,6 +64,17 @@ from tensorflow.python.framework.op_def_library import apply_op as apply_op
 from tensorflow.python.framework.ops import gradient_registry as gradient_registry
 from tensorflow.python.grappler import tf_optimizer as tf_optimizer
 
+# The graphs of branches and loops, which belong to the graph around them.
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    CondBranchFuncGraph as CondBranchFuncGraph,
+)
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    WhileBodyFuncGraph as WhileBodyFuncGraph,
+)
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    WhileCondFuncGraph as WhileCondFuncGraph,
+)
+
 # Variables.
 from tensorflow.python.ops.handle_data_util import copy_handle_data
 from tensorflow.python.ops.handle_data_util import (

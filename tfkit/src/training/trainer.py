@@ -158,7 +158,7 @@ class Trainer(OlderNames):
         counts.check_epochs(epochs, initial_epoch)
         counts.check_validation(validation_split, validation_freq)
         counts.check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
-        check_class_ids(self.loss, y)
+        check_class_ids(self._tfkit_settings.loss, y)
         verbose = _verbosity(verbose)
         epochs = counts.limited_epochs(epochs)
         # Arguments are checked first: a mistake must not wait for another thread's training.
@@ -294,7 +294,7 @@ class Trainer(OlderNames):
         self._tfkit_check_compiled("evaluate")
         counts.check_counts(batch_size=batch_size, steps=steps)
         counts.check_positive(steps=steps)
-        check_class_ids(self.loss, y)
+        check_class_ids(self._tfkit_settings.loss, y)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
             runs = prepared(
@@ -442,7 +442,7 @@ class Trainer(OlderNames):
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
         if not self._tfkit_programs.steps_run[mode]:
-            check_class_ids(self.loss, y)
+            check_class_ids(self._tfkit_settings.loss, y)
         data = one_batch(x, y, sample_weight, class_weight)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)
