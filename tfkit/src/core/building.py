@@ -18,6 +18,7 @@ from tfkit.src.base.members import TRACKING
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.tables import is_builtin
+from tfkit.src.borrowed.private import recorded_init_scope
 from tfkit.src.core import tracking
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments
@@ -173,7 +174,10 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
             try:
                 # Outside of any trace in progress, because a weight outlives it. The frame makes this layer
                 # the caller of the layers that it builds, so that they have paths.
-                with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
+                with (
+                    recorded_init_scope(),
+                    CallFrame(self) if unfinished else contextlib.nullcontext(),
+                ):
                     build(self, *args, **kwargs)
             except BaseException:
                 state.set_build_state(before)
@@ -317,17 +321,25 @@ def _build_from_shapes(layer: Layer, config: dict[str, Any]) -> None:
         return
     shapes = config.get("shapes_dict", config)
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}
+    own = layer._tfkit_overrides("build")
     if len(named) == 1:  # The key is `input_shape`, whatever the parameter of `build` is called.
         layer.build(*named.values())
-    elif layer._tfkit_overrides("build"):
+    elif own:
         layer.build(**named)
-    elif not all(below.built for below in tracking.all_layers(layer)[1:]):
-        dtype = layer.input_dtype
-        inputs = {
-            name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
-            for name, shape in named.items()
-        }
-        traced(layer, (), inputs)
+    unbuilt = [below for below in tracking.all_layers(layer)[1:] if not below.built]
+    if not unbuilt or (own and not any(it._tfkit_overrides("build") for it in unbuilt)):
+        return
+    dtype = layer.input_dtype
+    inputs = {
+        name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
+        for name, shape in named.items()
+    }
+    args, kwargs = (tuple(inputs.values()), {}) if len(inputs) == 1 else ((), inputs)
+    # A `build` may leave layers to the first call, whose other arguments are not known here. They may also
+    # never be used.
+    refused = contextlib.suppress(Exception) if own else contextlib.nullcontext()
+    with refused, undone_on_error(tracking.all_layers(layer)):
+        traced(layer, args, kwargs)
 
 
 def unbuilt_copy(layer: Layer) -> Layer:
