@@ -197,9 +197,9 @@ def could_possibly_record():
 
 
 @contract
-def recorded_init_scope():
+def init_scope():
     x = tf.constant(3.0)
-    for scope, expected in ((tf.init_scope, None), (private.recorded_init_scope, 6.0)):
+    for scope, expected in ((tf.init_scope, None), (private.init_scope, 6.0)):
         with scope(), tf.GradientTape() as tape:
             tape.watch(x)
             y = x**2
@@ -213,9 +213,9 @@ def pywrap_tfe():
 
     with tf.init_scope():
         assert is_stopped()
-        with private.recorded_init_scope():
+        with private.init_scope():
             assert is_stopped()
-    with private.recorded_init_scope():
+    with private.init_scope():
         assert not is_stopped()
     assert not is_stopped()
 

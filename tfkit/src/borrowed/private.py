@@ -141,8 +141,8 @@ def traces_of(function: Any) -> list[Any]:
 
 
 @contextlib.contextmanager
-def recorded_init_scope() -> Iterator[None]:
-    """`tf.init_scope` without its stop of tapes, which stops those that are opened inside, too."""
+def init_scope() -> Iterator[None]:
+    """Context manager like `tf.init_scope`, but tapes that are opened inside record."""
     is_stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
     with tf.init_scope():
         if is_stopped:
