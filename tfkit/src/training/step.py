@@ -182,7 +182,7 @@ def _no_values(spec: tf.TensorSpec) -> tf.Tensor:
     if spec.shape.is_fully_defined():
         return zeros
     # Its static shape is that of the outputs, as a loop requires.
-    return tf.compat.v1.placeholder_with_default(zeros, spec.shape)
+    return tf.raw_ops.PlaceholderWithDefault(input=zeros, shape=spec.shape)
 
 
 def traced(
