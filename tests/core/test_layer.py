@@ -957,3 +957,24 @@ def test_sizes_in_turns_need_one_trace(num_sizes):
     for index in range(12):
         layer(np.ones((2, 3 + index % num_sizes), "float32"))
     assert len(ran) == num_sizes + 1
+
+
+@pytest.mark.parametrize("makes", ["build", "call"])
+def test_tapes_record_while_a_model_is_built(makes):
+    class Slope(tfkit.layers.Layer):
+        def build(self, _):
+            if makes == "build":
+                self.factor = self.slope(tf.constant(3.0))
+
+        def slope(self, x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x**2
+            return tape.gradient(y, x)
+
+        def call(self, x):
+            return self.factor * x if makes == "build" else self.slope(x) * 3
+
+    model = tfkit.Sequential([Slope()])
+    assert model(tf.ones((1, 2))).numpy().tolist() == [[6, 6]]
+    assert model.output_shape == (1, 2)

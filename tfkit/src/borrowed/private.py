@@ -7,6 +7,7 @@ keeps the contracts runs tfkit. All were seen in TensorFlow 2.21, which has no p
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -28,6 +29,9 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
 
 # The errors of LiteRT's converter.
 from tensorflow.lite.python.convert_phase import ConverterError as ConverterError
+
+# Whether this thread's tapes record.
+from tensorflow.python import pywrap_tfe as pywrap_tfe
 
 # Whether AutoGraph converts a function, its exceptions, and the source maps of generated code.
 from tensorflow.python.autograph.core import ag_ctx, config
@@ -145,6 +149,21 @@ def add_function(graph: tf.Graph, function: AtomicFunction) -> None:
 def traces_of(function: Any) -> list[Any]:
     """Returns the `ConcreteFunction` of each trace of a `tf.function`, the first one first."""
     return list(function._list_all_concrete_functions())  # Publicly only by their arguments.
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Context manager like `tf.init_scope`, but tapes that are opened inside record."""
+    is_stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
+    with tf.init_scope():
+        if is_stopped:
+            yield
+            return
+        pywrap_tfe.TFE_Py_TapeSetRestartOnThread()
+        try:
+            yield
+        finally:
+            pywrap_tfe.TFE_Py_TapeSetStopOnThread()
 
 
 class ObservedGraph(FuncGraph):
