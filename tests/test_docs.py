@@ -163,7 +163,7 @@ def absent_names(text):
         "fit",
         "evaluate",
         "ModelParallel",
-    }  # Which are there, but not for all, or refuse.
+    }  # Which exist, but only partly, or are refused.
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/scaling.md"])
