@@ -314,7 +314,7 @@ def test_rows_that_depend_on_each_other_are_not_joined(tmp_path, caplog):
         servable = Servable(folder, model.name, 1)
         assert {name for name in names if servable.has_rows(name)} == joined
         servable.close()
-    (*lines,) = (each.getMessage() for each in caplog.records if "not joined" in each.getMessage())
+    (*lines,) = (each.getMessage() for each in caplog.records if "not batched" in each.getMessage())
     assert len(lines) == 2
     assert all(line.startswith("Model m, version 1: a row of signature 'serv") for line in lines)
 

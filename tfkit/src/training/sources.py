@@ -319,7 +319,7 @@ def _check_structure(first: Any, batch: Any) -> None:
         tf.nest.assert_same_structure(first, batch)
     except (TypeError, ValueError):
         raise ValueError(
-            "All batches must have one structure. Received first: "
+            "All batches must have the same structure. Received first: "
             f"{tf.nest.map_structure(_batch_spec_of, first)}, then: "
             f"{tf.nest.map_structure(_batch_spec_of, batch)}"
         ) from None

@@ -217,7 +217,7 @@ class Reader:
             document = json_nest.parse(file.read_bytes())
         except (ValueError, UnicodeDecodeError) as error:
             raise DamagedFileError(
-                f"Checkpoint {self.path} is damaged: {_ABOUT}/{_DOCUMENT} is no valid JSON: "
+                f"Checkpoint {self.path} is damaged: {_ABOUT}/{_DOCUMENT} is not valid JSON: "
                 f"{quoted(str(error))}"
             ) from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -104,7 +104,7 @@ def _bind(server: Any, host: str, port: int) -> int:
     try:
         bound = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise OSError(f"Cannot listen at {address} for gRPC: {error}") from None
+        raise OSError(f"Cannot listen on {address} for gRPC: {error}") from None
     return int(bound)
 
 
