@@ -97,7 +97,7 @@ MISTAKES = [
     (
         lambda: without_return().fit(F((4, 4)), F((4, 1)), verbose=0),
         ValueError,
-        "regularizer.*gave None.*`return`",
+        "regularizer.*returned None.*`return`",
     ),
     (
         lambda: metrics.MeanSquaredError().update_state(F((3, 2)), F((4, 5))),

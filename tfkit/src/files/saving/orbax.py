@@ -201,7 +201,7 @@ class Reader:
                     size += status.st_size
                 elif not stat.S_ISDIR(status.st_mode):
                     name = os.path.relpath(path, self.path)
-                    self._refuse(name, "is no plain file, but a link or a device")
+                    self._refuse(name, "is not a regular file, but a link or a device")
         return size
 
     def _document(self) -> dict[str, Any]:

@@ -153,7 +153,7 @@ class _Walk:
     def _enter(self, name: str, origins: list[str]) -> None:
         function = self._functions[name]
         arguments = [each.name for each in function.signature.input_arg]
-        # Calls may have control inputs behind their arguments.
+        # Calls may have control inputs after their arguments.
         origins = (origins + [_ELSEWHERE] * len(arguments))[: len(arguments)]
         # A function is checked once for each combination of origins, or recursion would not end.
         key = name, tuple(origins)
