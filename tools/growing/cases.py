@@ -178,7 +178,7 @@ def grid(size, meter):
 
 
 def steps(size, meter):
-    """Measures a training of many steps, with progress bar and history."""
+    """Measures a training run of many steps, with progress bar and history."""
     x = np.ones((size // 10, 4), "float32")
     model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
     model.compile("sgd", "mse", metrics=["mae"])

@@ -6,10 +6,10 @@ import platform
 
 HEAD = """# How costs grow
 
-How time and memory grow with the size of a model, its data or a training. `./tools/growth --write` measures
-each size in a separate process and writes this page. Times are CPU seconds, summed over all threads. The
-exponent is computed from the two largest sizes: 0 is constant, 1 linear, 2 quadratic. An exponent between 0
-and 1 usually means that a fixed cost is part of the figures.
+How time and memory grow with the size of a model, its data or a training run. `./tools/growth --write`
+measures each size in a separate process and writes this page. Times are CPU seconds, summed over all
+threads. The exponent is computed from the two largest sizes: 0 is constant, 1 linear, 2 quadratic. An
+exponent between 0 and 1 usually means that a fixed cost is part of the figures.
 
 """
 
