@@ -276,6 +276,31 @@ def test_images_are_normalized_by_the_kernel_as_by_the_formula(name, options):
 FAR = (np.random.default_rng(2).normal(size=(8, 4, 4, 3)) + 1000).astype("float32")
 
 
+@pytest.mark.parametrize("options", [{}, {"scale": False}, {"center": False}])
+def test_predictions_normalize_images_by_the_kernel_as_by_the_formula(options):
+    draws = np.random.default_rng(0)
+    model = tfkit.Sequential([layers.BatchNormalization(**options)])
+    images = draws.normal(2.0, 3.0, (3, 4, 5, 6)).astype("float32")
+    images[0, 0, 0, 0] = np.nan
+    model.build(images.shape)
+    model.set_weights([draws.uniform(0.5, 2.0, it.shape) for it in model.weights])
+    model.compile()
+    with machine.assume_onednn(False):
+        expected = model.predict(images, verbose=0)
+    assert np.isnan(expected).sum() == 1
+    model.compile()
+    # The first call runs eagerly; a tape follows the last, whose gradient is that of the formula.
+    with machine.assume_onednn(True):
+        for results in (model.predict(images, verbose=0), model(images), model(images)):
+            np.testing.assert_allclose(results, expected, rtol=1e-5, atol=1e-5)
+        with tf.GradientTape() as tape:
+            tape.watch(inputs := tf.constant(images[1:]))
+            outputs = model(inputs)
+    gradient = tape.gradient(outputs, inputs)
+    by_one = model(inputs + 1) - model(inputs)
+    np.testing.assert_allclose(gradient, by_one, rtol=1e-4)
+
+
 @pytest.mark.parametrize("jit_compile", [False, "auto", True])
 def test_images_with_a_large_mean_are_normalized_in_training(jit_compile):
     found = []

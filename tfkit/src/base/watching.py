@@ -152,10 +152,14 @@ class StateWatch:
 
     Args:
         frozen: whether setting an attribute of a dependency raises an error.
+
+    Attributes:
+        depends_on_tapes: whether the trace would be different where a tape records it.
     """
 
     def __init__(self, frozen: bool = False) -> None:
         self.frozen = frozen
+        self.depends_on_tapes = False
         self.noted: list[Changes] = []
         self.versions: dict[int, int] = {}
         self.own_changes: dict[Changes, int] = {}

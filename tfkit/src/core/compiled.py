@@ -11,21 +11,21 @@ of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) make
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution
+from tfkit.src.base import context, execution
 from tfkit.src.base.calls import next_call
-from tfkit.src.base.context import Lock
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.base.watching import StateWatch
+from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
-from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.symbolic import descriptions
+from tfkit.src.symbolic.repeated_calls import Kind, LatestCall
 
 _log = logging.getLogger("tfkit")
 
@@ -42,13 +42,25 @@ class DirectCalls:
         self._tfkit_call_in_phases = state.layer._tfkit_call_in_phases
         # The settings passed to `compile`, for a model.
         self._settings: Any = state.layer._tfkit_settings
-        self._kinds: dict[Any, _Kind | None] = {}
+        self._kinds: dict[Any, Kind | None] = {}
+        self._latest = LatestCall()
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Returns what `forward(args, kwargs)` returns."""
+    def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace | None:
+        """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
+        return self._latest.trace_for(args, kwargs, self._conditions())
+
+    def _conditions(self) -> tuple[int, bool, bool]:
+        """Returns all that the choice of a trace depends on, beside the arguments."""
+        uses_xla = self._settings is not None and self._settings.jit_compile is True
+        return latest_change(), uses_xla, could_possibly_record()
+
+    def __call__(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...]
+    ) -> Any:
+        """Returns what `forward(args, kwargs)` returns; `given` are the arguments before conversions."""
         tensors: list[tf.Tensor] = []
+        conditions = _, uses_xla, recorded = self._conditions()
         try:
-            uses_xla = self._settings is not None and self._settings.jit_compile is True
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
@@ -56,7 +68,10 @@ class DirectCalls:
         if kind_key not in self._kinds:
             outputs = self._tfkit_call_in_phases(args, kwargs)
             make_call = self._settings.xla_call if self._settings and uses_xla else _plain_call
-            made = _Kind(description, [tensor.shape for tensor in tensors], make_call)
+            make_trace = functools.partial(
+                _Trace, description, make_call, self._tfkit_call_in_phases
+            )
+            made = Kind(make_trace, [tensor.shape for tensor in tensors])
             # Another thread may have made it in the meantime.
             self._kinds.setdefault(kind_key, made)
             return outputs
@@ -65,7 +80,8 @@ class DirectCalls:
         if kind is None or kind.first_time(tensors):
             return self._tfkit_call_in_phases(args, kwargs)
         try:
-            trace = kind.trace_for(tensors, self._tfkit_call_in_phases)
+            # A tape cannot follow what only predicts, and XLA computes nothing by kernels.
+            trace = kind.trace_for(tensors, uses_xla or recorded)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
             # the same values, only more slowly: the failed trace changed nothing, since attributes cannot be
@@ -75,59 +91,12 @@ class DirectCalls:
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
             self._kinds[kind_key] = None
             return self._tfkit_call_in_phases(args, kwargs)
+        self._latest.note(args, kwargs, given, conditions, trace)
         return trace.run(tensors, self._state)
 
 
 def _plain_call(program: Any, path_of: Any) -> Any:
     return execution.plain_call(program)
-
-
-class _Kind:
-    """Direct calls that differ only in shapes: one trace for the first shapes, one for all others."""
-
-    def __init__(
-        self, description: Any, shapes: list[tf.TensorShape], make_call: Callable[..., Any]
-    ) -> None:
-        self._description = description
-        self._make_call = make_call
-        self._relaxed = shapes
-        self._traces: list[_Trace] = []
-        self._lock = Lock()
-        self._sizes = {tuple(tuple(shape)[1:] for shape in shapes)}
-
-    def first_time(self, tensors: list[tf.Tensor]) -> bool:
-        """Whether sizes other than the batch size are new: the call then runs eagerly, and is checked."""
-        sizes = tuple(tuple(tensor.shape)[1:] for tensor in tensors)
-        if sizes in self._sizes:
-            return False
-        self._sizes.add(sizes)
-        return True
-
-    def trace_for(self, tensors: list[tf.Tensor], forward: Callable[..., Any]) -> _Trace:
-        """Returns a trace that accepts these tensors."""
-        shapes = [tensor.shape for tensor in tensors]
-        trace = self._known(shapes)
-        if trace is None:
-            with self._lock:  # Threads that need the same trace do not make it twice.
-                trace = self._known(shapes) or self._new_trace(shapes, forward)
-        return trace
-
-    def _known(self, shapes: list[tf.TensorShape]) -> _Trace | None:
-        for trace in self._traces:
-            if trace.watch.unchanged() and trace.accepts(shapes):
-                return trace
-        return None
-
-    def _new_trace(self, shapes: list[tf.TensorShape], forward: Callable[..., Any]) -> _Trace:
-        # At most two traces, one for the first shapes and one for all others so far: if sizes never repeat, a
-        # trace for each of them would cost more than it saves.
-        valid = [trace for trace in self._traces if trace.watch.unchanged()]
-        relaxed = map(tf.TensorShape.most_specific_compatible_shape, self._relaxed, shapes)
-        self._relaxed = list(relaxed)
-        arguments = self._description, self._relaxed, forward, self._make_call
-        trace = converted_if_needed(_Trace, *arguments)
-        self._traces = [*valid[:1], trace]
-        return trace
 
 
 class _Trace:
@@ -136,16 +105,19 @@ class _Trace:
     def __init__(
         self,
         description: Any,
-        shapes: list[tf.TensorShape],
-        forward: Callable[..., Any],
         make_call: Callable[..., Any],
+        forward: Callable[..., Any],
+        shapes: list[tf.TensorShape],
+        recorded: bool,
     ) -> None:
         self._shapes = shapes
+        self._recorded = recorded
         self._loss_states: list[LayerState] = []
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = descriptions.rebuild(description, iter(tensors))
-            with StateWatch(frozen=True) as self.watch:
+            graph = None if recorded else tf.compat.v1.get_default_graph()
+            with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
@@ -162,6 +134,10 @@ class _Trace:
             *descriptions.specs_of(description, shapes)
         )
         self._call = make_call(self._program, self.watch.path_of)
+
+    def serves(self, recorded: bool) -> bool:
+        """Whether the trace is for calls that a tape follows, or that no tape follows."""
+        return self._recorded == recorded or not self.watch.depends_on_tapes
 
     def accepts(self, shapes: list[tf.TensorShape]) -> bool:
         """Whether the trace accepts tensors of these shapes."""

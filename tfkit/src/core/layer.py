@@ -139,12 +139,17 @@ class Layer(Copied, Stateful):
         try:
             if forks.threads_are_lost:
                 forks.check(f"A call of layer '{self.name}'")
-            self._tfkit.called_by(current_frame())
+            state, given = self._tfkit, args
+            state.called_by(current_frame())
+            state.check_initialized()
+            trace = state.direct.repeated(args, kwargs)
+            if trace is not None and self._tfkit_runs_directly():
+                return trace.run([*args], state)
             args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):
                 return self.symbolic_call(*args, **kwargs)
             if self._tfkit_runs_directly():
-                return self._tfkit.direct(args, kwargs)
+                return state.direct(args, kwargs, given)
             return self._tfkit_call_in_phases(args, kwargs)
         except BaseException as error:
             tracebacks.shorten(error)
@@ -169,7 +174,6 @@ class Layer(Copied, Stateful):
 
     def _tfkit_as_tensors(self, args: Any, kwargs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Returns the arguments with arrays converted to tensors, floats in the compute dtype."""
-        self._tfkit.check_initialized()
         dtype = self._tfkit_cast_dtype()
         args = tuple([as_tensors(arg, dtype) for arg in args])
         if not self._allow_non_tensor_positional_args:

@@ -16,3 +16,11 @@ def as_sizes(sizes: Any) -> Any:
     if tf.is_tensor(sizes):
         return tf.cast(sizes, tf.int32)
     return [tf.cast(size, tf.int32) if tf.is_tensor(size) else size for size in sizes]
+
+
+def sizes_of(x: tf.Tensor) -> list[Any]:
+    """Returns the shape of a tensor, to reshape others to: -1 for its only unknown size, if that is clear."""
+    sizes = x.shape.as_list()
+    if 0 in sizes or sizes.count(None) > 1:
+        return [tf.shape(x)[axis] if size is None else size for axis, size in enumerate(sizes)]
+    return [-1 if size is None else size for size in sizes]

@@ -12,6 +12,7 @@ from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
 from tfkit.src.engine.machine import onednn_is_assumed
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.layers.checks import check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
 from tfkit.src.layers.normalization import in_32_bits
@@ -164,11 +165,15 @@ class BatchNormalization(Layer, WithScale):
         gamma, beta, rule = self.gamma, self.beta, self._rule
         # A frozen layer uses the moving averages in training as well.
         if not training or not self.trainable:
-            outputs = normalized(self.moving_mean, self.moving_variance, gamma, beta)
+            known = self.moving_mean, self.moving_variance
+            if self._has_kernel(inputs) and predicts_only():
+                outputs = _by_kernel(inputs, gamma, beta, self.epsilon, known)[0]
+            else:
+                outputs = normalized(*known, gamma, beta)
             return tf.cast(outputs, self.compute_dtype)
         is_plain = type(self)._moments is BatchNormalization._moments
         if is_plain and mask is None and not self._shares_batch() and rule.is_plain:
-            normalized_by = _normalized_by_kernel if self._has_kernel(inputs) else _normalized
+            normalized_by = _normalized_by_kernel if self._trains_by_kernel(inputs) else _normalized
             outputs, mean, variance = normalized_by(
                 inputs, along(gamma), along(beta), self.axis, self.epsilon
             )
@@ -180,15 +185,19 @@ class BatchNormalization(Layer, WithScale):
         return tf.cast(outputs, self.compute_dtype)
 
     def _has_kernel(self, inputs: tf.Tensor) -> bool:
-        """Whether oneDNN's kernel for images normalizes a batch: it takes half as long as the formula.
+        """Whether oneDNN's kernel for images normalizes them: it takes half as long as the formula."""
+        is_of_images = inputs.shape.rank == 4 and self.axis % 4 == 3 and inputs.dtype == tf.float32
+        return is_of_images and onednn_is_assumed()
+
+    def _trains_by_kernel(self, inputs: tf.Tensor) -> bool:
+        """Whether oneDNN's kernel normalizes a batch.
 
         Only in a model's steps: there the kernel is replaced where XLA compiles them, whose variance is wrong
         if the mean is large (`engine/xla_kernels.py`). And `tf.autodiff.ForwardAccumulator` around a function
         with the kernel finds no derivative.
         """
-        is_of_images = inputs.shape.rank == 4 and self.axis % 4 == 3 and inputs.dtype == tf.float32
         is_in_step = execution.governing() is not None and replicas.rows() is None
-        return is_of_images and is_in_step and onednn_is_assumed()
+        return is_in_step and self._has_kernel(inputs)
 
     @property
     def _rule(self) -> MovingMoments:
@@ -282,16 +291,25 @@ def _normalized_by_kernel(
     images: tf.Tensor, gamma: Any, beta: Any, axis: int, epsilon: float
 ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Returns what `_normalized` does, for images with the channels last."""
-    channels = images.shape[axis]
-    outputs, mean, variance, *_ = tf.raw_ops.FusedBatchNormV3(
+    outputs, mean, variance, *_ = _by_kernel(images, gamma, beta, epsilon)
+    # The kernel normalizes by the biased variance, as the formula does, and returns the unbiased one.
+    count = tf.cast(tf.size(images) // images.shape[axis], tf.float32)
+    variance *= tf.maximum(count - 1, 1) / count
+    return outputs, tf.stop_gradient(mean), tf.stop_gradient(variance)
+
+
+def _by_kernel(
+    images: tf.Tensor, gamma: Any, beta: Any, epsilon: float, known: tuple[Any, Any] | None = None
+) -> Any:
+    """Returns the results of TensorFlow's kernel, which computes the moments unless they are known."""
+    channels = images.shape[-1]
+    mean, variance = known or ([], [])
+    return tf.raw_ops.FusedBatchNormV3(
         x=images,
         scale=tf.ones(channels) if gamma is None else tf.reshape(gamma, [channels]),
         offset=tf.zeros(channels) if beta is None else tf.reshape(beta, [channels]),
-        mean=[],
-        variance=[],
+        mean=mean,
+        variance=variance,
         epsilon=epsilon,
+        is_training=known is None,
     )
-    # The kernel normalizes by the biased variance, as the formula does, and returns the unbiased one.
-    count = tf.cast(tf.size(images) // channels, tf.float32)
-    variance *= tf.maximum(count - 1, 1) / count
-    return outputs, tf.stop_gradient(mean), tf.stop_gradient(variance)

@@ -9,8 +9,9 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.layers import sparse
-from tfkit.src.layers.bias import add_bias
+from tfkit.src.layers.bias import add_bias, plus_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, take_options
@@ -130,7 +131,9 @@ class Dense(Quantizable, WithBias, WithKernel):
         product, kernel = self._tfkit_product(_product_of(inputs), training)
         outputs = product(inputs, kernel)
         if self.bias is not None:
-            outputs = tf.nn.bias_add(outputs, self._tfkit_added(self.bias))
+            # TensorFlow fuses a product of matrices with a bias, in the same shape.
+            add = plus_bias if outputs.shape.rank > 2 and predicts_only() else tf.nn.bias_add
+            outputs = add(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
 
     def _tfkit_tables(self) -> list[Table]:

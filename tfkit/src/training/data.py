@@ -173,7 +173,16 @@ class Pass(NamedTuple):
 
 def take_rows(tensor: tf.Tensor, order: tf.Tensor | None, start: Any, stop: Any) -> tf.Tensor:
     """Returns rows `start` to `stop` of a tensor, or the rows at these positions of `order`."""
-    return tensor[start:stop] if order is None else tf.gather(tensor, order[start:stop])
+    if order is not None:
+        return tf.gather(tensor, order[start:stop])
+    if not isinstance(start, int):
+        return tensor[start:stop]
+    # Outside a trace, an index is converted to tensors three times, which takes longer than the rows.
+    rest = tensor.shape.rank - 1
+    begin, size = (
+        np.array([it] + [value] * rest) for it, value in ((start, 0), (stop - start, -1))
+    )
+    return tf.raw_ops.Slice(input=tensor, begin=begin, size=size)
 
 
 class DatasetData:

@@ -20,6 +20,8 @@ from tfkit.src.engine.function_defs import traced_apart
 
 _PRODUCTS = frozenset(("MatMul", "BatchMatMulV2", "Einsum", "XlaEinsum"))
 _UPDATES = frozenset(("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"))
+# Large products take longer than a copy, and the second core computes one meanwhile.
+_MOST_VALUES = 16_384
 # Operations whose result is their first input in a different form.
 _FORMS = frozenset(("Identity", "Reshape", "Transpose"))
 
@@ -172,6 +174,8 @@ def _zero(dtype: tf.DType, *dtypes: tf.DType) -> Any:
         # Nothing is both NaN and finite, but XLA does not know that. Two values of each product: XLA computes
         # a sum once, and a single value again in each of its uses.
         values = tf.concat([tf.cast(tf.reshape(it, [-1])[:2], dtype) for it in tensors], 0)
-        return tf.reduce_sum(tf.cast(tf.math.is_nan(values) & tf.math.is_finite(values), dtype))
+        zero = tf.reduce_sum(tf.cast(tf.math.is_nan(values) & tf.math.is_finite(values), dtype))
+        # XLA knows the sizes when it compiles, and drops a sum that is not used.
+        return tf.where(tf.add_n(list(map(tf.size, tensors))) <= _MOST_VALUES, zero, 0)
 
     return traced_apart(zero, *[tf.TensorSpec(None, each) for each in dtypes])

@@ -7,10 +7,9 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src.base import context
-from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.engine import litert, xla
 from tfkit.src.engine.derivatives import derivative
+from tfkit.src.engine.predictions import predicts_only
 
 # Kernels of at least this many elements are multiplied in two halves of their columns, which run side
 # by side: batches of 32 rows and more take a third less time. For smaller kernels, and for a single row, the
@@ -102,12 +101,6 @@ def run_cell(
     if all_outputs:
         result = collected[0] if tf.is_tensor(collected[0]) else collected[0].stack()
     return result, tf.nest.pack_sequence_as(states, list(flat))
-
-
-def predicts_only() -> bool:
-    """Whether the trace in progress is for TensorFlow's kernels, and nothing in it is differentiated."""
-    is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
-    return is_predicted and not could_possibly_record()
 
 
 def time_first(tensor: tf.Tensor) -> tf.Tensor:

@@ -21,7 +21,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.layers.recurrent.loops import predicts_only
+from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.ops import activation_lookup as activations
 
 # Multiplications of a step, by kernels of so many values together, with which TensorFlow's kernel is faster.
@@ -98,5 +98,7 @@ def run(
         )
         return h if all_outputs else h[-1], [h[-1], c[-1]]
 
+    if (size := inputs.shape[1]) is not None:
+        return by_kernel() if size <= rows else loop()
     outputs, final = tf.cond(tf.shape(inputs)[1] <= rows, by_kernel, loop)
     return outputs, list(final)
