@@ -112,6 +112,7 @@ ENGINE_IN_FORMULAS = {
     "known_rows": "workarounds for batches without rows are needed where there may be none",
     "litert": "LiteRT has no arrays in loops",
     "apart": "oneDNN turns NaN into 0",
+    "predictions": "kernels that have no gradient, or a slow one",
     "replicas": "values of the whole batch",
     "shared_programs": "an operation that XLA cannot compile has a second form",
     "sizes": "shapes of tensors and integers",

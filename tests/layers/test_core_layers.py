@@ -317,3 +317,24 @@ def test_a_product_is_three_calls_below_the_call_of_a_layer(monkeypatch):
     start = max(i for i, it in enumerate(found) if it.name == "__call__")
     assert [it.name for it in found[start:]] == ["__call__", "_tfkit_call_in_phases", "call"]
     assert len({it.filename for it in found[start:]}) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"padding": "same", "strides": 1}, {"pool_size": (3, 1)}])
+@pytest.mark.parametrize("rows", [1, 9])
+def test_compiled_calls_find_the_largest_of_each_window(options, rows):
+    layer = layers.MaxPooling2D(**{"pool_size": 2, **options})
+    model = tfkit.Sequential([layer])
+    images = tf.random.stateless_normal([rows, 7, 6, 3], [1, 2])
+    outputs = [model(images) for _ in range(3)]  # The first call runs eagerly.
+    expected = keras.layers.MaxPooling2D.from_config(layer.get_config())(images)
+    with tf.GradientTape() as tape:
+        tape.watch(images)
+        outputs.append(model(images))
+    for each in (*outputs, model.predict(images, verbose=0)):
+        np.testing.assert_array_equal(each, expected)
+    with tf.GradientTape() as by_formula:
+        by_formula.watch(images)
+        expected = layer.call(images)
+    np.testing.assert_array_equal(
+        tape.gradient(outputs[-1], images), by_formula.gradient(expected, images)
+    )

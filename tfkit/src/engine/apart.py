@@ -39,7 +39,7 @@ _STEPS = (
 # Which operations are kept apart from which before them.
 _JOINED = {
     "LogicalNot": _COMPARISONS,
-    **dict.fromkeys(("Max", "Min", "MaxPool", "MaxPool3D"), _PARTIAL),
+    **dict.fromkeys(("Max", "Min", "MaxPool", "MaxPoolV2", "MaxPool3D"), _PARTIAL),
     **dict.fromkeys(("ArgMax", "ArgMin"), (*_PARTIAL, *_STEPS)),
 }
 _BETWEEN = "EnsureShape"

@@ -23,7 +23,7 @@ _KEEPING = frozenset(
     + ("Abs", "Erf", "Exp", "Neg", "Rsqrt", "Sqrt", "Square", "Tanh")
     + ("Elu", "LeakyRelu", "Relu", "Relu6", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign")
     + ("BiasAdd", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
-    + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D")
+    + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPoolV2", "MaxPool3D")
     + ("MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
 )
 # Their inputs are repeated along axes of size 1 to one shape. The result has no rows if one input has none,

@@ -9,7 +9,6 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions
-from tfkit.src.engine.predictions import predicts_only
 from tfkit.src.layers import sparse
 from tfkit.src.layers.bias import add_bias, plus_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
@@ -131,9 +130,7 @@ class Dense(Quantizable, WithBias, WithKernel):
         product, kernel = self._tfkit_product(_product_of(inputs), training)
         outputs = product(inputs, kernel)
         if self.bias is not None:
-            # TensorFlow fuses a product of matrices with a bias, in the same shape.
-            add = plus_bias if outputs.shape.rank > 2 and predicts_only() else tf.nn.bias_add
-            outputs = add(outputs, self._tfkit_added(self.bias))
+            outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
 
     def _tfkit_tables(self) -> list[Table]:

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
-from collections.abc import Callable
 from typing import Any, Unpack
 
 import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions
-from tfkit.src.engine import tensorflow_faults
-from tfkit.src.engine.predictions import predicts_only
-from tfkit.src.engine.sizes import sizes_of
 from tfkit.src.layers.bias import plus_bias
 from tfkit.src.layers.checks import as_floats, check, check_absent, is_integer
 from tfkit.src.layers.lora import MainWeight, stored
@@ -21,6 +16,7 @@ from tfkit.src.layers.parameters import WithBias, WithKernel, add_parameter, tak
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.ops import kernels
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.weights import regularizers
 from tfkit.src.weights.initializers.random import VarianceScaling
@@ -181,24 +177,12 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
 
     def call(self, inputs: Any, training: Any = None) -> tf.Tensor:
         """Returns the outputs for `inputs`."""
-        product, kernel = self._tfkit_product(self._product(inputs), training)
+        einsum = functools.partial(kernels.einsum, self.equation)
+        product, kernel = self._tfkit_product(einsum, training)
         outputs = product(as_floats(self, inputs), kernel)
         if self.bias is not None:
             outputs = plus_bias(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
-
-    def _product(self, inputs: Any) -> Callable[[Any, Any], tf.Tensor]:
-        """Returns the function of inputs and kernel that the equation describes."""
-        (before, after), kernel = self._letters()
-        num_summed = sum(letter not in after for letter in kernel)
-        kept, summed = before[:-num_summed], kernel[:num_summed]
-        # A prediction takes less time by a product of matrices.
-        is_plain = self.compute_dtype == "float32" and self.quantization_mode is None
-        is_plain = is_plain and all(self._tfkit_float_shape or (0,))
-        is_matrix = before == kept + summed and after == kept + kernel[num_summed:]
-        if num_summed and is_plain and is_matrix and predicts_only():
-            return functools.partial(_matrix_product, num_summed)
-        return functools.partial(tensorflow_faults.einsum, self.equation)
 
     def compute_output_shape(self, input_shape: Any) -> tuple[int | None, ...]:
         """Returns the shape of the outputs, from the equation: a subclass may ask in `build`."""
@@ -243,10 +227,3 @@ class EinsumDense(Quantizable, WithBias, WithKernel):
             if letter not in kept:
                 scale = tf.expand_dims(scale, axis)
         return scale
-
-
-def _matrix_product(num_summed: int, x: tf.Tensor, kernel: tf.Tensor) -> tf.Tensor:
-    """Returns the sums over the last `num_summed` axes of `x`, which are the first of the kernel."""
-    size = math.prod(kernel.shape[:num_summed])
-    product = tf.matmul(tf.reshape(x, [-1, size]), tf.reshape(kernel, [size, -1]))
-    return tf.reshape(product, [*sizes_of(x)[:-num_summed], *kernel.shape[num_summed:]])

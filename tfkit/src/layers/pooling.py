@@ -12,6 +12,7 @@ from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import as_floats
 from tfkit.src.layers.convolution import check_padding, sizes
+from tfkit.src.ops import kernels
 from tfkit.src.ops.convolution import channels_last, over_windows
 from tfkit.src.ops.pooling import pool_windows
 from tfkit.src.symbolic.input_spec import InputSpec
@@ -49,7 +50,7 @@ class BasePooling(Layer):
         padding = self.padding.upper()
 
         def pool(x: tf.Tensor) -> tf.Tensor:
-            function = tf.nn.max_pool if self.kind == "MAX" else tf.nn.avg_pool
+            function = kernels.max_pool if self.kind == "MAX" else tf.nn.avg_pool
             return pool_windows(function, x, self.pool_size, self.strides, padding)
 
         def pooled(x: tf.Tensor) -> tf.Tensor:

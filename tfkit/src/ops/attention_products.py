@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.ops.kernels import swap_heads
 
 _FEWEST_STEPS, _MOST_STEPS = 24, 128
-# oneDNN swaps the axes of so few values in 20 microseconds, slices and a stack do it in 4.
-_MOST_HEADS, _MOST_VALUES = 16, 2**16
 
 
 def scores(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
@@ -25,7 +23,7 @@ def scores(queries: tf.Tensor, keys: tf.Tensor) -> tf.Tensor:
     """
     if not _suits_matmul(queries.shape, keys.shape):
         return tf.einsum("bshd,bthd->bhts", keys, queries)
-    return tf.matmul(_with_swapped(queries, 2, 1), _with_swapped(keys, 2, 1), transpose_b=True)
+    return tf.matmul(swap_heads(queries, 2, 1), swap_heads(keys, 2, 1), transpose_b=True)
 
 
 def weighted_means(weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
@@ -37,7 +35,7 @@ def weighted_means(weights: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """
     if not _suits_matmul(weights.shape[:1] + weights.shape[2:3], values.shape):
         return tf.einsum("bhts,bshd->bthd", weights, values)
-    return _with_swapped(tf.matmul(weights, _with_swapped(values, 2, 1)), 1, 2)
+    return swap_heads(tf.matmul(weights, swap_heads(values, 2, 1)), 1, 2)
 
 
 def _suits_matmul(targets: tf.TensorShape, sources: tf.TensorShape) -> bool:
@@ -48,11 +46,3 @@ def _suits_matmul(targets: tf.TensorShape, sources: tf.TensorShape) -> bool:
     steps = targets[1], sources[1]
     few = all(it is not None and _FEWEST_STEPS <= it <= _MOST_STEPS for it in steps)
     return few and targets[0] == sources[0]
-
-
-def _with_swapped(x: tf.Tensor, heads: int, other: int) -> tf.Tensor:
-    """Returns `x` with its axis of heads swapped with the other one of axes 1 and 2."""
-    is_small = None not in x.shape and x.shape.num_elements() <= _MOST_VALUES
-    if is_small and x.shape[heads] <= _MOST_HEADS and predicts_only():
-        return tf.stack(tf.unstack(x, axis=heads), axis=other)
-    return tf.transpose(x, [0, 2, 1, 3])

@@ -9,6 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import budget
+from tfkit.src.ops import kernels
 from tfkit.src.ops.convolution import channels_last, layout, over_windows, per_axis
 from tfkit.src.ops.promotion import as_tensor
 from tfkit.src.ops.shaping import static_or_dynamic_shape
@@ -25,7 +26,7 @@ def pool_windows(
     """Returns the largest value or the mean of each window, for volumes of every dtype that images may have.
 
     Args:
-        function: `tf.nn.max_pool` or `tf.nn.avg_pool`.
+        function: `kernels.max_pool` or `tf.nn.avg_pool`.
         x: a tensor with one to three spatial axes, channels last.
         sizes: the window, a number for each spatial axis.
         strides: the distances of windows, likewise.
@@ -102,7 +103,7 @@ def max_pool(
         >>> ops.max_pool(signal, 2, padding="same").numpy().ravel().tolist()
         [3.0, 2.0, 5.0]
     """
-    return _pool(tf.nn.max_pool, inputs, pool_size, strides, padding, data_format)
+    return _pool(kernels.max_pool, inputs, pool_size, strides, padding, data_format)
 
 
 @symbolic_op

@@ -63,9 +63,9 @@ def make_data(
     is_alone = y is None and sample_weight is None and class_weight is None
     if is_alone and type(x) is np.ndarray and x.ndim and len(x):
         # All of the checks below hold for it, and take a fifth of the time of predicting a row.
-        data = ArrayData(x, batch_size, shuffle, num_steps)
-        data.batch_size = min(data.batch_size, data.num_rows)
-        return data
+        rows = ArrayData(x, batch_size, shuffle, num_steps)
+        rows.batch_size = min(rows.batch_size, rows.num_rows)
+        return rows
     for name, value in (("x", x), ("y", y), ("sample_weight", sample_weight)):
         if value is None or isinstance(value, np.ndarray):
             continue
