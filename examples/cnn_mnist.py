@@ -1,4 +1,4 @@
-"""A convolutional network that reads handwritten digits: the functional API, `fit`, `evaluate`."""
+"""A convolutional network that recognizes handwritten digits: functional API, `fit`, `evaluate`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def build_model() -> keras.Model:
 
 
 def draw_confusion(path: str, truth: np.ndarray, answers: np.ndarray) -> None:
-    """Draws how often each digit was read as which."""
+    """Draws the confusion matrix: how often each digit was predicted as which."""
     counts = np.zeros((10, 10), int)
     np.add.at(counts, (truth, answers), 1)
     figure, axis = pyplot.subplots(figsize=(5, 5), layout="constrained")
@@ -39,16 +39,16 @@ def draw_confusion(path: str, truth: np.ndarray, answers: np.ndarray) -> None:
             fontsize=8,
             color="black" if row != column else "white",
         )
-    axis.set(xticks=range(10), yticks=range(10), xlabel="read as", ylabel="digit")
+    axis.set(xticks=range(10), yticks=range(10), xlabel="predicted digit", ylabel="true digit")
     figure.savefig(path, dpi=80)
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Trains the network and gives its accuracy on digits that it has not seen."""
+    """Trains the network and returns its accuracy on the test digits."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--batch-size", type=int, default=128)
-    parser.add_argument("--limit", type=int, help="train on the first so many digits")
+    parser.add_argument("--limit", type=int, help="train on the first LIMIT digits only")
     parser.add_argument("--picture", default="cnn_mnist.png", help="file to draw")
     options = parser.parse_args(arguments)
     (x_train, y_train), (x_test, y_test) = keras.datasets.mnist.load_data()

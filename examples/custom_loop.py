@@ -1,14 +1,14 @@
-"""A training loop by hand: `tf.GradientTape`, losses that layers add, one compiled step."""
+"""A custom training loop: `tf.GradientTape`, losses added by layers, one compiled step."""
 
 from __future__ import annotations
 
 import argparse
 
 import numpy as np
-import tensorflow as tf
 from matplotlib import pyplot
 
 import tfkit as keras
+import tensorflow as tf
 
 
 def build_model() -> keras.Model:
@@ -23,7 +23,7 @@ def build_model() -> keras.Model:
 
 
 def main(arguments: list[str] | None = None) -> list[float]:
-    """Fits a sum of squares and gives the mean loss of each epoch."""
+    """Fits a sum of squares and returns the mean loss of each epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=5)
     parser.add_argument("--picture", default="custom_loop.png", help="file to draw")
@@ -55,7 +55,8 @@ def main(arguments: list[str] | None = None) -> list[float]:
         print(f"epoch {epoch + 1}: loss {losses[-1]:.4f}")
     figure, axis = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
     axis.plot(range(1, len(losses) + 1), losses, marker=".")
-    axis.set(xlabel="epoch", ylabel="loss", yscale="log")
+    axis.set(xlabel="epoch", ylabel="mean loss (log scale)", yscale="log")
+    axis.set_xticks(range(1, len(losses) + 1))
     figure.savefig(options.picture, dpi=80)
     print(f"Picture: {options.picture}")
     return losses

@@ -1,4 +1,4 @@
-"""`fit` with a step of your own: a model that is trained on noisy copies of its inputs."""
+"""`fit` with a custom `train_step`: a denoising autoencoder, trained on noisy copies of its inputs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import argparse
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 import tfkit as keras
+import tensorflow as tf
 
 
 class Denoiser(keras.Model):
-    """Learns to give back what noise was added to."""
+    """Learns to remove noise from its inputs."""
 
     def __init__(self, units: int = 32, noise: float = 0.3) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Denoiser(keras.Model):
 
 
 def main(arguments: list[str] | None = None) -> list[float]:
-    """Trains the model and gives the loss of each epoch."""
+    """Trains the model and returns the loss of each epoch."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=10)
     parser.add_argument("--picture", default="custom_train_step.png", help="file to draw")
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> list[float]:
     before, after = (
         np.square(rows - x).mean() for rows in (noisy, model.predict(noisy, verbose=0))
     )
-    print(f"Squared error of noisy rows: {before:.3f}; after the model: {after:.3f}")
+    print(f"Mean squared error of noisy rows: {before:.3f}; after denoising: {after:.3f}")
     history.plot()[0].figure.savefig(options.picture, dpi=80)
     print(f"Picture: {options.picture}")
     return history["loss"]

@@ -1,4 +1,4 @@
-"""Denoising diffusion: a network that makes a spiral out of noise, step by step.
+"""A denoising diffusion model that turns noise into points on a spiral, step by step.
 
     python diffusion_2d.py --epochs 60
 
@@ -8,15 +8,15 @@ Reference: Ho, Jain, Abbeel (2020), "Denoising diffusion probabilistic models".
 import argparse
 
 import numpy as np
-import tensorflow as tf
 from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers, ops
+import tensorflow as tf
 
 STEPS = 40
 BETAS = np.linspace(1e-3, 0.2, STEPS).astype("float32")
-LEFT = np.cumprod(1 - BETAS).astype("float32")  # of the signal, after each step
+LEFT = np.cumprod(1 - BETAS).astype("float32")  # share of the signal after each step
 
 
 def make_spiral(count, seed=0):
@@ -28,7 +28,7 @@ def make_spiral(count, seed=0):
 
 @keras.saving.register_keras_serializable(package="diffusion")
 class Diffusion(keras.Model):
-    """Learns which noise was added to points."""
+    """Predicts the noise that was added to points."""
 
     def __init__(self, width=128, **kwargs):
         super().__init__(**kwargs)
@@ -46,7 +46,7 @@ class Diffusion(keras.Model):
         return self.noise(x)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The error of the noise that is predicted for points with noise of a random step."""
+        """Returns the error of the predicted noise, for points noised to a random step."""
         step = keras.random.randint(ops.shape(x)[:1], 0, STEPS, seed=self.seed_generator)
         noise = keras.random.normal(ops.shape(x), seed=self.seed_generator)
         left = ops.expand_dims(ops.take(ops.convert_to_tensor(LEFT), step), -1)
@@ -61,7 +61,7 @@ class Diffusion(keras.Model):
         return {"loss": loss}
 
     def draw(self, count, seed=0):
-        """Points that are made from noise."""
+        """Returns points generated from noise."""
         seeds = keras.random.SeedGenerator(seed)
         x = keras.random.normal((count, 2), seed=seeds)
         for step in reversed(range(STEPS)):
@@ -73,7 +73,7 @@ class Diffusion(keras.Model):
 
 
 def distance(points, others):
-    """The mean distance of points from the nearest of others."""
+    """Returns the mean distance from each point to its nearest neighbor among others."""
     return np.sqrt(((points[:, None] - others[None]) ** 2).sum(-1)).min(1).mean()
 
 
@@ -92,11 +92,11 @@ def main(argv=None):
     drawn = model.draw(500)
     noise = np.random.default_rng(1).normal(size=(500, 2))
     result, before = distance(drawn, points[:2000]), distance(noise, points[:2000])
-    print(f"Distance from the spiral: {result:.3f}; of noise: {before:.3f}")
+    print(f"Mean distance from the spiral: {result:.3f} (generated), {before:.3f} (noise)")
     figure, axes = pyplot.subplots(
         1, 3, figsize=(9, 3.2), sharex=True, sharey=True, layout="constrained"
     )
-    shown = {"noise": noise, "drawn by the model": drawn, "data": points[:500]}
+    shown = {"noise": noise, "generated from noise": drawn, "training data": points[:500]}
     for axis, (title, dots) in zip(axes, shown.items(), strict=True):
         axis.scatter(*dots.T, s=3)
         axis.set_title(title)

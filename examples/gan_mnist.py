@@ -1,4 +1,4 @@
-"""A generative adversarial network that draws digits of 14 x 14 pixels.
+"""A generative adversarial network (GAN) that generates digits of 14 x 14 pixels.
 
     python gan_mnist.py --epochs 5
 
@@ -8,11 +8,11 @@ Reference: Goodfellow et al. (2014), "Generative adversarial nets".
 import argparse
 
 import numpy as np
-import tensorflow as tf
 from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers, ops
+import tensorflow as tf
 
 NOISE = 32
 
@@ -55,7 +55,7 @@ def build_discriminator():
 
 
 class GAN(keras.Model):
-    """A generator that learns to deceive a discriminator, which learns to tell its images from real ones."""
+    """A generator learns to fool a discriminator, which learns to tell generated images from real ones."""
 
     def __init__(self, generator, discriminator, **kwargs):
         super().__init__(**kwargs)
@@ -84,7 +84,7 @@ class GAN(keras.Model):
             drawn = self.generator(noise, training=True)
             real = self.discriminator(images, training=True)
             fake = self.discriminator(drawn, training=True)
-            # Labels of 0.9 keep the discriminator from being too sure.
+            # Labels of 0.9 instead of 1 keep the discriminator from becoming overconfident.
             d_loss = ops.mean(
                 ops.binary_crossentropy(ops.full_like(real, 0.9), real, from_logits=True)
                 + ops.binary_crossentropy(ops.zeros_like(fake), fake, from_logits=True)
@@ -105,7 +105,7 @@ class GAN(keras.Model):
 
 
 def shown(image):
-    """An image as text."""
+    """Returns an image as text."""
     return "\n".join("".join(" .:*#"[int((value + 1) * 2.49)] for value in row) for row in image)
 
 
@@ -127,9 +127,9 @@ def main(argv=None):
     noise = keras.random.normal((200, NOISE), seed=1)
     drawn = np.asarray(gan.generator(noise))[..., 0]
     print(shown(drawn[0]))
-    # How far the mean image of what is drawn is from that of real digits.
+    # The distance between the mean generated image and the mean real one.
     distance = float(np.abs(drawn.mean(0) - images.mean(0)[..., 0]).mean())
-    print(f"Distance of the mean images: {distance:.3f}")
+    print(f"Distance between the mean generated and the mean real image: {distance:.3f}")
     grid = np.vstack([np.hstack(list(row)) for row in drawn[:48].reshape(4, 12, 14, 14)])
     pyplot.imsave(options.picture, grid.repeat(3, 0).repeat(3, 1), cmap="gray")
     print(f"Picture: {options.picture}")

@@ -1,9 +1,9 @@
-"""Classifies digits that stand anywhere and turned, from few images, with random changes of each image.
+"""Classifies shifted and rotated digits after training on few images, with image augmentation.
 
     python image_augmentation.py --epochs 12
 
-Prints the accuracy on digits that were moved and turned, with and without augmentation. The difference needs
-some ten epochs: after one, both have learned too little.
+Prints the accuracy on shifted and rotated digits, with and without augmentation. The difference shows after
+about ten epochs: after one, both models have learned too little.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from tfkit import layers
 
 
 def build_model(augmented):
-    """A small convolutional network; the random layers work in training only."""
+    """Returns a small convolutional network; the random layers act in training only."""
     changes = [
         layers.RandomRotation(0.08, fill_mode="constant"),
         layers.RandomTranslation(0.15, 0.15, fill_mode="constant"),
@@ -39,7 +39,7 @@ def build_model(augmented):
 
 
 def moved(images):
-    """The images after the same random changes, each time."""
+    """Returns the images after random changes, which are the same in each call."""
     changes = keras.Sequential(
         [
             layers.RandomRotation(0.08, fill_mode="constant", seed=1),
@@ -71,7 +71,7 @@ def main(argv=None):
     plain, augmented = accuracies
     print(f"Accuracy on moved digits: {augmented:.3f} with augmentation, {plain:.3f} without")
     figure, axes = pyplot.subplots(2, 6, figsize=(8, 3.4), layout="constrained")
-    figure.suptitle("read without / with augmentation")
+    figure.suptitle("predicted digit: without / with augmentation")
     for axis, image, *read in zip(axes.flat, x_test, *answers, strict=False):
         axis.imshow(image, cmap="gray")
         axis.set_title("{} / {}".format(*read))

@@ -1,4 +1,4 @@
-"""A small language model: a transformer that continues sentences of a made-up language, letter by letter.
+"""A small language model: a character-level transformer that continues sentences of a made-up language.
 
     python language_model.py --epochs 4
 
@@ -25,7 +25,7 @@ def sentence(rng):
 
 
 def encode(text):
-    """Numbers of letters, filled up with those of full stops."""
+    """Returns the indices of the characters, padded with those of full stops."""
     return [LETTERS.index(letter) for letter in text.ljust(LENGTH, ".")]
 
 
@@ -44,7 +44,7 @@ def build_model(width=48, depth=2, heads=4):
 
 
 def continued(model, start, seed=0):
-    """The text that the model draws after `start`, up to a full stop."""
+    """Returns `start` with the text that the model generates after it, up to a full stop."""
     rng = np.random.default_rng(seed)
     text = "^" + start
     while not text.endswith(".") and len(text) < LENGTH:

@@ -1,4 +1,4 @@
-"""Finds the pixels of disks among rectangles and noise, with a small U-Net.
+"""Segments disks in noisy images that also contain rectangles, with a small U-Net.
 
     python segmentation_unet.py --epochs 6
 
@@ -18,7 +18,7 @@ SIZE = 32
 
 
 def make_images(count, seed=0):
-    """Grey images with a disk and a rectangle, and masks of the disks."""
+    """Returns grayscale images with a disk and a rectangle, and masks of the disks."""
     rng = np.random.default_rng(seed)
     rows, columns = np.mgrid[:SIZE, :SIZE]
     images = rng.normal(scale=0.15, size=(count, SIZE, SIZE))
@@ -74,7 +74,9 @@ def main(argv=None):
     _, iou = model.evaluate(x_test, y_test, verbose=0)
     print(f"Intersection over union of the disks: {iou:.3f}")
     shown = [x_test[:8], y_test[:8], model.predict(x_test[:8], verbose=0)]
-    grid = np.vstack([np.hstack(list(row[..., 0])) for row in shown])  # images, disks, answers
+    grid = np.vstack(
+        [np.hstack(list(row[..., 0])) for row in shown]
+    )  # images, true masks, predictions
     pyplot.imsave(options.picture, grid.repeat(3, 0).repeat(3, 1), cmap="gray", vmin=0, vmax=1)
     print(f"Picture: {options.picture}")
     return iou

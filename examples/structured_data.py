@@ -1,25 +1,24 @@
-"""Predicts from a table with numbers, words and codes: who takes out an insurance.
+"""Predicts from tabular data with numbers, words and codes who takes out insurance.
 
     python structured_data.py --epochs 10
 
-A `FeatureSpace` prepares each column by a layer that learns from the data what it needs: means, vocabularies,
-borders.
+A `FeatureSpace` prepares each column with a layer that adapts to the data: means, vocabularies, bins.
 """
 
 import argparse
 
 import numpy as np
-import tensorflow as tf
 from matplotlib import pyplot
 
 import tfkit as keras
 from tfkit import layers
+import tensorflow as tf
 
 JOBS = np.array(["teacher", "driver", "nurse", "engineer", "farmer", "retired"])
 
 
 def make_table(count, seed=0):
-    """Columns of a table, and a label that depends on all but one of them."""
+    """Returns the columns of a table, and labels that depend on all columns but one."""
     rng = np.random.default_rng(seed)
     columns = {
         "age": rng.integers(18, 90, count).astype("float32"),
@@ -39,7 +38,7 @@ def make_table(count, seed=0):
 
 
 def build_model(table):
-    """A model of the raw columns."""
+    """Returns a model that accepts the raw columns."""
     space = keras.utils.FeatureSpace(
         {
             "income": "float_normalized",
@@ -76,14 +75,14 @@ def main(argv=None):
     model.fit(dataset(slice(split)), epochs=options.epochs, verbose=2)
     _, accuracy = model.evaluate(dataset(slice(split, None)), verbose=0)
     common = max(labels[split:].mean(), 1 - labels[split:].mean())
-    print(f"Accuracy: {accuracy:.3f}; of the more common answer: {common:.3f}")
+    print(f"Accuracy: {accuracy:.3f}; always answering the more common label: {common:.3f}")
     predicted = model.predict(dataset(slice(split, None)), verbose=0)[:, 0]
     decades = table["age"][split:] // 10
     figure, axis = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
     for name, values in {"in the data": labels[split:], "predicted": predicted}.items():
         shares = [values[decades == decade].mean() for decade in np.unique(decades)]
         axis.plot(np.unique(decades) * 10 + 5, shares, marker=".", label=name)
-    axis.set(xlabel="age", ylabel="share with an insurance")
+    axis.set(xlabel="age", ylabel="share with insurance")
     axis.legend()
     figure.savefig(options.picture, dpi=80)
     print(f"Picture: {options.picture}")

@@ -1,18 +1,17 @@
-"""Classifies reviews, from strings to a model that takes strings.
+"""Classifies reviews as positive or negative, with a model that accepts strings.
 
     python text_classification.py --epochs 4
 
-The words are numbered by `TextVectorization`; the exported model has it inside.
+`TextVectorization` maps words to indices; the exported model contains it.
 """
 
 import argparse
 import random
 import tempfile
 
-import tensorflow as tf
-
 import tfkit as keras
 from tfkit import layers
+import tensorflow as tf
 
 GOOD = ("wonderful", "brilliant", "moving", "a joy", "worth every minute")
 BAD = ("dull", "a waste of time", "badly acted", "far too long", "hard to watch")
@@ -20,7 +19,7 @@ THINGS = ("the film", "the plot", "the acting", "the music", "the ending", "the 
 
 
 def make_reviews(count, seed=0):
-    """Texts of two to four sentences, and whether more of them praise than blame."""
+    """Returns texts of three clauses, and whether most of the clauses are positive."""
     rng = random.Random(seed)
     texts, labels = [], []
     for _ in range(count):
@@ -52,7 +51,7 @@ def main(argv=None):
     vectorize.adapt(tf.data.Dataset.from_tensor_slices(texts[:split]).batch(256))
 
     def dataset(part):
-        """Batches of numbers of words: the strings are read by `tf.data`, beside the training."""
+        """Returns batches of word indices: `tf.data` processes the strings while the model trains."""
         pairs = tf.data.Dataset.from_tensor_slices((texts[part], labels[part]))
         return pairs.batch(64).map(lambda text, label: (vectorize(text), label)).prefetch(2)
 

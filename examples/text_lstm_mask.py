@@ -1,7 +1,7 @@
-"""Sentences of different lengths in one batch: an `Embedding` whose mask tells an `LSTM` where each ends.
+"""Sentences of different lengths in one batch: the mask of an `Embedding` tells an `LSTM` where each ends.
 
-The task is made here: sentences of words and negations. A sentence is good if its last word is; each
-"not" before that word turns it around. Only the words count, not the zeros that fill up short sentences.
+The data are synthetic: sentences of words and negations. A sentence is good if its last word is good; each
+"not" directly before that word reverses this. Only the words count, not the zeros that pad short sentences.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ VOCABULARY = 22
 
 
 def make_sentences(count: int, seed: int, longest: int = 12) -> tuple[np.ndarray, np.ndarray]:
-    """Sentences as integers, zeros at the end, and for each whether it is good."""
+    """Returns sentences as integers, padded with zeros, and for each whether it is good."""
     draws = np.random.default_rng(seed)
     sentences = np.full((count, longest), PADDING, "int32")
     labels = np.zeros((count, 1), "float32")
@@ -48,7 +48,7 @@ def build_model() -> keras.Model:
 
 
 def main(arguments: list[str] | None = None) -> float:
-    """Trains the model and gives its accuracy on sentences that it has not seen."""
+    """Trains the model and returns its accuracy on unseen sentences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--sentences", type=int, default=8000)
@@ -64,7 +64,7 @@ def main(arguments: list[str] | None = None) -> float:
     longer = np.pad(unseen, [(0, 0), (0, 20)])
     difference = np.abs(model.predict(unseen, verbose=0) - model.predict(longer, verbose=0)).max()
     print(f"Accuracy on unseen sentences: {accuracy:.2%}")
-    print(f"Twenty more zeros at the end change the answers by {difference:.1e}")
+    print(f"Twenty more zeros at the end change the predictions by {difference:.1e}")
     history.plot()[0].figure.savefig(options.picture, dpi=80)
     print(f"Picture: {options.picture}")
     return accuracy

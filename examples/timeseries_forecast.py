@@ -1,8 +1,8 @@
-"""Forecasts the next hours of a series with daily and weekly waves, from the two days before.
+"""Forecasts a time series with daily and weekly cycles six hours ahead, from the past two days.
 
     python timeseries_forecast.py --epochs 5
 
-Prints the mean absolute error beside that of "as it was 24 hours ago".
+Prints the mean absolute error, and for comparison that of the value 24 hours earlier as the forecast.
 """
 
 import argparse
@@ -17,7 +17,7 @@ HOURS, AHEAD = 48, 6
 
 
 def make_series(hours, seed=0):
-    """Temperatures of a place that does not exist: two waves, a drift and noise."""
+    """Returns synthetic temperatures: two waves, a drift and noise."""
     rng = np.random.default_rng(seed)
     time = np.arange(hours)
     day = 5 * np.sin(2 * np.pi * time / 24)
@@ -27,7 +27,7 @@ def make_series(hours, seed=0):
 
 
 def windows(series, shuffle):
-    """Pairs of 48 hours and the value 6 hours after them."""
+    """Returns pairs of 48 hours and the value 6 hours after them."""
     return keras.utils.timeseries_dataset_from_array(
         series[:-AHEAD, None],
         series[HOURS + AHEAD - 1 :],
@@ -73,11 +73,11 @@ def main(argv=None):
     error *= deviation
     test = series[split:]
     naive = np.abs(test[HOURS + AHEAD - 1 :] - test[HOURS + AHEAD - 25 : -24]).mean()
-    print(f"Error {AHEAD} hours ahead: {error:.2f} degrees; as it was a day ago: {naive:.2f}")
+    print(f"Error {AHEAD} hours ahead: {error:.2f} degrees; value of the day before: {naive:.2f}")
     forecast = model.predict(windows(scaled[split:], shuffle=False), verbose=0)[:, 0]
     figure, axis = pyplot.subplots(figsize=(8, 3.2), layout="constrained")
     axis.plot(test[HOURS + AHEAD - 1 :][:168], label="measured")
-    axis.plot(forecast[:168] * deviation + mean, label=f"forecast {AHEAD} hours before")
+    axis.plot(forecast[:168] * deviation + mean, label=f"forecast {AHEAD} hours ahead")
     axis.set(xlabel="hour", ylabel="degrees")
     axis.legend()
     figure.savefig(options.picture, dpi=80)

@@ -1,11 +1,11 @@
-"""Learns new classes from few images with a network that has learned other classes before.
+"""Transfer learning: a network that was trained on some classes learns new ones from few images.
 
     python transfer_learning.py --epochs 4
 
-A MobileNet learns the digits 0 to 4 and writes its weights. Without its classifier, and frozen, it gives the
-features from which the digits 5 to 9 are learned, of 20 images each. Prints the accuracy, and that with
-features of a network that has learned nothing; after one epoch they differ little. For photographs,
-`weights="imagenet"` loads published weights.
+A MobileNet learns the digits 0 to 4 and saves its weights. Frozen and without its classifier, it provides the
+features from which a new classifier learns the digits 5 to 9, with 20 images of each. Prints the accuracy
+with these features and with those of a network with random weights; after one epoch they differ little. For
+photographs, `weights="imagenet"` loads published weights.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from tfkit import layers
 
 
 def as_pictures(digits):
-    """Digits as MobileNet takes them: 32 x 32 pixels of three channels, from -1 to 1."""
+    """Returns digits in the form that MobileNet expects: 32 x 32 pixels, 3 channels, from -1 to 1."""
     pictures = np.pad(digits, ((0, 0), (2, 2), (2, 2)))[..., None].repeat(3, axis=-1)
     return keras.applications.mobilenet.preprocess_input(pictures)
 
@@ -31,7 +31,7 @@ def mobilenet(weights, **arguments):
 
 
 def learn_first(x, y, epochs, path):
-    """Trains the whole network, and writes its weights without those of the classifier."""
+    """Trains the whole network, and saves its weights without the classifier's."""
     base = mobilenet(None, include_top=False, pooling="avg")
     model = keras.Sequential([base, layers.Dense(5, activation="softmax")])
     model.compile(
@@ -42,7 +42,7 @@ def learn_first(x, y, epochs, path):
 
 
 def learn_from_few(x, y, weights):
-    """Trains a classifier of the features of a frozen network."""
+    """Trains a classifier on the features of a frozen network."""
     base = mobilenet(weights, include_top=False, pooling="avg")
     base.trainable = False
     inputs = keras.Input((32, 32, 3))
@@ -80,13 +80,13 @@ def main(argv=None):
             answers.append(model.predict(x_test[new], verbose=0).argmax(-1) + 5)
     learned, drawn = accuracies
     print(
-        f"Accuracy on new digits: {learned:.3f} with learned features, {drawn:.3f} with drawn ones"
+        f"Accuracy on new digits: {learned:.3f} with trained features, {drawn:.3f} with random ones"
     )
     figure, axis = pyplot.subplots(figsize=(5, 3.2), layout="constrained")
-    for shift, name, read in zip((-0.2, 0.2), ("learned", "drawn"), answers, strict=True):
+    for shift, name, read in zip((-0.2, 0.2), ("trained", "random"), answers, strict=True):
         found = [np.mean(read[y_test[new] == digit] == digit) for digit in range(5, 10)]
         axis.bar(np.arange(5, 10) + shift, found, 0.4, label=f"{name} features")
-    axis.set(xlabel="digit", ylabel="share that is recognized")
+    axis.set(xlabel="digit", ylabel="recall: share recognized")
     axis.legend()
     figure.savefig(options.picture, dpi=80)
     print(f"Picture: {options.picture}")

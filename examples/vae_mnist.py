@@ -1,4 +1,4 @@
-"""A variational autoencoder that learns to draw digits.
+"""A variational autoencoder (VAE) that learns to generate digits.
 
     python vae_mnist.py --epochs 2 --batch-size 64
 
@@ -66,7 +66,7 @@ class VariationalAutoEncoder(keras.Model):
     Args:
         original_dim: number of pixels of an image.
         intermediate_dim: units of the hidden layers.
-        latent_dim: numbers that an image is encoded in.
+        latent_dim: number of values that an image is encoded as.
         kl_weight: factor of the divergence, which is a mean over the latent dimensions. The
             variational bound on pixel means has `latent_dim / original_dim`; with 1 the divergence
             outweighs the pixels, and all digits come out as their average.
@@ -94,12 +94,12 @@ class VariationalAutoEncoder(keras.Model):
 
 
 def to_pixels(images):
-    """Images with values from 0 to 255 as float rows with values from 0 to 1."""
+    """Returns images with values from 0 to 255 as float rows with values from 0 to 1."""
     return images.reshape(len(images), -1).astype("float32") / 255
 
 
 def train(images, epochs=2, batch_size=64, kl_weight=1.0):
-    """A model that was trained to give the rows of `images` back, and its `History`."""
+    """Returns a model that was trained to reconstruct the rows of `images`, and its `History`."""
     vae = VariationalAutoEncoder(images.shape[1], kl_weight=kl_weight)
     vae.compile(keras.optimizers.Adam(learning_rate=1e-3), loss=keras.losses.MeanSquaredError())
     history = vae.fit(images, images, epochs=epochs, batch_size=batch_size)
@@ -111,7 +111,9 @@ def main(arguments=None):
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--limit", type=int, help="train on the first images only")
-    parser.add_argument("--kl-weight", type=float, default=32 / 784, help="of the divergence")
+    parser.add_argument(
+        "--kl-weight", type=float, default=32 / 784, help="factor of the divergence"
+    )
     parser.add_argument("--picture", default="vae_mnist.png", help="file to draw")
     options = parser.parse_args(arguments)
 
@@ -123,7 +125,7 @@ def main(arguments=None):
     rows = [images[:12], vae.predict(images[:12], verbose=0), np.asarray(drawn)]
     grid = np.vstack([np.hstack(list(row.reshape(-1, 28, 28))) for row in rows])
     pyplot.imsave(options.picture, grid.repeat(2, 0).repeat(2, 1), cmap="gray")
-    print(f"Picture: {options.picture}: digits, the same given back, new ones")
+    print(f"Picture: {options.picture}: digits, their reconstructions, generated digits")
     return vae, history
 
 

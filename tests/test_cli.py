@@ -127,7 +127,7 @@ def test_what_a_terminal_would_obey_is_escaped(run, tmp_path):
 def test_verify(run, path):
     code, out, err = run("verify", path)
     assert (code, err) == (0, "")
-    assert out.startswith(f"{path}: whole, ")
+    assert out.startswith(f"{path}: intact, ")
 
 
 @pytest.mark.parametrize("place", [0.01, 0.3, 0.6, 0.99])
@@ -437,7 +437,7 @@ def test_as_a_program(path):
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert ended.stdout.startswith(f"{path}: whole, ")
+    assert ended.stdout.startswith(f"{path}: intact, ")
 
 
 @pytest.mark.parametrize("name", ["of_keras3.keras", "keras2_adam.h5"])

@@ -170,18 +170,18 @@ def test_bash_completes_commands_options_and_values(capsys, tmp_path):
             "zsh",
             [
                 "#compdef tfkit",
-                "      'verify:compare all checksums of a file'",
+                "      'verify:verify all checksums of a file'",
                 "    inspect) _arguments '-h[show this help message and exit]' ",
-                "'--format[the format of a target without extension]:format:(tf_saved_model onnx ",
+                "'--format[the format, for a target without an extension]:format:(tf_saved_model onnx ",
             ],
         ),
         (
             "fish",
             [
-                "complete -c tfkit -n __fish_use_subcommand -f -a verify -d 'compare all checksums of a",
+                "complete -c tfkit -n __fish_use_subcommand -f -a verify -d 'verify all checksums of a",
                 "complete -c tfkit -n '__fish_seen_subcommand_from inspect' -l config -d 'print the",
                 "complete -c tfkit -n '__fish_seen_subcommand_from completion' -x -a 'bash zsh fish'",
-                "complete -c tfkit -n '__fish_seen_subcommand_from serve' -l port -r -d 'of REST'",
+                "complete -c tfkit -n '__fish_seen_subcommand_from serve' -l port -r -d 'port for REST",
             ],
         ),
     ],

@@ -156,14 +156,14 @@ def test_a_dead_link_is_found(tmp_path):
 
 
 def absent_names(text):
-    """The classes and modules that the lists below "Not there yet:" name."""
-    lists = re.findall(r"Not there yet:\n\n((?:\*.*\n(?:  .*\n)*)+)", text)
+    """The classes and modules that the lists below "Still missing:" name."""
+    lists = re.findall(r"Still missing:\n\n((?:\*.*\n(?:  .*\n)*)+)", text)
     names = {name for each in lists for name in re.findall(r"`(?:[a-z_]+\.)*(\w+)`", each)}
     return names - {
         "fit",
         "evaluate",
         "ModelParallel",
-    }  # Which are there, but not for all, or refuse.
+    }  # Which exist, but only partly, or are refused.
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/scaling.md"])
@@ -175,4 +175,4 @@ def test_what_a_page_says_is_absent_is_absent(page):
 
 
 def test_a_stale_list_is_found():
-    assert absent_names("Not there yet:\n\n* `utils.PyDataset`, in `fit`.\n") == {"PyDataset"}
+    assert absent_names("Still missing:\n\n* `utils.PyDataset`, in `fit`.\n") == {"PyDataset"}

@@ -97,7 +97,7 @@ MISTAKES = [
     (
         lambda: without_return().fit(F((4, 4)), F((4, 1)), verbose=0),
         ValueError,
-        "regularizer.*gave None.*`return`",
+        "regularizer.*returned None.*`return`",
     ),
     (
         lambda: metrics.MeanSquaredError().update_state(F((3, 2)), F((4, 5))),
@@ -121,7 +121,7 @@ MISTAKES = [
     (
         lambda: mlp().fit(np.array(["2020-01-01"] * 4, "datetime64[D]"), F((4, 1)), verbose=0),
         ValueError,
-        r"Dates.*datetime64\[D\]",
+        r"dates.*datetime64\[D\]",
     ),
     (
         lambda: returning(lambda self, x: self.dense).fit(F((4, 4)), F((4, 1)), verbose=0),

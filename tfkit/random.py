@@ -1,4 +1,4 @@
-"""Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
+"""Random numbers, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
 Every draw names its algorithm, Philox: inside XLA on CPU TensorFlow's own choice is tens of times
 slower. Equal seeds give Keras's numbers, inside XLA too (`tfkit/src/engine/philox.py`), except that

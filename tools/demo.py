@@ -63,7 +63,7 @@ def save_and_reload(vae, path, images):
     restored = keras.models.load_model(path)
     # Drawing z advances the state of the seed, which was saved too: the first calls must be equal.
     if not np.array_equal(vae.predict(images, verbose=0), restored.predict(images, verbose=0)):
-        sys.exit("error: the reloaded model gives other numbers")
+        sys.exit("error: the reloaded model returns different numbers")
     print(f"reloaded: its outputs for {len(images):,} test images are equal, bit for bit")
 
 
@@ -94,7 +94,7 @@ def export_and_compare(vae, folder, codes, out):
     if not difference < 1e-5:
         sys.exit(f"error: the exported decoder differs by {difference}")
     print(
-        f"ran it through TensorFlow's C library in a process of its own: {seconds:.1f} s with the "
+        f"ran it through TensorFlow's C library in a separate process: {seconds:.1f} s including the "
         f"start, {len(codes):,} digits, largest difference {difference:.1e}"
     )
     return drawn
@@ -117,20 +117,20 @@ def main():
     title(f"The guide's autoencoder: {dim} pixels to {LATENT_DIM} numbers and back")
     train(x_train, options, kl_weight=1.0)
 
-    title(f"The same with the divergence weighed {KL_WEIGHT:.3f}: at 1 all digits look the same")
+    title(f"The same with the divergence weighted by {KL_WEIGHT:.3f}: with 1 all digits look alike")
     vae = train(x_train, options, KL_WEIGHT)
 
     title("Save and reload")
     save_and_reload(vae, options.out / "vae.h5", x_test[:1000])
 
-    title("Export the decoder and let it draw from the prior")
+    title("Export the decoder and generate digits from the prior")
     codes = np.random.default_rng(0).normal(size=(DRAWN, LATENT_DIM)).astype("float32")
     drawn = export_and_compare(vae, options.out / "decoder", codes, options.out)
 
-    title("Look at it")
+    title("The picture")
     picture = options.out / "digits.png"
     draw(picture, x_test[:DRAWN], vae.predict(x_test[:DRAWN], verbose=0), drawn)
-    print(f"{picture}: test digits, their reconstructions, digits drawn from noise")
+    print(f"{picture}: test digits, their reconstructions, digits generated from noise")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # %% [markdown]
-# # Layers and models of your own
+# # Custom layers and models
 #
 # A layer is a class with weights and a formula. A model is a layer that can also be trained and saved. This
-# notebook shows both, from a linear layer to a variational autoencoder that learns to draw digits.
+# notebook shows both, from a linear layer to a variational autoencoder that learns to generate digits.
 
 # %%
 import numpy as np
@@ -107,7 +107,8 @@ print("weights:", len(mlp.weights))
 # %% [markdown]
 # ## Losses of a layer
 #
-# `add_loss` adds to what `fit` minimizes. `losses` contains the losses of the last call, and those of regularizers.
+# `add_loss` adds a term to the loss that `fit` minimizes. `losses` contains the terms of the last call, and those of
+# regularizers.
 
 
 # %%
@@ -131,7 +132,7 @@ model.fit(np.ones((2, 3)), np.zeros((2, 3)), verbose=2)
 # %% [markdown]
 # ## Configurations
 #
-# The arguments of the constructor are recorded, so a layer can be saved and made again without a `get_config`.
+# The arguments of the constructor are recorded, so a layer can be saved and recreated without a `get_config`.
 
 # %%
 again = Linear.from_config(Linear(64).get_config())
@@ -139,9 +140,9 @@ print(again.get_config()["units"])
 
 
 # %% [markdown]
-# ## Training or not
+# ## Training and inference
 #
-# A `call` with an argument `training` learns which of the two it is. `mask` is passed in the same way.
+# If `call` has an argument `training`, it is `True` in `fit` and false elsewhere. `mask` is passed in the same way.
 
 
 # %%
@@ -161,11 +162,12 @@ dropout = CustomDropout(0.5)
 print(np.asarray(dropout(np.ones((1, 6)), training=True)), np.asarray(dropout(np.ones((1, 6)))))
 
 # %% [markdown]
-# ## All of it: an autoencoder that draws digits
+# ## Putting it together: an autoencoder that generates digits
 #
-# The encoder makes a distribution of 32 numbers from an image, `Sampling` draws from it, and the decoder makes an
-# image of the numbers. The divergence from the normal distribution is a loss of the model. Its factor is the one
-# of the variational bound for the mean over pixels; with 1 it outweighs the pixels, and all digits look the same.
+# The encoder maps an image to a distribution of 32 numbers, `Sampling` draws from it, and the decoder turns the
+# numbers back into an image. The divergence from the normal distribution is a loss of the model. Its factor is that
+# of the variational bound for a mean over pixels; with a factor of 1 it outweighs the pixels, and all digits look
+# the same.
 
 
 # %%
@@ -229,7 +231,7 @@ history = vae.fit(x_train, x_train, epochs=4, batch_size=64, verbose=2)
 history
 
 # %% [markdown]
-# Digits, the same digits given back, and new ones:
+# Digits, their reconstructions, and generated digits:
 
 # %%
 import io

@@ -162,7 +162,7 @@ def server():
 @pytest.mark.parametrize("changed", [False, True])
 def test_a_broken_download_goes_on(server, changed, tmp_path):
     handler, url = server
-    with pytest.raises(OSError, match=f"{len(CONTENT) // 2} of {len(CONTENT)} bytes came"):
+    with pytest.raises(OSError, match=f"{len(CONTENT) // 2} of {len(CONTENT)} bytes arrived"):
         get_file(origin=url)
     if changed:
         handler.tag, handler.content = '"two"', CONTENT[::-1]

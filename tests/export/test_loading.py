@@ -411,5 +411,5 @@ def test_models_of_tensorflow_1_are_refused(copy):
 def test_what_is_no_savedmodel_is_said_so(copy, tmp_path):
     (copy / "saved_model.pb").write_bytes(b"\xff" * 9)
     for folder in (copy, tmp_path / "nothing"):
-        with pytest.raises(LoadError, match="is not a SavedModel, or damaged"):
+        with pytest.raises(LoadError, match="is not a SavedModel, or is damaged"):
             tfkit.export.load(folder)

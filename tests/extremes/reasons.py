@@ -78,142 +78,150 @@ _ORDERED = r"sort|median|nanmedian|(nan)?quantile .*|percentile .*|top_k|argsort
 
 REASONS = [
     Reason(
-        "Numbers below the smallest normal one are 0 in XLA and in TensorFlow's threads, which "
-        "set the CPU so for speed; whether a kernel runs in such a thread depends on the size "
-        "of its input. Quotients and squares of the smallest normal numbers are below it, or "
-        "infinite.",
+        "Denormal numbers (below the smallest normal one) are flushed to 0 by XLA and in "
+        "TensorFlow's threads, which set the CPU to do so for speed. Whether a kernel runs in "
+        "such a thread depends on the size of its input. Quotients and squares of the smallest "
+        "normal numbers are denormal or infinite.",
         when=has_tiny,
     ),
     Reason(
-        "The slope at NaN has no meaning. The value is NaN, so that the loss shows it.",
+        "The gradient at NaN has no meaning. The value is NaN, so the loss shows it.",
         what=GRADIENTS,
         when=has_nan,
     ),
     Reason(
-        "Minus infinity times a gate of 0 is NaN, with its slope: an infinite activation comes "
-        "from a training that has failed, and is not hidden. A bound before the formula would "
-        "cost a pass over all activations, and oneDNN's fusion with the product before it.",
+        "`silu`, `gelu`, `mish` and similar activations multiply minus infinity by a gate of 0: "
+        "the value and the gradient are NaN. An infinite activation means that the training has "
+        "failed, which must not be hidden. Clipping the input would cost a pass over all "
+        "activations, and oneDNN's fusion with the matrix product before it.",
         names=_GATED,
         when=has_infinity,
     ),
     Reason(
-        "The slope of the cube in the approximation is infinite from 1.8e19 on, in float32 and "
-        "bfloat16, and times 0. A bound would cost oneDNN's fusion; float16, where it would be "
-        "from 256 on, is computed in float32.",
+        "In the tanh approximation of `gelu`, the gradient of the cube is infinite from 1.8e19 on"
+        " in float32 and bfloat16, and is multiplied by 0. Clipping would cost oneDNN's fusion. "
+        "float16, where this would begin at 256, is computed in float32.",
         names="gelu",
         what=GRADIENTS,
         when=has_large,
     ),
     Reason(
-        "At infinities slopes are computed by the formula of the slope, which has infinity "
-        "minus infinity or 0 times infinity in it. NaN in place of a limit shows that a number "
-        "has overflown.",
+        "At infinities the formula of the gradient contains infinity minus infinity, or 0 times "
+        "infinity. NaN instead of the limit shows that a number has overflowed.",
         what=GRADIENTS,
         when=lambda f: f.kind != "unary" and has_infinity(f),
     ),
     Reason(
-        "Sums, squares and products near the largest number are infinite, as NumPy's in the "
-        "same dtype are: a scale for each row would cost a second pass over the data. Half "
+        "Sums, squares and products near the largest number overflow to infinity, as in NumPy "
+        "with the same dtype: scaling each row would cost a second pass over the data. Half "
         "precision is computed in float32.",
         names=_SUMS,
         when=has_large,
     ),
     Reason(
-        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in "
-        "the whole row: each such row has a NaN in every way, and so have its sum and its "
-        "products.",
+        "For a row with infinity or NaN, oneDNN's `softmax` kernel returns NaN only at those "
+        "elements, other kernels in the whole row. In every case the row, its sum and its "
+        "products contain NaN.",
         names=r"softmax|layers\.Softmax",
         when=lambda f: has_nan(f) or has_infinity(f),
     ),
     Reason(
-        "-0.0 counts as less than 0.0, in all ways; NumPy takes the first of the two.",
+        "`argmax` and `argmin` treat -0.0 as less than 0.0, however they run; NumPy returns the "
+        "first of the two.",
         names="(nan)?arg(max|min)",
         what="value",
         when=has_zero,
     ),
     Reason(
-        "Of equal elements, zeros of both signs among them, any one may get the gradient.",
+        "In sorting and in quantiles, any one of several equal elements may get the gradient; "
+        "zeros of both signs are equal.",
         names=_ORDERED,
         what=GRADIENTS,
         when=has_equal,
     ),
     Reason(
-        "The root of minus infinity is NaN and its power of 0.5 infinity, in C too. "
-        "TensorFlow's graph optimizer makes a root of the power.",
+        "The square root of minus infinity is NaN, but its power of 0.5 is infinity, as in C. "
+        "TensorFlow's graph optimizer replaces that power by the square root.",
         names="power 0.5",
         when=has_infinity,
     ),
     Reason(
-        "The kernel multiplies by the exponential, which overflows before the function does: "
-        "in the last 4 % of the range the result is infinite.",
+        "The kernel of `i0` multiplies by an exponential, which overflows before the function "
+        "does: the result is infinite in the last 4 % of the range.",
         names="i0",
         when=lambda f: abs(f.values[0]) >= (88 if f.dtype != "float16" else 9),
     ),
     Reason(
-        "The slope at 0 is infinite, and NaN in all ways.",
+        "The gradient of `cbrt` at 0 is infinite; here it is NaN, however it runs.",
         names="cbrt",
         what=GRADIENTS,
         when=has_zero,
     ),
     Reason(
-        "The slope of a large number is infinite, times 0; graphs multiply in a different order.",
+        "The gradient of `square` at a large number is infinite, and is multiplied by 0; graphs "
+        "multiply in a different order.",
         names="square",
         what=GRADIENTS,
         when=has_large,
     ),
     Reason(
-        "The value jumps at the threshold.",
+        "`relu` with a `threshold` jumps there, so it has no gradient at the threshold.",
         names="activations.relu 0.1 6 1",
         what=GRADIENTS,
         when=lambda f: f.values[0] == 1,
     ),
     Reason(
-        "A slope of 0 times infinity is NaN; `relu` has the limit.",
+        "`leaky_relu` with a negative slope of 0 multiplies 0 by infinity, which is NaN; `relu` "
+        "returns the limit.",
         names="leaky_relu 0",
         when=has_infinity,
     ),
     Reason(
-        "The angle of zero is 0, whatever its sign.",
+        "`angle` of zero is 0, whatever its sign.",
         names="angle",
         when=has_zero,
     ),
     Reason(
-        "Infinities are replaced by a constant, whose slope is 0.",
+        "`nan_to_num` replaces infinities by a constant, whose gradient is 0.",
         names="nan_to_num",
         what=GRADIENTS,
         when=has_infinity,
     ),
     Reason(
-        "The angle of the zero vector has no slope, and is NaN in all ways.",
+        "`arctan2` has no gradient at the zero vector; here it is NaN, however it runs.",
         names="arctan2",
         what=GRADIENTS,
         when=lambda f: f.values[0] == f.values[1] == 0,
     ),
     Reason(
-        "Steps: the slope is that between the steps, and what is measured across one, or at a "
-        "number too large for a step, is not.",
+        "Step functions (`floor`, `round`, ...) have the gradient between their steps. A "
+        "numerical derivative across a step, or at a number too large to have one, differs.",
         names=r"ceil|floor|trunc|round.*|floor_divide|mod|fmod|nextafter|sign",
         what=GRADIENTS,
     ),
     Reason(
-        "A quotient below the smallest normal number is 0, and 0 is not rounded down to -1.",
+        "In `floor_divide` and `mod`, a negative quotient that underflows to 0 is not rounded "
+        "down to -1.",
         names="floor_divide|mod",
         what="value",
         when=has_large,
     ),
     Reason(
-        "The remainder of numbers with a quotient that is infinite is not defined in the dtype.",
+        "In `mod`, `fmod` and `floor_divide`, the remainder is not defined in the dtype where the"
+        " quotient is infinite.",
         names="mod|fmod|floor_divide",
         when=has_large,
     ),
     Reason(
-        "Waves of large numbers: the truth is not measured.",
+        "`sin`, `cos` and `tan` of large numbers: the numerical derivative is not accurate enough"
+        " to compare with.",
         names="sin|cos|tan",
         what=GRADIENTS,
         when=has_large,
     ),
     Reason(
-        "The rounding of the mean is multiplied by 1 / sqrt(epsilon), which is 3,000.",
+        "`layer_normalization` of equal elements multiplies the rounding error of the mean by 1 /"
+        " sqrt(epsilon), about 3,000.",
         names="layer_normalization",
         what=GRADIENTS,
         when=has_equal,
@@ -283,81 +291,85 @@ _CONVOLUTIONS = r"(ops\.(.*conv.*|correlate)\(|layers\..*Conv).*"
 
 PATTERNS = [
     PatternReason(
-        "Numbers below the smallest normal one are 0 in XLA and in TensorFlow's threads.",
+        "Denormal numbers are flushed to 0 by XLA and in TensorFlow's threads.",
         pattern="(tiny|denormal) in .",
     ),
     PatternReason(
-        "The slope at NaN has no meaning. The value is NaN, so that the loss shows it.",
+        "The gradient at NaN has no meaning. The value is NaN, so the loss shows it.",
         pattern="nan in .",
         what=_SLOPES,
     ),
     PatternReason(
-        "XLA has no kernel for these: `fit` and `compile` run models with them without it, and "
-        "under `jit_compile=True` the error names the layer.",
+        "XLA has no kernel for some operations (`i0`, `det`, `ctc_decode`, segment sums, image "
+        "transformations, ...). `fit` runs models with them without XLA; under `jit_compile=True`"
+        " the error names the layer.",
         label=_WITHOUT_XLA,
         what="",
         way="xla",
     ),
     PatternReason(
-        "In a `tf.function(jit_compile=True)` of your own, TensorFlow's XLA multiplies a slope of "
-        "0 from above by the infinite slope of a root or reciprocal. `fit` and all programs of "
-        "tfkit keep the 0.",
+        "In your own `tf.function(jit_compile=True)`, XLA multiplies an upstream gradient of 0 by"
+        " the infinite gradient of a root or reciprocal. `fit` and all other programs of tfkit "
+        "keep the 0.",
         label=r"ops\.(sqrt|rsqrt|reciprocal|batch_normalization)\(.*",
         what=r"no gradient \d",
         way="xla",
     ),
     PatternReason(
-        "TensorFlow's kernels of max pooling pass over NaN where a window has larger numbers, and "
-        "so does its scatter of maxima and minima. XLA does not: a check of each input would cost "
+        "TensorFlow's kernels for max pooling, and for scattering maxima and minima, may ignore "
+        "NaN if other numbers are compared with it. XLA's do not. Checking each input would cost "
         "a pass over it.",
         label=r"(layers\.(Adaptive|Global)?MaxPooling|ops\.((adaptive_)?max_pool|scatter_update)).*",
         pattern="nan in .",
     ),
     PatternReason(
-        "TensorFlow's kernel without oneDNN marks the padding of volumes by minus the largest "
-        "number, and leaves this number out of averages.",
+        "Without oneDNN, TensorFlow's kernel for `AveragePooling3D` marks padding by minus the "
+        "largest number, and so leaves this number out of averages.",
         label=r"layers\.AveragePooling3D.*",
         pattern="-largest in .",
     ),
     PatternReason(
-        "Of equal elements in a window of max pooling any one may get the gradient.",
+        "In max pooling, any one of several equal elements of a window may get the gradient.",
         label=r"(layers\.MaxPooling3D|ops\.max_pool\().*",
         pattern="(-?zeros|ones) in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "TensorFlow's kernel without oneDNN finds the maximum of a volume by a difference, which "
-        "is NaN for two infinities: infinity gets no slope. The loss is infinite, and shows it.",
+        "Without oneDNN, TensorFlow's kernel for `MaxPooling3D` finds the maximum by a "
+        "difference, which is NaN for two infinities, so infinity gets no gradient. The loss is "
+        "infinite and shows it.",
         label=r"layers\.MaxPooling3D.*",
         pattern="inf in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "The kernel of oneDNN returns NaN in place of infinity and NaN alone, the others in the "
-        "whole row: each such row has a NaN in every way. What multiplies the other weights of "
-        "attention is NaN in XLA alone, and dropout may drop the one NaN.",
+        "For a row with infinity or NaN, oneDNN's softmax kernel returns NaN only at those "
+        "elements, other kernels in the whole row; the row contains NaN in every case. In "
+        "attention, the products with the other weights are NaN in XLA only, and dropout may drop"
+        " the only NaN.",
         label=r"(layers\.(Softmax|(MultiHead|GroupQuery)?Attention)|ops\.(softmax|dot_product_attention)).*",
         pattern="nan in .|-?inf in .",
     ),
     PatternReason(
-        "XLA joins a product with the subtraction of the largest score after it, without rounding "
-        "between them: the difference of this score and itself is the rounding of the product in "
-        "place of 0, and from scores of a billion on its exponential is 0 or infinite, and the "
-        "row NaN.",
+        "In attention, XLA fuses the product with the subtraction of the largest score, without "
+        "rounding in between. The largest score minus itself is then the rounding error instead "
+        "of 0. For scores above a billion, its exponential is 0 or infinite, and the row is NaN.",
         label=r"(layers\.Attention|ops\.dot_product_attention).*",
         pattern="-?largest in .",
         way="xla",
     ),
     PatternReason(
-        "Where all keys are equal, the slope for the queries is 0: a difference of equal numbers, "
-        "of which their rounding is left. It is 1e-4 in float32 and 1e-12 in float64.",
+        "If all keys of an attention are equal, the gradient with respect to the queries is 0 in "
+        "theory. It is computed as a difference of equal numbers, and their rounding error "
+        "remains: 1e-4 in float32, 1e-12 in float64.",
         label=r"layers\.(MultiHead|GroupQuery)Attention.*",
         pattern="ones in [01]|-?zeros in 1",
         what="gradient 0",
     ),
     PatternReason(
-        "The slopes for queries and keys are differences of numbers that are up to a hundred times "
-        "larger. In 16 bits their rounding, in each way a different one, is up to half of them.",
+        "In attention, the gradients with respect to queries and keys are differences of numbers "
+        "up to a hundred times larger. In 16 bits, rounding errors are up to half of the result, "
+        "and differ with the way of running.",
         label=r"layers\.(MultiHead|GroupQuery)Attention.*",
         dtype="b?float16",
         pattern="as they are|(ones|-?zeros) in .",
@@ -365,83 +377,86 @@ PATTERNS = [
         way="xla",
     ),
     PatternReason(
-        "Where all predictions are 0, the error is 100 % for each target: its slope is 0, a "
-        "difference of equal numbers, of which their rounding is left.",
+        "If all predictions are 0, the mean absolute percentage error is 100 % for each target, "
+        "and its gradient is 0 in theory. It is computed as a difference of equal numbers, and "
+        "their rounding error remains.",
         label=r"losses\.mean_absolute_percentage_error\(.*",
         dtype="b?float16",
         pattern="-?zeros in 1",
         what="gradient 0",
     ),
     PatternReason(
-        "At infinities and near the largest number slopes are computed by the formula of the "
-        "slope, which has infinity minus infinity or 0 times infinity in it: NaN, infinity or 0, "
-        "by the order of the products.",
+        "At infinities and near the largest number, the formula of the gradient contains infinity"
+        " minus infinity, or 0 times infinity. The result is NaN, infinity or 0, depending on the"
+        " order of the products.",
         pattern="-?(inf|largest) in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "Squares and products near the largest number are infinite; what is computed from them is "
-        "NaN, or 0 or infinite where the order of the products is different.",
+        "Squares and products near the largest number are infinite. Results computed from them "
+        "are NaN, 0 or infinite, depending on the order of the products.",
         label=r"(losses\.(cosine_similarity|squared_hinge|(binary|categorical)_focal_crossentropy)\(|ops\.(square|nancumprod|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
         r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT)).*",
         pattern="-?(largest|inf) in .",
     ),
     PatternReason(
-        "An infinite input of a gate of 0 is NaN times 0 where the formula is run, and 0 in XLA, "
-        "which knows the slope above.",
+        "For an upstream gradient of 0, `hard_silu` at infinity computes NaN times 0. XLA knows "
+        "that the upstream gradient is 0 and returns 0.",
         label=r"ops\.hard_(silu|swish)\(.*",
         pattern="-?inf in .",
         what=r"no gradient \d",
     ),
     PatternReason(
-        "XLA computes strides, dilations and transposed convolutions with zeros between the "
-        "numbers, and patches by a convolution with ones and zeros: times NaN or infinity they "
-        "are NaN, in entries next to those that are NaN or infinite in every way.",
+        "XLA computes strided, dilated and transposed convolutions by inserting zeros, and "
+        "patches by a convolution with zeros and ones. Zeros times NaN or infinity are NaN, so "
+        "entries next to those that are NaN or infinite anyway become NaN, too.",
         label=_CONVOLUTIONS + r"|ops\.(unfold|extract_patches|image\.gaussian_blur)\(.*",
         pattern="-?(nan|inf) in .",
         way="xla",
     ),
     PatternReason(
-        "Keras compiles convolutions of float64 by XLA.",
+        "Keras compiles float64 convolutions with XLA.",
         label=_CONVOLUTIONS + r"|ops\.image\.gaussian_blur\(.*",
         dtype="float64",
         pattern="-?(nan|inf) in .",
         way="keras",
     ),
     PatternReason(
-        "A matrix with infinite entries, or with the largest number, has no decomposition that "
-        "could be computed, and one that is singular, or not positive definite, is refused.",
+        "No decomposition can be computed for a matrix that contains infinity or the largest "
+        "number. A matrix that is singular, or not positive definite, is refused.",
         label=_MATRICES,
         pattern="-?(zeros|ones|inf|largest) in .|nan in .",
     ),
     PatternReason(
-        "Singular vectors are not unique where singular values are 0 or equal, and so the slope "
-        "is not.",
+        "If singular values are 0 or equal, the singular vectors are not unique, and neither is "
+        "the gradient.",
         label=r"ops\.(norm\(ord=(nuc|-?2)|svd).*",
         pattern="(ones|-?zeros) in .",
         what=r"gradient \d",
     ),
     PatternReason(
-        "A class whose label is 0 and whose logit is minus infinity adds 0 times infinity, which "
-        "TensorFlow's kernel has as NaN and XLA's as 0; the slope is the same. A bound would cost "
-        "a pass over all logits.",
+        "In `categorical_crossentropy` from logits, a class with label 0 and logit minus infinity"
+        " adds 0 times infinity: NaN in TensorFlow's kernel, 0 in XLA's. The gradient is the "
+        "same. Clipping would cost a pass over all logits.",
         label=r"losses\.categorical_crossentropy\(\{'from_logits': True\}\)",
         pattern="-inf in 1",
         what=r"value \d",
         way="xla",
     ),
     PatternReason(
-        "Edges that are not in order, as with NaN or infinity among them, have no bins.",
+        "`searchsorted` and `digitize` have no meaning for edges that are not sorted, for "
+        "instance because of NaN or infinity.",
         label=r"ops\.(searchsorted|digitize)\(.*",
         pattern="(nan|-?inf|-?largest) in 0",
     ),
     PatternReason(
-        "These have no gradient in TensorFlow: counts, factors of a matrix, means over areas.",
+        "TensorFlow has no gradient for `bincount`, `lu_factor`, and resizing by area.",
         label=r"ops\.(bincount|lu_factor|image\.resize)\(.*",
         way="eager",
     ),
     PatternReason(
-        "TensorFlow and Keras have no Fourier transforms and few decompositions in 16 bits.",
+        "TensorFlow and Keras have no 16-bit Fourier transforms and few 16-bit matrix "
+        "decompositions.",
         label=r"ops\.(i?r?fft2?|i?stft|cholesky|cholesky_inverse|inv|(log|slog)?det|solve.*|lstsq|lu_factor|qr|"
         r"pinv)\(.*",
         dtype="b?float16",
@@ -449,133 +464,141 @@ PATTERNS = [
         way="eager",
     ),
     PatternReason(
-        "NaN as an integer has no value.",
+        "The result of casting NaN to an integer is undefined.",
         label=r"ops\.(saturate_)?cast\(.*",
         pattern="nan in .",
     ),
     PatternReason(
-        "A search for the best sequences in which no score is a number is refused.",
+        "`ctc_decode` refuses scores among which none is a number.",
         label=r"ops\.ctc_decode\(.*",
         pattern="-?(nan|inf) in .",
         way="eager",
     ),
     PatternReason(
-        "Keras 3.15.1 loses NaN, infinities or the largest numbers here, or puts them elsewhere. "
-        "The numbers are NumPy's, or the limits.",
+        "For `angle`, `sort`, `quantile`, `sinc`, `softsign` and other functions, Keras 3.15.1 "
+        "loses or misplaces NaN, infinities or the largest numbers. tfkit returns NumPy's "
+        "results, or the limits.",
         label=_LIKE_NUMPY,
         way="keras",
     ),
     PatternReason(
-        "Between an infinite pixel and a finite one the kernel subtracts them, and XLA weighs "
-        "them; where an output lies on a pixel, XLA gives its neighbours the weight 0, and the "
-        "kernel does not read them. NaN or infinity, which a loss shows both.",
+        "Resizing interpolates between an infinite and a finite pixel: TensorFlow's kernel by "
+        "their difference, XLA by a weighted sum. If an output lies on a pixel, XLA multiplies "
+        "its neighbors by 0, and the kernel does not read them. The result is NaN or infinity; a "
+        "loss shows both.",
         label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
         pattern="nan in .|-?inf in .",
         way="xla",
     ),
     PatternReason(
-        "TensorFlow's kernel resizes float64 in float32, where the largest number is infinite.",
+        "TensorFlow's resizing kernel computes float64 in float32, where the largest float64 "
+        "number is infinite.",
         label=r"(layers\.(UpSampling2D|Resizing)|ops\.image\.resize).*",
         dtype="float64",
         pattern="-?largest in .",
         way="xla",
     ),
     PatternReason(
-        "In Keras a resized infinity is the largest number.",
+        "In Keras, resizing turns infinity into the largest number.",
         label=r"(layers\.Resizing|ops\.image\.resize).*",
         pattern="-?inf in .",
         way="keras",
     ),
     PatternReason(
-        "Keras converts infinities and the largest numbers to integers, where they are black; "
-        "here they are white.",
+        "In histogram equalization, Keras casts infinities and the largest numbers to integers, "
+        "which makes them black; in tfkit they are white.",
         label=r"layers\.(Equalization|ContrastLimitedAdaptiveHistogramEqualization).*",
         pattern="(inf|largest) in 0",
         way="keras",
     ),
     PatternReason(
-        "Keras multiplies images by 255 first, which is infinite for the largest numbers, and "
-        "leaves their channels as they are.",
+        "Keras's `AutoContrast` first multiplies images by 255. The largest numbers become "
+        "infinite, and their channels are left unchanged.",
         label=r"layers\.AutoContrast.*",
         pattern="-?largest in 0",
         way="keras",
     ),
     PatternReason(
-        "In Keras a colour with a NaN becomes grey, or its other numbers stay.",
+        "In Keras, a color that contains NaN becomes gray or keeps its other components.",
         label=r"(ops\.image\.rgb_to_hsv|layers\.Random(Hue|Saturation|ColorJitter)).*",
         pattern="nan in .",
         way="keras",
     ),
     PatternReason(
-        "The sum of the weights, or their product with an error, is larger than the dtype holds.",
+        "In a metric, the sum of the sample weights, or their product with an error, overflows "
+        "the dtype.",
         label=r"metrics\..*",
         pattern="-?largest in 2",
     ),
     PatternReason(
-        "The sum of the weights, or their product with an error, is larger than the dtype holds.",
+        "In a metric, the sum of the sample weights, or their product with an error, overflows "
+        "the dtype.",
         label=r"metrics\.(Mean|Sum)( of weight 0)?",
         pattern="-?largest in 1",
     ),
     PatternReason(
-        "Class ids that are NaN or infinite are refused, unless their weight is 0.",
+        "Class ids that are NaN or infinite are refused unless their weight is 0.",
         label=r"metrics\.SparseCategoricalCrossentropy.*",
         way="eager",
     ),
     PatternReason(
-        "In Keras NaN and infinity of weight 0 count in a mean: 0 times NaN.",
+        "In Keras, NaN and infinity with weight 0 still affect a mean, because 0 times NaN is NaN.",
         label=r"metrics\..* of weight 0",
         pattern="-?(nan|inf|largest) in .",
         way="keras",
     ),
     PatternReason(
-        "In Keras decisions with a weight of NaN are lost. Here the result is NaN.",
+        "In Keras, counts of true and false positives drop samples whose weight is NaN. In tfkit "
+        "the result is NaN.",
         label=r"metrics\.(True|False|Precision|Recall).*",
         pattern="-?(nan|inf) in 2",
         way="keras",
     ),
     PatternReason(
-        "In Keras a masked entry, or one of a class that is ignored, has a weight that counts if "
-        "it is NaN.",
+        "In Keras, a weight of NaN counts even if its entry is masked or belongs to an ignored "
+        "class.",
         label=r"metrics\.SparseCategoricalCrossentropy.*",
         pattern="-?(nan|inf) in 2",
         way="keras",
     ),
     PatternReason(
-        "In Keras an infinite target is NaN outside of XLA and 0 in it.",
+        "In Keras's `F1Score`, an infinite target gives NaN without XLA and 0 with it.",
         label=r"metrics\.F1Score.*",
         pattern="-?inf in 0",
         way="keras",
     ),
     PatternReason(
-        "The epsilon of 1e-7 is 0 in float16, and nothing beside 1 in bfloat16: quotients by it "
-        "and logarithms of it are infinite, and in Keras NaN.",
+        "The epsilon of 1e-7 is 0 in float16, and vanishes when it is added to 1 in bfloat16. "
+        "Divisions by it and logarithms of it are infinite, and NaN in Keras.",
         label=r"metrics\..*",
         dtype="b?float16",
         pattern="(-?zeros|ones) in .",
         way="keras",
     ),
     PatternReason(
-        "Keras computes squares in float16, where that of the epsilon is 0 and those of large numbers "
-        "are infinite.",
+        "Keras computes squares in float16, where the square of epsilon is 0 and squares of large"
+        " numbers are infinite.",
         label=r"(losses\.cosine_similarity|ops\.psnr)\(.*",
         dtype="float16",
         pattern="-?(zeros|largest) in .",
         way="keras",
     ),
     PatternReason(
-        "In Keras the probabilities of other classes are added to that of the label, each times 0.",
+        "In Keras, `categorical_generalized_cross_entropy` adds the probabilities of all other "
+        "classes, each times 0, to that of the label.",
         label=r"losses\.categorical_generalized_cross_entropy.*",
         pattern="-?inf in 0",
         way="keras",
     ),
     PatternReason(
-        "Probabilities that are all 0 are NaN in Keras, 0 / 0, and the smallest here.",
+        "If all probabilities are 0, Keras computes 0 / 0, which is NaN; tfkit clips them to the "
+        "smallest probability.",
         label=r"(metrics\.CategoricalCrossentropy|losses\.categorical_(focal_)?crossentropy).*",
         pattern="-?zeros in 1",
         way="keras",
     ),
     PatternReason(
-        "Keras 3.15.1 counts rows times outputs; docs/coming-from-keras.md has it.",
+        "Keras 3.15.1's `R2Score` counts rows times outputs; see docs/coming-from-keras.md.",
         label=r"metrics\.R2Score.*",
         way="keras",
     ),

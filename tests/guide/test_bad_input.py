@@ -365,7 +365,7 @@ TRAINING = {
     "a generator of four": (
         compiled, fit(endless(X, Y, Y, Y), steps_per_epoch=1), ValueError, "`(x, y)`", "sample_weight",
     ),
-    "an empty generator": (compiled, fit(iter(())), ValueError, "gave no batch"),
+    "an empty generator": (compiled, fit(iter(())), ValueError, "yielded no batches"),
     "a key is missing in fit": (
         two_inputs, fit({"a": ones(2, 2)}, ones(2, 1)), ValueError, '"b"', "keys ['a']",
     ),

@@ -78,7 +78,7 @@ def test_the_loop_has_a_gradient():
 def test_errors_say_what_was_expected():
     with pytest.raises(ValueError, match="input_length=3, and inputs of 5 steps"):
         K.rnn(step, X, [H, H], input_length=3)
-    with pytest.raises(ValueError, match="shapes of the states"):
+    with pytest.raises(ValueError, match="shapes of its states"):
         K.rnn(lambda x, states: (x, [states[0][:1]]), X, [H])
     run = tf.function(lambda x: K.rnn(step, x, [H, H], unroll=True))
     with pytest.raises(ValueError, match="`unroll=True` needs"):

@@ -125,7 +125,7 @@ WRONG_DATA = [
     ("F1Score", {}, (8,), (8,), "samples, classes"),
     ("R2Score", {}, (8, 2, 2), (8, 2, 2), "samples, outputs"),
     ("AUC", {"multi_label": True}, (8,), (8,), "samples, labels"),
-    ("AUC", {}, (8, 2), (8, 3), "must have one shape"),
+    ("AUC", {}, (8, 2), (8, 3), "must have the same shape"),
     ("Precision", {"class_id": 1}, (8,), (8,), "`class_id` needs"),
 ]
 

@@ -147,10 +147,10 @@ def test_what_is_no_file_is_never_replaced(tmp_path):
     (tmp_path / "file").write_text("x")
     for atomic, names in ((atomic_write, ("pipe", "folder")), (atomic_folder, ("pipe", "file"))):
         for name in names:
-            message = f"{name}' exists already and is not a"
+            message = f"{name}' already exists and is not a"
             with pytest.raises(FileExistsError, match=message), atomic(tmp_path / name):
                 raise AssertionError
-    message = "/dev/null' exists already and is not a file"
+    message = "/dev/null' already exists and is not a file"
     with pytest.raises(FileExistsError, match=message), atomic_write("/dev/null"):
         raise AssertionError
     assert sorted(os.listdir(tmp_path)) == ["file", "folder", "pipe"]

@@ -133,7 +133,7 @@ def test_the_dtypes_are_those_that_exports_warn_about():
 
 def test_inputs_that_json_cannot_say():
     for dtype in ("complex64", "float16", "bfloat16", "uint16", "TF_DataType(20)"):
-        message = f"Input 'x' is of dtype {re.escape(dtype)}, .* Ask over gRPC"
+        message = f"Input 'x' is of dtype {re.escape(dtype)}, .* Send the request over gRPC"
         with pytest.raises(RequestError, match=message) as raised:
             rest_json.tensor("x", [1], dtype)
         assert raised.value.code == Code.UNIMPLEMENTED  # As in TF Serving.
@@ -211,8 +211,11 @@ def test_answers(outputs, in_rows, expected):
     [
         ({"y": np.array(1.0)}, "None. rows: they cannot be answered in rows"),
         ({"y": X, "z": X[:1]}, "'y': 2, 'z': 1. rows"),
-        ({"y": np.array([1j])}, "'y' is of dtype complex128, which TF Serving's REST"),
-        ({"y": np.array([0.1], "float16")}, "'y' is of dtype float16, .* Ask over gRPC"),
+        ({"y": np.array([1j])}, "'y' is of dtype complex128, for which TF Serving's REST"),
+        (
+            {"y": np.array([0.1], "float16")},
+            "'y' is of dtype float16, .* Send the request over gRPC",
+        ),
         ({"y": tf.constant([0.1], "bfloat16").numpy()}, "'y' is of dtype bfloat16"),
         ({"y": objects([b"\xff"])}, "'y' has a string that is not UTF-8.*'_bytes'"),
     ],

@@ -314,7 +314,7 @@ def test_rows_that_depend_on_each_other_are_not_joined(tmp_path, caplog):
         servable = Servable(folder, model.name, 1)
         assert {name for name in names if servable.has_rows(name)} == joined
         servable.close()
-    (*lines,) = (each.getMessage() for each in caplog.records if "not joined" in each.getMessage())
+    (*lines,) = (each.getMessage() for each in caplog.records if "not batched" in each.getMessage())
     assert len(lines) == 2
     assert all(line.startswith("Model m, version 1: a row of signature 'serv") for line in lines)
 
@@ -385,12 +385,14 @@ def test_the_command_serves_until_it_is_told_to_end(exports, tmp_path):
     [
         (["{base}/none"], 2, "No such file or directory"),
         (["{base}/m"], 2, "Expected a folder of models, with BASE/name/number. Received: "),
+        (["{base}/m/1"], 2, "which is a SavedModel itself"),
         (["{base}", "--port", "{taken}"], 1, "address already in use"),
         (["{base}", "--port", "0", "--grpc-port", "{taken}"], 1, "for gRPC"),
     ],
 )
 def test_what_stops_the_command(arguments, code, message, exports, tmp_path, client, capsys):
     (tmp_path / "m" / "1").mkdir(parents=True)
+    (tmp_path / "m" / "1" / "saved_model.pb").touch()
     values = {"base": tmp_path, "taken": client.port}
     assert cli.main(["serve", *(each.format(**values) for each in arguments)]) == code
     error = capsys.readouterr().err

@@ -45,7 +45,7 @@ def test_demo(source, tmp_path, request):
 
     assert ("scikit-learn" in output) == (source == "fallback")
     assert "equal, bit for bit" in output
-    assert "C library in a process of its own" in output
+    assert "C library in a separate process" in output
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "decoder",
         "digits.png",

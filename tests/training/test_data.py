@@ -514,7 +514,7 @@ def test_missing_values_are_refused(name):
 def test_times_among_columns_of_numbers_are_refused():
     times = pandas.to_datetime(["2020-01-01", "2020-01-02"])
     given = pandas.DataFrame({"at": times, "b": [0.5, 1.5]})
-    assert_refused("Dates and times must become numbers first. Received: .* datetime64", given)
+    assert_refused("Convert dates and times to numbers first. Received: .* datetime64", given)
 
 
 def assert_refused(message, given):

@@ -116,7 +116,7 @@ def test_weights_alone(ocp, tmp_path):
     assert not report.unused
     other.load_weights(tmp_path / "1")  # That of an earlier epoch.
     assert not np.array_equal(model.get_layer("a").kernel, other.get_layer("a").kernel)
-    with pytest.raises(LoadError, match="contains weights alone"):
+    with pytest.raises(LoadError, match="contains only weights"):
         tfkit.saving.load_model(tmp_path)
 
 

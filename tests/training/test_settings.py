@@ -129,7 +129,7 @@ def test_an_optimizer_that_two_models_share_follows_the_one_whose_step_it_is(mon
         ("jit_compile", "yes", "`jit_compile` must be True, False or 'auto'. Received: 'yes'"),
         ("jit_compile", "never", "must be True, False or 'auto'"),
         ("run_eagerly", "no", "`run_eagerly` must be True or False. Received: 'no'"),
-        ("run_eagerly", True, "cannot both be asked for"),
+        ("run_eagerly", True, "cannot be combined"),
         ("steps_per_execution", 0, "`steps_per_execution` must be a positive integer. Received: 0"),
         ("steps_per_execution", 2.5, "must be a positive integer"),
         ("steps_per_execution", "16", "must be a positive integer"),

@@ -37,7 +37,7 @@ REFUSED = {
     "string for numbers": (RAGGED, {"value": "x"}, "A string cannot pad numbers"),
     "neither sequences nor length": ([], {}, "`sequences` is empty.* Pass `maxlen`"),
     "negative length": (RAGGED, {"maxlen": -1}, "integer from 0 up. Received: maxlen=-1"),
-    "two shapes": ([[[1, 2]], [[3]]], {}, "Items of all sequences must have one shape"),
+    "two shapes": ([[[1, 2]], [[3]]], {}, "Items of all sequences must have the same shape"),
 }
 
 

@@ -57,7 +57,7 @@ def test_what_is_drawn_after_a_shuffle_is_what_keras_draws():
 
 
 REFUSED = {
-    "no sizes": (X, {}, ValueError, "Give at least one"),
+    "no sizes": (X, {}, ValueError, "Pass at least one"),
     "no data": ("abc", {"left_size": 1}, TypeError, "`dataset` must be an array"),
     "string": (X, {"left_size": "1"}, TypeError, "`left_size` must be an integer"),
     "all": (X, {"left_size": 10}, ValueError, "Received: left_size=10"),
@@ -65,8 +65,8 @@ REFUSED = {
     "none": (X, {"left_size": 0}, ValueError, "Received: left_size=0"),
     "too much": (X, {"left_size": 0.7, "right_size": 4}, ValueError, "which are 7 and 4"),
     "empty part": (X, {"left_size": 0.01}, ValueError, "Both parts need samples"),
-    "lengths": ((X, Y[:5]), {"left_size": 1}, ValueError, "must have one length"),
-    "empty": ((), {"left_size": 1}, ValueError, "must have one length"),
+    "lengths": ((X, Y[:5]), {"left_size": 1}, ValueError, "must have the same length"),
+    "empty": ((), {"left_size": 1}, ValueError, "must have the same length"),
     "lists": (([1, 2], [3, 4]), {"left_size": 1}, ValueError, "NumPy arrays only"),
 }
 

@@ -47,16 +47,24 @@ PACKAGES = (
     Package(
         "keras-hub",
         "0.32.0",
-        "models of text and images",
+        "models for text and images",
         uses="test_keras_hub.py",
         needs=("kagglehub", "tokenizers", "sentencepiece", "regex"),
     ),
-    Package("keras-rs", "0.4.0", "recommendations", uses="test_keras_rs.py", needs=("ml-dtypes",)),
-    Package("scikeras", "0.13.0", "estimators", uses="test_scikeras.py", needs=("scikit-learn",)),
+    Package(
+        "keras-rs", "0.4.0", "recommender systems", uses="test_keras_rs.py", needs=("ml-dtypes",)
+    ),
+    Package(
+        "scikeras",
+        "0.13.0",
+        "scikit-learn estimators",
+        uses="test_scikeras.py",
+        needs=("scikit-learn",),
+    ),
     Package(
         "keras-tuner",
         "1.3.5",
-        "search over hyperparameters",
+        "hyperparameter search",
         tests=("keras_tuner",),
         needs=("kt-legacy", "requests", "tensorboard", "scikit-learn"),
     ),
@@ -84,7 +92,7 @@ PACKAGES = (
     Package(
         "autokeras",
         "3.0.0",
-        "search over architectures",
+        "architecture search",
         tests=("autokeras",),
         needs=("keras-tuner", "tensorboard", "dm-tree", "pandas", "scikit-learn"),
         passengers=("train.csv", "eval.csv"),
@@ -93,7 +101,7 @@ PACKAGES = (
     Package(
         "kgcnn",
         "4.0.2",
-        "networks of graphs",
+        "graph networks",
         tests=("test",),
         needs=(
             "scikit-learn",
@@ -109,7 +117,7 @@ PACKAGES = (
     Package(
         "tf-keras-vis",
         "0.8.7",
-        "what a network looks at",
+        "saliency maps",
         tests=("tests",),
         source="wheel",
         needs=("scipy", "pillow", "deprecated", "imageio", "packaging"),
@@ -124,11 +132,11 @@ PACKAGES = (
     Package(
         "kapre",
         "0.4.1",
-        "layers of sound",
+        "audio layers",
         uses="test_kapre.py",
         needs=("librosa",),
     ),
-    Package("ncps", "1.0.1", "networks of neurons", uses="test_ncps.py", needs=("future",)),
+    Package("ncps", "1.0.1", "neural circuit policies", uses="test_ncps.py", needs=("future",)),
     Package(
         "deepxde",
         "1.15.0",
@@ -144,7 +152,13 @@ PACKAGES = (
         ),
         settings=(("DDE_BACKEND", "tensorflow"),),
     ),
-    Package("optuna-integration", "4.9.0", "search", uses="test_optuna.py", needs=("optuna",)),
+    Package(
+        "optuna-integration",
+        "4.9.0",
+        "hyperparameter search",
+        uses="test_optuna.py",
+        needs=("optuna",),
+    ),
     Package(
         "wandb",
         "0.31.0",
@@ -166,7 +180,7 @@ PACKAGES = (
     Package(
         "mlflow",
         "3.18.0",
-        "tracking of experiments",
+        "experiment tracking",
         uses="test_mlflow.py",
         needs=(
             "cachetools",
@@ -198,12 +212,12 @@ PACKAGES = (
     Package(
         "keras-cv",
         "0.9.0",
-        "models of images",
+        "models for images",
         uses="test_keras_cv.py",
         needs=("packaging", "absl-py", "regex", "dm-tree", "kagglehub", "tensorflow-datasets"),
     ),
-    Package("keras-tcn", "3.5.7", "dilated convolutions of sequences", uses="test_keras_tcn.py"),
+    Package("keras-tcn", "3.5.7", "temporal convolutional networks", uses="test_keras_tcn.py"),
     Package(
-        "deepctr", "0.9.4", "predictions of clicks", uses="test_deepctr.py", needs=("requests",)
+        "deepctr", "0.9.4", "click-through prediction", uses="test_deepctr.py", needs=("requests",)
     ),
 )

@@ -121,19 +121,19 @@ def text(package: Package, found: dict[str, Any]) -> str:
 
 # What else is to be said about a package; found by reading.
 REASONS: dict[str, str] = {
-    "HGQ2": "a part: each layer with one setting of its quantizers, in a file. Its tests of conversions by "
-    "alkaid are not in it, and fail here: alkaid asks for classes whose modules are called keras",
-    "autokeras": "tables of random rows stand for a download; 4 tests pass strings to layers that compute, "
-    "which is refused when the model is made; 10 searches that fail at once on Keras run here, which is half "
-    "of the time",
-    "keras-rs": "embeddings divided among devices included",
-    "deepxde": "stopped on Keras at its limit of 100 s, after 6 of 12 programs",
-    "wandb": "on Keras its process was stopped at its limit of 100 s, after the last test",
-    "keras-tuner": "a part: the tests of hyperparameters, oracles and tuners that both sides ended in 130 s",
-    "keras-cv": "ResNetV2 and what is built on it, MixUp, CutMix and Mosaic fail on Keras 3.15",
-    "deepctr": "its models are for Keras 2: they name weights by position; its layers run",
-    "deel-lip": "the other 40 are for Keras 2",
-    "tf-keras-vis": "one file was stopped on both sides at its limit of 300 s",
+    "HGQ2": "a subset: each layer in a file, with one setting of its quantizers. Not included are its tests "
+    "of alkaid conversions, which fail on tfkit: alkaid looks for classes in modules named keras",
+    "autokeras": "random tables replace a download; 4 tests pass strings to numeric layers, which tfkit "
+    "refuses when the model is built; 10 searches that fail at once on Keras run on tfkit and take half of "
+    "its time",
+    "keras-rs": "including embeddings that are sharded over devices",
+    "deepxde": "stopped on Keras at the limit of 100 s, after 6 of 12 programs",
+    "wandb": "on Keras the process was stopped at the limit of 100 s, after the last test",
+    "keras-tuner": "a subset: the tests of hyperparameters, oracles and tuners that finish in 130 s on both",
+    "keras-cv": "not counted: ResNetV2 and models built on it, MixUp, CutMix and Mosaic fail on Keras 3.15",
+    "deepctr": "its layers run; its models are for Keras 2 (they name weights by position)",
+    "deel-lip": "its other 40 tests are for Keras 2",
+    "tf-keras-vis": "one file was stopped on both at the limit of 300 s",
 }
 # What cannot be tried, and why.
 NOT_TRIED = {
@@ -142,12 +142,11 @@ NOT_TRIED = {
 }
 HEAD = """# Packages that are built on Keras
 
-Programs for Keras run on tfkit unchanged, and so should the packages that others have built on it.
-`./tools/clients` installs each in an environment of its own, with nothing edited, and runs its tests on Keras
-{keras} and, by `tfkit run -m pytest`, on tfkit, file by file in turns. Where the distributions of a package
-have no tests, `tools/clienting/uses` has programs that use it, whose numbers are compared as well.
-The times are the processors' time of one run; those with * are by the clock, on a machine that did other
-work, too.
+Programs written for Keras run on tfkit unchanged, and so should packages that are built on Keras.
+`./tools/clients` installs each package, unmodified, in a separate environment and runs its tests on Keras
+{keras} and on tfkit (`tfkit run -m pytest`), alternating file by file. If the distributions of a package
+contain no tests, programs in `tools/clienting/uses` use it, and their numbers are compared as well. The
+times are CPU times of one run; those with * are wall times, on a machine that was also doing other work.
 
 """
 
@@ -155,7 +154,7 @@ work, too.
 def write_page() -> None:
     """Writes the page of the documentation with the table of all results."""
     lines = [
-        "| package | what it is | tests | pass on Keras | of these on tfkit | Keras, s | tfkit, s | rest |",
+        "| package | what it is | tests | pass on Keras | of these on tfkit | Keras, s | tfkit, s | notes |",
         "|---|---|---|---|---|---|---|---|",
     ]
     table = rows()
@@ -175,8 +174,8 @@ def write_page() -> None:
     passed = {side: sum(row[side] for row in table.values()) for side in SIDES}
     lines += [
         "",
-        f"All together: of {passed['keras']:,} tests that pass on Keras {passed['tfkit']:,} pass on tfkit; "
-        f"{total['keras']:.0f} s on Keras, {total['tfkit']:.0f} s on tfkit.",
+        f"In total, {passed['tfkit']:,} of the {passed['keras']:,} tests that pass on Keras pass on tfkit; "
+        f"they took {total['keras']:.0f} s on Keras and {total['tfkit']:.0f} s on tfkit.",
     ]
     reasons = "; ".join(f"{name} {reason}" for name, reason in NOT_TRIED.items())
     lines += ["", f"Not in the table: {reasons}."]

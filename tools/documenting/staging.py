@@ -28,11 +28,11 @@ EXAMPLES = {
     "text_classification": "Text classification",
     "text_lstm_mask": "Sentences of different lengths",
     "language_model": "A small language model",
-    "structured_data": "Tables",
+    "structured_data": "Tabular data",
     "timeseries_forecast": "Time series",
-    "diffusion_2d": "Diffusion",
-    "custom_train_step": "A step of your own",
-    "custom_loop": "A loop of your own",
+    "diffusion_2d": "A diffusion model",
+    "custom_train_step": "A custom training step",
+    "custom_loop": "A custom training loop",
 }
 
 
@@ -78,7 +78,8 @@ def write_examples(folder: Path) -> None:
         lines.append(f"* [{title}]({name}.md): {text.partition(chr(10))[0]}")
     parts = [
         "# Examples",
-        "Whole programs, each in one file of the folder `examples`. With `--help` each lists its options.",
+        "Complete programs, each in one file of the folder `examples`. They need "
+        "`pip install '.[examples]'`. Each lists its options with `--help`.",
         "\n".join(lines),
         "\n".join(["```{toctree}", ":hidden:", "", *EXAMPLES, "```"]),
     ]
@@ -92,8 +93,8 @@ def example(name: str, title: str, text: str, code: str) -> str:
     text = text.replace(f"    python {name}.py", f"    python examples/{name}.py")
     shown = [
         f"# {title}\n\n{text}",
-        f"![{title}: what the program draws](../docs/pictures/{name}.png)",
-        f"[The same as a notebook](../docs/notebooks/{name}.ipynb)",
+        f"![{title}: the picture that the program saves](../docs/pictures/{name}.png)",
+        f"[The same program as a notebook](../docs/notebooks/{name}.ipynb)",
         f"## What it prints\n\n```text\n{printed(name)}\n```",
         f"## The program\n\n```python\n{code}```\n",
     ]

@@ -105,7 +105,8 @@ def speeds() -> None:
     axis.minorticks_off()
     axis.invert_yaxis()
     machine = re.search(
-        r"on (2 cores of [^,]+), with (TensorFlow [\d.]+) and\s(Keras [\d.]+)\.", measured
+        r"on (2 cores of [^,]+), with (TensorFlow [\d.]+) and (Keras [\d.]+)\.",
+        " ".join(measured.split()),
     )
     if machine is None:
         raise ValueError(

@@ -50,7 +50,7 @@ def title_of(function):
 
 
 def run(name, size, timeout):
-    """Returns the figures of one size, or a text that says why there are none."""
+    """Returns the figures of one size, or a string that says why there are none."""
     command = [sys.executable, "-m", "growing", "measure", name, str(size)]
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "TFKIT_CACHE": "off"}
     try:

@@ -17,7 +17,7 @@ from tfkit import layers
 
 
 def sequential(size, meter):
-    """Measures a `Sequential` model of many layers."""
+    """Measures a `Sequential` model with many layers."""
 
     def build():
         # Narrow layers: the number of layers counts, not the products.
@@ -27,7 +27,7 @@ def sequential(size, meter):
 
 
 def functional(size, meter):
-    """Measures a functional model of many layers, with a sum of two tensors after each two."""
+    """Measures a functional model with many layers, every third of which adds two tensors."""
 
     _life_of(lambda: _graph(size), meter)
 
@@ -62,7 +62,7 @@ def _life_of(build, meter):
 
 
 def plot(size, meter):
-    """Measures `plot_model`, for a functional model of many layers."""
+    """Measures `plot_model` of this functional model."""
     model = _graph(size)
     with tempfile.TemporaryDirectory() as folder:
         for ending in ("svg", "png"):
@@ -71,7 +71,7 @@ def plot(size, meter):
 
 
 def weights(size, meter):
-    """Measures a layer that holds many weights."""
+    """Measures a layer with many weights."""
 
     class Holder(layers.Layer):
         def build(self, input_shape):
@@ -98,10 +98,10 @@ def weights(size, meter):
 
 
 def vocabulary(size, meter):
-    """Measures a `StringLookup` with many words."""
+    """Measures a `StringLookup` with a large vocabulary."""
     words = np.array([f"word{number}" for number in range(size)])
-    with meter.peak("memory, MiB"):
-        with meter.time("given"):
+    with meter.peak("peak memory, MiB"):
+        with meter.time("constructor"):
             layer = layers.StringLookup(vocabulary=words)
         with meter.time("first call"):
             layer(tf.constant(["word1", "none"]))
@@ -109,7 +109,7 @@ def vocabulary(size, meter):
     with meter.time("adapt"):
         adapted.adapt(tf.data.Dataset.from_tensor_slices(words).batch(4096))
     with tempfile.TemporaryDirectory() as folder:
-        for lookup, kind in ((adapted, ""), (layer, ", given")):
+        for lookup, kind in ((adapted, ", adapted"), (layer, ", passed")):
             model = tfkit.Sequential([tfkit.Input((1,), dtype="string"), lookup])
             path = os.path.join(folder, "model.keras")
             with meter.time(f"save{kind}"):
@@ -119,7 +119,7 @@ def vocabulary(size, meter):
 
 
 def mapped(size, meter):
-    """Measures `fit` on rows of a file that is mapped into memory: 4 KiB each."""
+    """Measures `fit` on a memory-mapped file with rows of 4 KiB."""
     with tempfile.NamedTemporaryFile() as file:
         file.truncate(size * 4096)
         x = np.memmap(file.name, "float32", "r", shape=(size, 1024))
@@ -135,20 +135,20 @@ def mapped(size, meter):
 
         with meter.time("fit"):
             model.fit(x, y, batch_size=1024, verbose=0, callbacks=[Watch()])
-        meter.figures["memory, MiB"] = most[0]
+        meter.figures["peak memory, MiB"] = most[0]
 
 
 def rows(size, meter):
-    """Measures `predict` of many rows."""
+    """Measures `predict` for many rows."""
     x = np.zeros((size, 16), "float32")
     model = tfkit.Sequential([tfkit.Input((16,)), layers.Dense(32, "relu"), layers.Dense(1)])
     model.predict(x[:64], verbose=0)
-    with meter.peak("memory, MiB"), meter.time("predict"):
+    with meter.peak("peak memory, MiB"), meter.time("predict"):
         model.predict(x, batch_size=256, verbose=0)
 
 
 def models(size, meter):
-    """Measures many models, each made, trained and dropped in one process."""
+    """Measures many models that are created, trained and deleted in one process."""
     x = np.ones((64, 4), "float32")
 
     def live():
@@ -159,16 +159,16 @@ def models(size, meter):
     for _ in range(5):
         live()
     before = settled()
-    with meter.time("all"):
+    with meter.time("all models"):
         for _ in range(size):
             live()
-    meter.figures["memory kept, MiB"] = max(0.0, settled() - before)
+    meter.figures["memory growth, MiB"] = max(0.0, settled() - before)
 
 
 def grid(size, meter):
-    """Measures a search over learning rates and dropout rates: models of one form."""
+    """Measures a hyperparameter search over learning rates and dropout rates."""
     x = np.ones((64, 4), "float32")
-    with meter.time("all"):
+    with meter.time("all models"):
         for number in range(size):
             model = tfkit.Sequential(
                 [layers.Dense(8, "relu"), layers.Dropout(number / 1000), layers.Dense(4)]
@@ -178,15 +178,15 @@ def grid(size, meter):
 
 
 def steps(size, meter):
-    """Measures a training of many steps, with a bar and a history."""
+    """Measures a training run of many steps, with progress bar and history."""
     x = np.ones((size // 10, 4), "float32")
     model = tfkit.Sequential([tfkit.Input((4,)), layers.Dense(1)])
     model.compile("sgd", "mse", metrics=["mae"])
     batch = tf.data.Dataset.from_tensors((x[:1], x[:1, :1])).repeat()
     ways = {
-        "ten epochs": (x, x[:, :1], {"epochs": 10}),
+        "10 epochs": (x, x[:, :1], {"epochs": 10}),
         "epochs of 1,000 steps": (x[:1000], x[:1000, :1], {"epochs": size // 1000}),
-        "ten epochs of a dataset": (batch, None, {"epochs": 10, "steps_per_epoch": size // 10}),
+        "10 epochs of a dataset": (batch, None, {"epochs": 10, "steps_per_epoch": size // 10}),
     }
     if size > 10**6:
         ways.popitem()  # Ten minutes and more.
@@ -197,11 +197,11 @@ def steps(size, meter):
         with open(os.devnull, "w") as out, contextlib.redirect_stdout(out), meter.time(name):
             options["batch_size"] = None if targets is None else 1
             model.fit(data, targets, verbose=1, **options)
-        meter.figures[f"{name}: memory kept, MiB"] = max(0.0, resident() - before)
+        meter.figures[f"{name}: memory growth, MiB"] = max(0.0, resident() - before)
 
 
 def callbacks(size, meter):
-    """Measures many callbacks with a hook for each batch, 2,000 steps."""
+    """Measures `fit` for 2,000 steps, with many callbacks that have a hook for batches."""
 
     class Count(tfkit.callbacks.Callback):
         seen = 0
@@ -246,15 +246,17 @@ print(sum(used), used[0], used[-1])
 
 
 def processes(size, meter):
-    """Measures processes, forked four at a time, that train one model and share the cache of programs."""
+    """Measures processes that train equal models, four at a time, and share the program cache."""
     with tempfile.TemporaryDirectory() as folder:
         numbers = _numbers(folder, _FORKING, size)
-        meter.figures.update(zip(("all", "the first", "the last"), numbers, strict=True))
-        meter.figures["cache, MiB"] = _size_of(folder)
+        meter.figures.update(
+            zip(("all processes", "first process", "last process"), numbers, strict=True)
+        )
+        meter.figures["cache size, MiB"] = _size_of(folder)
 
 
 def kept(size, meter):
-    """Measures the cache of programs of 64 KiB, of which it keeps 256 MiB."""
+    """Measures a program cache with many programs of 64 KiB, and a limit of 256 MiB."""
     with tempfile.TemporaryDirectory() as folder:
         _fit(folder, 8)
         (inside,) = Path(folder).glob("programs/*")
@@ -262,10 +264,10 @@ def kept(size, meter):
             with open(inside / f"{number:032}-0-program.pb", "wb") as file:
                 file.truncate(1 << 16)
             os.utime(file.name, (0, number))
-        meter.figures["before, MiB"] = _size_of(folder)
-        meter.figures["a new program"] = _fit(folder, 9)
-        meter.figures["after, MiB"] = _size_of(folder)
-        meter.figures["a kept program"] = _fit(folder, 9)
+        meter.figures["cache size before, MiB"] = _size_of(folder)
+        meter.figures["fit, program not in the cache"] = _fit(folder, 9)
+        meter.figures["cache size after, MiB"] = _size_of(folder)
+        meter.figures["fit, program in the cache"] = _fit(folder, 9)
 
 
 def _fit(folder, width):

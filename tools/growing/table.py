@@ -1,4 +1,4 @@
-"""The figures as a page: a row for each of them, with the exponent of its growth."""
+"""Writes the figures as a page: one row for each, with the exponent of its growth."""
 
 import math
 import os
@@ -6,35 +6,55 @@ import platform
 
 HEAD = """# How costs grow
 
-`./tools/growth --write` measures each size in a process of its own and writes this page. Times are CPU
-seconds of all threads. The exponent is that between the two largest sizes: 1 is linear, 0 does not grow, 2
-is quadratic. Below 1, a fixed cost is part of the figures.
+How time and memory grow with the size of a model, its data or a training run. `./tools/growth --write`
+measures each size in a separate process and writes this page. Times are CPU seconds, summed over all
+threads. The exponent is computed from the two largest sizes: 0 is constant, 1 linear, 2 quadratic. An
+exponent between 0 and 1 usually means that a fixed cost is part of the figures.
 
 """
 
 
+# By case: what the columns count.
+COLUMNS = {
+    "sequential": "layers",
+    "functional": "layers",
+    "plot": "layers",
+    "weights": "weights",
+    "vocabulary": "words",
+    "mapped": "rows",
+    "rows": "rows",
+    "models": "models",
+    "grid": "models",
+    "steps": "steps",
+    "callbacks": "callbacks",
+    "processes": "processes",
+    "kept": "programs",
+}
 # By case: why a cost grows as it does.
 NOTES = {
-    "weights": """TensorFlow prepares the function of the step: two thirds of this are Grappler's passes,
-which grow a little faster than the function ([what was tried](design/0013-what-was-tried.md)). Keras takes
-3 times as long for the first `fit` of 300 weights.""",
-    "functional": """By counts of Python's calls, the summary and a save as `.h5` are linear. Python's garbage
-collector visits all objects during a save of the largest model, which is a fifth of the time. Without it the
-exponents were 1.12 for `.h5`, 1.02 for `.keras` and 1.05 for the summary.""",
-    "vocabulary": """Of the vocabularies that were given, those of 10,000 and 100,000 words are in the
-configuration, as text; those of a million and more are stored like one that was adapted. Loading makes an
-object of each word. Other processes worked while this was measured.""",
-    "mapped": """From about 1,000 steps on, XLA compiles the step; the memory of the last size includes
-that.""",
-    "models": """Memory that C's library keeps for itself is given back before it is measured. Objects of
-Python and registered functions do not grow. Over 250 models, the memory that C's library has given out grew
-by 0.4 MiB, nine tenths of it during the first 50. Other processes worked while this was measured.""",
-    "steps": """A step of a dataset waits for the iterator, and was measured up to a million steps. Ten
-million steps in epochs of 1,000 are 10,000 epochs, whose history is in the memory.""",
-    "processes": """Each process is forked before TensorFlow computes anything, so that the import is not
-counted. The first four find no program, and compile.""",
-    "kept": """By the number of programs in it, which are the oldest ones, and empty. The process that adds a
-program removes what exceeds the limit.""",
+    "weights": """The first `fit` is slow because TensorFlow optimizes the graph of the step. Two thirds
+of the time are Grappler's passes, whose cost grows slightly faster than the graph ([what was
+tried](design/0013-what-was-tried.md)). Keras takes 3 times as long for the first `fit` of 300 weights.""",
+    "functional": """The number of Python calls for the summary and for saving `.h5` is linear in the
+number of layers. Python's garbage collector visits all objects while the largest model is saved, which
+takes a fifth of the time. With the collector off, the exponents were 1.12 for saving `.h5`, 1.02 for
+saving `.keras` and 1.05 for the summary.""",
+    "vocabulary": """A vocabulary passed to the constructor is stored in the configuration, as text, if
+it has 10,000 or 100,000 words; one of a million words or more is stored like a vocabulary learned by
+`adapt`. Loading creates a Python object for each word. Other processes were running during this
+measurement.""",
+    "mapped": """From about 1,000 steps on, XLA compiles the step; the memory at the largest size
+includes the compiler's.""",
+    "models": """Free memory that the C library holds is returned to the system before each measurement.
+The number of Python objects and of registered functions does not grow. Over 250 models, the memory
+allocated through the C library grew by 0.4 MiB, nine tenths of it during the first 50 models. Other
+processes were running during this measurement.""",
+    "steps": """A step over a dataset waits for the iterator, so datasets were measured up to a million
+steps only. Ten million steps in epochs of 1,000 are 10,000 epochs, whose history is part of the memory.""",
+    "processes": """Each process is forked before TensorFlow computes anything, so the import is not
+counted. The first four processes find an empty cache and compile.""",
+    "kept": """The programs that are in the cache at first are empty files, older than the new program.
+The process that adds a program deletes the oldest ones beyond the limit.""",
 }
 
 
@@ -45,17 +65,18 @@ def page(kept):
         f"Measured on {os.cpu_count()} cores, {_cpu()}, Python {platform.python_version()}.\n",
     ]
     for name, case in kept.items():
-        parts.append(f"\n## {case['title'].rstrip('.')}\n\n{_table(case['sizes'])}")
+        table = _table(case["sizes"], COLUMNS.get(name, ""))
+        parts.append(f"\n## {case['title'].rstrip('.')}\n\n{table}")
         if name in NOTES:
             parts.append(f"\n{NOTES[name]}\n")
     return "".join(parts)
 
 
-def _table(sizes):
+def _table(sizes, counted):
     numbers = [int(size) for size in sizes]
     measured = [figures if isinstance(figures, dict) else {} for figures in sizes.values()]
     names = list(dict.fromkeys(name for figures in measured for name in figures))
-    lines = ["| | " + " | ".join(f"{number:,}" for number in numbers) + " | exponent |"]
+    lines = [f"| {counted} | " + " | ".join(f"{number:,}" for number in numbers) + " | exponent |"]
     lines.append("|---" * (len(numbers) + 2) + "|")
     for name in names:
         values = [figures.get(name) for figures in measured]

@@ -33,7 +33,7 @@ def verdict(fault: Fault, seen: dict) -> str:
 
 def tables(faults: list[Fault], seen: dict, of: int) -> str:
     """Returns the results by package and by kind, and the faults that were accepted."""
-    lines = [f"{len(faults)} faults, out of {of:,} that the tool can put in.", ""]
+    lines = [f"A sample of {len(faults)} of the {of:,} possible faults.", ""]
     for head, name in (
         ("package", lambda each: each.room),
         ("kind of fault", lambda each: each.kind),

@@ -198,6 +198,6 @@ def spend(shape: Any, dtype: str, what: str, kind: Literal["stored", "other"] = 
         raise ValueError(
             f"{what} would take {needed:,} bytes (shape {tuple(shape)}, {dtype}), but the file accounts for "
             f"no more than {left[kind]:,}. Its configuration asks for more memory than its weights need: "
-            "it is damaged, or was made to do harm."
+            "it is damaged or malicious."
         )
     left[kind] -= needed

@@ -127,7 +127,7 @@ def map_structure(func: Callable[..., Any], *structures: Any, none_is_leaf: bool
         (11, 22)
     """
     if not structures:
-        raise ValueError("Give at least one structure. Received: none")
+        raise ValueError("Pass at least one structure. Received: none")
     for other in structures[1:]:
         assert_same_structure(structures[0], other)
     return _mapped(func, structures, none_is_leaf)
@@ -166,7 +166,7 @@ def map_structure_up_to(shallow_structure: Any, func: Callable[..., Any], *struc
         [2, 1]
     """
     if not structures:
-        raise ValueError("Give at least one structure. Received: none")
+        raise ValueError("Pass at least one structure. Received: none")
     if not is_nested(shallow_structure):
         return func(*structures)
     shallow = _children(shallow_structure)

@@ -101,7 +101,7 @@ def check_may_set(layer: Stateful, name: str, value: Any) -> None:
                 raise ValueError(
                     "You cannot add new elements of state (variables or sub-layers) to a layer inside its "
                     f"`call()`. Layer {state.title} sets attribute `{name}` to a {type(member).__name__}. "
-                    "Make all state in `__init__()` or `build()`."
+                    "Create all state in `__init__()` or `build()`."
                 )
 
 

@@ -85,7 +85,7 @@ def check_layers(root: Layer, called: dict[int, LayerState], caller: Any = None)
 
 
 def listed_in(root: Layer) -> set[int]:
-    """Returns the ids of all variables that a training of `root`, or of a model around it, can find."""
+    """Returns the ids of all variables that a training run of `root`, or of a model around it, can find."""
     # The `train_step` of the model that is trained may call its parts one by one.
     trained = execution.governing_model()
     holders = [*root._tfkit.callers(), *([] if trained is None else [trained])]

@@ -99,15 +99,15 @@ def _check_may_add(layer: Layer, name: str) -> None:
         kind = type(layer).__name__
         raise ValueError(
             f"Layer '{layer.name}' (of type {kind}) was made inside the `call()` of layer "
-            f"{caller._tfkit.title}: each call would make it again, with weights that are never trained. "
-            f"Make it in `__init__()`, and call it in `call()`: `self.{kind.lower()} = {kind}(...)`."
+            f"{caller._tfkit.title}: each call would create it again, with weights that are never trained. "
+            f"Create it in `__init__()`, and call it in `call()`: `self.{kind.lower()} = {kind}(...)`."
         )
     calling = frame is not None and frame.layer is layer
     if not state.builds and (state.locked or calling):
         raise ValueError(
             f"You cannot add new elements of state to layer {state.title} "
-            f"{'inside its `call()`' if calling else 'once it is built'}. Received: weight '{name}'. Make "
-            "all weights in `__init__()` or `build()`."
+            f"{'inside its `call()`' if calling else 'once it is built'}. Received: weight '{name}'. "
+            "Create all weights in `__init__()` or `build()`."
         )
 
 

@@ -52,7 +52,7 @@ def as_tensor(value: Any) -> Any:
 def _check_is_no_time(dtype: Any, shape: tuple[int, ...]) -> None:
     if dtype.kind in "Mm":
         raise ValueError(
-            f"Dates and times must become numbers first. Received: an array of dtype {dtype} and shape "
+            f"Convert dates and times to numbers first. Received: an array of dtype {dtype} and shape "
             f"{shape}. The days since the first one: `(x - x.min()) / np.timedelta64(1, 'D')`."
         )
 

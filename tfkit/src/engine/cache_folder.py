@@ -41,7 +41,7 @@ def checked_folder() -> Path | None:
         where others could write to it.
 
     Raises:
-        OSError: if it cannot be made or looked at.
+        OSError: if it cannot be created or read.
     """
     root = _root()
     if root is None:

@@ -3,7 +3,7 @@
 A program must not give different values because XLA compiles it. In XLA
 
 * gradients of roots and reciprocals are 0 * inf, which is NaN, where the kernels give 0 if they receive a
-  gradient of 0, as in `where(d > 0, sqrt(d), 0)`: a training would become NaN once it is long enough for XLA;
+  gradient of 0, as in `where(d > 0, sqrt(d), 0)`: training would become NaN once it is long enough for XLA;
 * the product of a mask that was cast to floats with NaN is 0 where the mask is false;
 * the gradient of `selu` at 0 is wrong, and the gradient of `elu` for NaN is NaN;
 * the variance of a batch is the difference of two means, of which little is right where the mean is large.

@@ -31,7 +31,7 @@ def export_folder(path: Any) -> Iterator[Path]:
     target = Path(os.path.abspath(path))
     if not may_replace(target):
         raise FileExistsError(
-            f"{str(target)!r} exists already and is not a SavedModel: it is not replaced. Name another "
+            f"{str(target)!r} already exists and is not a SavedModel: it is not replaced. Name another "
             "folder, or remove it."
         )
     target.parent.mkdir(parents=True, exist_ok=True)

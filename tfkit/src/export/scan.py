@@ -38,9 +38,9 @@ def check_saved_model(folder: str) -> None:
     try:
         model = parse_saved_model(folder)  # The loader reads the same file.
     except OSError as error:
-        raise LoadError(f"{folder!r} is not a SavedModel, or damaged: {error}") from None
+        raise LoadError(f"{folder!r} is not a SavedModel, or is damaged: {error}") from None
     if len(model.meta_graphs) != 1 or not model.meta_graphs[0].HasField("object_graph_def"):
-        raise _refusal(folder, "it is of TensorFlow 1, whose graphs run when they are loaded")
+        raise _refusal(folder, "it is from TensorFlow 1, whose graphs run when they are loaded")
     graph = _Graph(model.meta_graphs[0])
     for where, node in graph.nodes():
         if node.op in _TEXT_FILE_TABLE:

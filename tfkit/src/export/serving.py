@@ -132,7 +132,7 @@ def _check_numbers(folder: Path, version: int | None, keep: int | None) -> None:
                 f"Received: {what}={number!r}"
             )
     if version is not None and version in versions_in(folder):
-        raise FileExistsError(f"Version {version} is there already: {folder / str(version)}")
+        raise FileExistsError(f"Version {version} already exists: {folder / str(version)}")
 
 
 def _cases(
@@ -182,7 +182,7 @@ def _publish(written: Path, folder: Path, version: int | None) -> Path:
             if error.errno not in _TAKEN:
                 raise
             if version is not None:
-                raise FileExistsError(f"Version {version} is there already: {target}") from None
+                raise FileExistsError(f"Version {version} already exists: {target}") from None
             continue
         sync(folder)
         return target

@@ -138,6 +138,6 @@ class Lambda(Layer):
             config = serialization.serialize_keras_object(arguments)
         except TypeError as error:
             raise NoConfigurationError(
-                f"Cannot make the configuration of Lambda '{self.path}'. {error}"
+                f"Cannot create the configuration of Lambda '{self.path}'. {error}"
             ) from None
         return {**super().get_config(), **config}

@@ -121,7 +121,7 @@ def weights_along(weights: tf.Tensor, values: tf.Tensor, name: str = "sample_wei
             f"{values.shape}, weights of shape {given}. Let the function return a value for each sample, "
             "without a mean over them, or use it where there are no weights."
         )
-    # Axes of size 1 behind those of the values are dropped; missing ones are appended.
+    # Axes of size 1 after those of the values are dropped; missing ones are appended.
     if extra:
         weights = tf.squeeze(weights, extra)
     elif given.rank < rank:

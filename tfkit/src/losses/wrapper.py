@@ -62,7 +62,7 @@ class LossFunctionWrapper(Loss):
             tree.assert_same_structure(y_true, y_pred)
         except ValueError:
             raise ValueError(
-                f"The targets and the outputs of loss '{self.name}' must have one structure. Received: "
+                f"The targets and the outputs of loss '{self.name}' must have the same structure. Received: "
                 f"y_true={brief(y_true)}, y_pred={brief(y_pred)}. Weights are not targets: pass them as "
                 "`sample_weight`."
             ) from None

@@ -71,7 +71,7 @@ def confusion_counts(
     y_pred, y_true = squeeze_or_expand_to_same_rank(tf.cast(y_pred, dtype), tf.cast(y_true, dtype))
     if not y_pred.shape.is_compatible_with(y_true.shape):
         raise ValueError(
-            "Targets and predictions must have one shape. "
+            "Targets and predictions must have the same shape. "
             f"Received: y_true.shape={y_true.shape}, y_pred.shape={y_pred.shape}"
         )
     weights = entry_weights(sample_weight, mask, y_pred, dtype)

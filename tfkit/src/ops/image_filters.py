@@ -188,7 +188,7 @@ def gaussian_blur(
 
 @symbolic_op
 def sobel_edges(images: Any, data_format: str | None = None) -> tf.Tensor:
-    """Returns the slopes of images downwards and to the right, by Sobel's filters.
+    """Returns the gradients of images along height and width, by Sobel's filters.
 
     Args:
         images: one image of shape `(height, width, channels)` or a batch of shape

@@ -20,7 +20,7 @@ def _find_logits(output: Any, from_logits: bool, activation: str, name: str) -> 
     """Returns the logits if they are known: crossentropy is exact for logits, but not for probabilities.
 
     They are known when the caller says so, when `sigmoid` or `softmax` of this package left them on
-    their result, and in a graph, where the operation that made `output` can be looked at.
+    their result, and in a graph, where the operation that made `output` can be examined.
     """
     logits = find(output, activation)
     if logits is None:

@@ -38,7 +38,7 @@ def update(
 ) -> None:
     """Calls `update_one(variable, gradient, learning_rate)` for all variables, in one XLA program.
 
-    `fit` compiles it only for trainings of enough steps, see `training/compile_cost.py`.
+    `fit` compiles it only for training runs of enough steps, see `training/compile_cost.py`.
     """
 
     def update_all(gradients: Sequence[Any]) -> None:

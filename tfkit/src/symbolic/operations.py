@@ -182,7 +182,7 @@ class Operation(Overridable, metaclass=abc.ABCMeta):
                     config[name] = serialization.serialize_keras_object(value)
                 except TypeError as error:
                     raise constructors.NoConfigurationError(
-                        f"Cannot make the configuration of operation '{self.name}': its argument "
+                        f"Cannot create the configuration of operation '{self.name}': its argument "
                         f"`{name}` cannot be saved. {error} Or define `get_config()` and `from_config()`."
                     ) from None
         return config

@@ -75,7 +75,7 @@ class Programs:
             self.values.settle()
 
     def release(self) -> None:
-        """Frees the memory of JAX's device, after a training."""
+        """Frees the memory of JAX's device, after a training run."""
         if self.values is not None:
             self.values.release()
 

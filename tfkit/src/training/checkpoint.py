@@ -1,4 +1,4 @@
-"""Saves the whole state of a training, and restores it so that the training continues.
+"""Saves the whole state of a training run, and restores it so that the training continues.
 
 The state is every variable of the model, its optimizers and its metrics; vocabularies and bins; the epoch,
 the step, and the position in the data; the states of the callbacks; and of the random generators.
@@ -36,7 +36,7 @@ class Training(Protocol):
         """Makes all variables that training needs."""
 
     def description(self) -> dict[str, Any]:
-        """Returns a description of the trainings that can continue from a saved state."""
+        """Returns a description of the training runs that can continue from a saved state."""
 
     def get_state(self) -> dict[str, Any]:
         """Returns the progress of the training."""
@@ -46,7 +46,7 @@ class Training(Protocol):
 
 
 def save(path: Path, training: Training) -> None:
-    """Writes the state of a training, completely or not at all."""
+    """Writes the state of a training run, completely or not at all."""
     callbacks = _callbacks(training)
     document = {
         "description": training.description(),

@@ -15,7 +15,7 @@ from tfkit.src.losses.categorical import (
 )
 
 _SPARSE = ("sparse_categorical_crossentropy", "SparseCategoricalCrossentropy")
-_ROWS = 10_000  # are looked at, once in a `fit`
+_ROWS = 10_000  # are checked, once in a `fit`
 
 
 def check_class_ids(loss: Any, y: Any) -> None:
@@ -23,7 +23,7 @@ def check_class_ids(loss: Any, y: Any) -> None:
 
     Args:
         loss: the argument of `compile`.
-        y: an array of targets, or a dict or list of them like `loss`; anything else is not looked at.
+        y: an array of targets, or a dict or list of them like `loss`; anything else is not checked.
 
     Raises:
         ValueError: that shows a label.

@@ -37,7 +37,7 @@ _USUAL_ROWS = 32  # Rows of a batch.
 
 
 def steps_that_pay(trace: StepTrace, batch_size: int | None) -> int:
-    """Returns the number of steps from which a training is faster with XLA, including compilation.
+    """Returns the number of steps from which a training run is faster with XLA, including compilation.
 
     Args:
         trace: the step.

@@ -98,7 +98,7 @@ class CompileSettings:
         if self.jit_compile != "auto":
             self.jit_compile = bool(self.jit_compile)
         if self.jit_compile is True and self.run_eagerly:
-            raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot both be asked for.")
+            raise ValueError("`jit_compile=True` and `run_eagerly=True` cannot be combined.")
         if self.engine not in ENGINES:
             raise ValueError(f"`engine` must be 'tensorflow' or 'jax'. Received: {self.engine!r}")
         if self.engine == "jax":

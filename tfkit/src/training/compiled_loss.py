@@ -215,7 +215,7 @@ def _weighed(identifiers: Any, weights: Any) -> list[tuple[Any, Any]]:
     if len(weights) != len(listed):
         raise ValueError(
             f"`loss_weights` has {len(weights)} entries for an output with {len(listed)} losses: {listed}. "
-            "Give one for each."
+            "Pass one for each."
         )
     return list(zip(listed, weights, strict=True))
 

@@ -32,7 +32,7 @@ _PATIENCE = 10.0  # Seconds for the steps in progress after Ctrl-C.
 
 
 class Coordinated:
-    """The workers of a cluster, as the loop of a training uses them.
+    """The workers of a cluster, as the loop of a training run uses them.
 
     Args:
         strategy: the strategy.
@@ -128,7 +128,7 @@ class Coordinated:
 
     @contextlib.contextmanager
     def files(self) -> Iterator[None]:
-        """Context manager of a training, in which this process writes files.
+        """Context manager of a training run, in which this process writes files.
 
         Raises:
             tf.errors.UnavailableError: if a parameter server is gone, instead of the error that this caused.

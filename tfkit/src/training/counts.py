@@ -28,8 +28,9 @@ def check_outside(method: str) -> None:
     forks.check(f"`{method}()`")
     if not tf.executing_eagerly():
         raise RuntimeError(
-            f"`{method}()` was called inside a `tf.function` or a function for `Dataset.map`. It compiles "
-            "the model by itself: call it outside. In a function call the model, `model(x)`, or its step, "
+            f"`{method}()` was called inside a `tf.function` or a function for `Dataset.map`. It "
+            "compiles the model itself: call it outside. In a function call the model, `model(x)`, or "
+            "its step, "
             "`model.train_step((x, y))`."
         )
 
@@ -73,7 +74,7 @@ def check_positive(**counts: int | None) -> None:
 
 
 def check_epochs(epochs: int, initial_epoch: int) -> None:
-    """Raises an error for epochs below 0, and for a first epoch behind the last.
+    """Raises an error for epochs below 0, and for a first epoch after the last.
 
     Raises:
         ValueError: that states both arguments.

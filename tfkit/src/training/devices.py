@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Devices:
-    """The devices of a strategy, as the loop of a training uses them.
+    """The devices of a strategy, as the loop of a training run uses them.
 
     Args:
         strategy: the strategy.
@@ -104,7 +104,7 @@ class Devices:
         return _sum_of(self.strategy)(value)
 
     def check_data(self, data: Any) -> None:
-        """Makes data ready for a training in several processes, or refuses them."""
+        """Makes data ready for a training run in several processes, or refuses them."""
         if self.num_processes > 1:
             process_data.prepare(data, self._of_all)
 
@@ -118,7 +118,7 @@ class Devices:
 
     @contextlib.contextmanager
     def files(self) -> Iterator[None]:
-        """Context manager of a training, in which only the chief's files are written.
+        """Context manager of a training run, in which only the chief's files are written.
 
         Raises:
             tf.errors.UnavailableError: if another process is gone, instead of the error that it caused.

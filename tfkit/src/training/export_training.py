@@ -1,4 +1,4 @@
-"""`export_training`: a training as a folder of files, for machines that have JAX and no TensorFlow."""
+"""`export_training`: a training run as a folder of files, for machines that have JAX and no TensorFlow."""
 
 from __future__ import annotations
 

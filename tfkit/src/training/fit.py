@@ -136,7 +136,7 @@ class Fit:
             )
         return ran_out and steps.feed.is_spent
 
-    # --- The saved state of a training ----------------------------------------------------------
+    # --- The saved state of a training run ------------------------------------------------------
 
     @property
     def is_inside_epoch(self) -> bool:
@@ -148,7 +148,7 @@ class Fit:
         self._steps.feed.build(self.model, "train")
 
     def description(self) -> dict[str, Any]:
-        """Returns the optimizer and the data, which must be the same in a training that continues it."""
+        """Returns the optimizer and the data, which must be the same in a training run that continues it."""
         optimizer = self.model.optimizer
         return {
             "optimizer": None if optimizer is None else type(optimizer).__name__,

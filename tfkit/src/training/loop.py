@@ -38,10 +38,10 @@ class Steps:
 
     Attributes:
         num_steps: steps of one run, `None` if that is not known yet.
-        epoch: index of the epoch in progress, in a training.
+        epoch: index of the epoch in progress, in a training run.
         done: steps of the present run.
         logs: their results.
-        termination: the request to end a training; `None` if it is not awaited.
+        termination: the request to end a training run; `None` if it is not awaited.
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class Steps:
         steps_run = self.model._tfkit_programs.steps_run[self.mode]
         # The number of steps of the model up to the end of this run, as far as it is known. The use of XLA
         # depends on it, and with it the rounding. So it follows from the steps that are done and from the
-        # length of a run: neither from measured time, nor from the number of epochs, which a training that
+        # length of a run: neither from measured time, nor from the number of epochs, which training that
         # continues from a saved state may raise.
         if self.num_steps is not None:
             horizon = steps_run - first + self.num_steps

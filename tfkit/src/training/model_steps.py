@@ -173,8 +173,8 @@ class ModelSteps(Compiled):
             penalties = self.losses
             if any(each is None for each in penalties):
                 raise ValueError(
-                    f"A regularizer or `add_loss()` in model '{self.name}' gave None. Expected a scalar "
-                    "tensor: end the function with `return`."
+                    f"A regularizer or `add_loss()` in model '{self.name}' returned None. Expected a "
+                    "scalar tensor: end the function with `return`."
                 )
             losses += [
                 replicas.as_mean(tf.cast(it, losses[0].dtype if losses else it.dtype))

@@ -155,7 +155,7 @@ class Outputs:
             if len(value) != len(keys):
                 raise ValueError(
                     f"{_RULES.get(what, '')}`{what}` has {len(value)} entries, but the model has "
-                    f"{len(keys)} outputs{self._listed()}. Give one for each."
+                    f"{len(keys)} outputs{self._listed()}. Pass one for each."
                 )
             values = list(value)
         else:

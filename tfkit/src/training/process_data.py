@@ -1,4 +1,4 @@
-"""The data of a training in several processes: the same batches in each, or a part of each batch.
+"""The data of a training run in several processes: the same batches in each, or a part of each batch.
 
 By default each process reads all batches and uses its rows of them. A dataset with the auto-shard policy
 `OFF` has different rows in each process: a batch then consists of the processes' batches of the same index.
@@ -32,7 +32,7 @@ def is_own_part(dataset: Any) -> bool:
 
 
 def prepare(data: ArrayData | DatasetData, of_all: Callable[[int], list[int]]) -> None:
-    """Makes the data of this process ready for a training with the others, or refuses them.
+    """Makes the data of this process ready for a training run with the others, or refuses them.
 
     All processes raise the error together, so that none waits for the others.
 

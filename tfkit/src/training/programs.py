@@ -84,7 +84,7 @@ class LoopProgram:
         self._proven = False
         self.plan = choose(trace, jit_compile)
         self._batch_size: int | None = None
-        self._in_xla: Plan | None = None  # The plan for a training of enough steps,
+        self._in_xla: Plan | None = None  # The plan for a training run of enough steps,
         # and, for a batch size, the estimate of how many these are.
         self._least: tuple[Any, int] = (0, 0)
         if jit_compile == "auto" and self.plan.kind != GRAPH_LOOP:
@@ -96,7 +96,7 @@ class LoopProgram:
     def expect(self, num_steps: int, batch_size: int | None) -> None:
         """Lets XLA compile the program if that pays over a number of steps.
 
-        The plan depends on these arguments alone, not on earlier ones: a training that continues from an
+        The plan depends on these arguments alone, not on earlier ones: a training run that continues from an
         earlier state must follow the plan of that state, even in a process that has trained further since
         then.
 

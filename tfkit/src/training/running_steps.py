@@ -80,7 +80,7 @@ def warning_of_no_weights(model: ModelSteps, step: Callable[[Any], Any]) -> Call
         if not model.trainable_weights:  # Checked after the step, which may have made the weights.
             warn(
                 f"The model '{model.name}' does not have any trainable weights: `fit` changes none. "
-                "`layer.trainable = True` thaws a layer."
+                "`layer.trainable = True` unfreezes a layer."
             )
         return results
 

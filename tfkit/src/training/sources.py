@@ -204,7 +204,7 @@ class _Source:
         if not self._fresh:
             self._examples = list(map(_as_batch, self._as_tuples(batches.examples())))
         if not self._examples:
-            raise ValueError("The generator or loader that was passed gave no batch.")
+            raise ValueError("The generator or data loader that was passed yielded no batches.")
 
     def _new_pass(self) -> Iterator[Any]:
         # One context for each pass: two threads cannot be in the same one at once.
@@ -325,7 +325,7 @@ def _check_structure(first: Any, batch: Any) -> None:
         tf.nest.assert_same_structure(first, batch)
     except (TypeError, ValueError):
         raise ValueError(
-            "All batches must have one structure. Received first: "
+            "All batches must have the same structure. Received first: "
             f"{tf.nest.map_structure(_batch_spec_of, first)}, then: "
             f"{tf.nest.map_structure(_batch_spec_of, batch)}"
         ) from None
@@ -345,7 +345,8 @@ def _check_fits(batch: Any, spec: Any) -> None:
         raise tf.errors.InvalidArgumentError(
             None,
             None,
-            "All batches must have one structure, and, apart from the batch size, the same sizes where those "
+            "All batches must have the same structure, and, apart from the batch size, the same sizes "
+            "where those "
             "of the first two agree. "
             f"Received first: {spec}, then: {tf.nest.map_structure(_batch_spec_of, batch)}",
         )

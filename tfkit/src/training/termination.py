@@ -1,4 +1,4 @@
-"""SIGTERM in a training: its state is saved, and all its processes end at the same step."""
+"""SIGTERM in a training run: its state is saved, and all its processes end at the same step."""
 
 from __future__ import annotations
 

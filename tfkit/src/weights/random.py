@@ -1,4 +1,4 @@
-"""Random draws, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
+"""Random numbers, each from an explicit seed: an integer, a `SeedGenerator`, or the global generator.
 
 Every draw names its algorithm, Philox: inside XLA on CPU, TensorFlow's own choice is tens of times
 slower. Equal seeds give Keras's values, inside XLA too (`tfkit/src/engine/philox.py`), except that there
@@ -296,7 +296,7 @@ def _dtype_of_draws(shape: Any, dtype: Any) -> str:
 def normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Returns draws from a normal distribution.
+    """Returns random values from a normal distribution.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -326,7 +326,7 @@ def normal(
 def truncated_normal(
     shape: Any, mean: Any = 0.0, stddev: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Returns draws from a normal distribution without its tails.
+    """Returns random values from a normal distribution without its tails.
 
     Values more than two standard deviations from the mean are drawn again.
 
@@ -360,7 +360,7 @@ def truncated_normal(
 def uniform(
     shape: Any, minval: Any = 0.0, maxval: Any = 1.0, dtype: Any = None, seed: Seed = None
 ) -> tf.Tensor:
-    """Returns draws from the uniform distribution over `[minval, maxval)`.
+    """Returns random values from the uniform distribution over `[minval, maxval)`.
 
     Args:
         shape: shape of the result, a tuple or tensor of sizes.
@@ -538,7 +538,7 @@ def _gamma(shape: Any, alpha: Any, dtype: str, int32_seed: tf.Tensor) -> tf.Tens
 
 @shortened
 def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
-    """Returns draws from a gamma distribution of scale 1.
+    """Returns random values from a gamma distribution of scale 1.
 
     TensorFlow has no kernel for it in XLA.
 
@@ -564,7 +564,7 @@ def gamma(shape: Any, alpha: Any, dtype: Any = None, seed: Seed = None) -> tf.Te
 
 @shortened
 def beta(shape: Any, alpha: Any, beta: Any, dtype: Any = None, seed: Seed = None) -> tf.Tensor:
-    """Returns draws from a beta distribution.
+    """Returns random values from a beta distribution.
 
     TensorFlow has no kernel for it in XLA.
 

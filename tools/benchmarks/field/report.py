@@ -1,4 +1,4 @@
-"""The page of the field: tables of medians, and a chart."""
+"""The page that compares frameworks: tables of medians, and a chart."""
 
 import statistics
 from datetime import date
@@ -12,13 +12,13 @@ from benchmarks.report import machine, number, table
 # The tables: heading, unit, units per second (for memory: per MiB).
 TABLES = {
     "step": ("A training step", "µs", 1e6),
-    "first epoch": ("The first epoch, with all that is compiled", "s", 1),
+    "first epoch": ("The first epoch, including compilation", "s", 1),
     "call": ("A call of the model with one row", "µs", 1e6),
     "predict 1": ("Predictions for one row, from and to NumPy", "µs", 1e6),
     "predict 64": ("Predictions for 64 rows", "µs", 1e6),
     "predict 10,000": ("Predictions for 10,000 rows, in batches", "ms", 1e3),
     "import": ("The import", "s", 1),
-    "first result": ("From the start of Python's program to the first result of a model", "s", 1),
+    "first result": ("From the start of Python to a model's first result", "s", 1),
     "memory": ("Peak memory of a training", "MiB", 1),
 }
 ALL = "all"
@@ -29,25 +29,27 @@ DRAWN = {
     "predict 10,000": "predict, 10,000 rows",
 }
 
-HEAD = """# The field
+HEAD = """# tfkit and other frameworks
 
-How long tfkit and what a user might pick instead take for the same nine models, on the same machine, in one
-run of `./tools/bench --field`.
+The time that tfkit and other frameworks take for the same nine models, on the same machine, in one run of
+`./tools/bench --field`.
 
 {machine}, {cores} cores; {versions}; {date}.
 
-![The times of the others, divided by tfkit's]({picture})
+![The times of other frameworks, divided by tfkit's]({picture})
 
-Each framework runs each model in a process of its own. The processes measure in turns, at least 0.2 seconds
-at a time after a run that does not count (of runs over a second, there is one), {turns}; the tables have
-the medians. In tfkit and Keras a model is trained by `fit` with the defaults; by hand there is a loop over
-batches in PyTorch, with its fused Adam, and one compiled loop over the steps of an epoch in JAX and in
-TensorFlow. The batch of a step is in parentheses. "Products alone" is the floor: the matrix products of the
-step and of its gradients, in NumPy, and nothing else. The last column compares tfkit with the fastest of
-the others, the last row has geometric means of the ratios to tfkit. Over 1: tfkit is faster.
+Each framework runs each model in a separate process. The processes take turns. In each turn, a process
+warms up once and then measures for at least 0.2 seconds; work that takes over a second runs once, without
+a warm-up. A process has {turns}, and the tables show medians.
 
-A step is one of a long training: tfkit's first epoch has run without XLA where that pays later. JAX's and
-TensorFlow's calls by hand are compiled by XLA for one row.
+tfkit and Keras train with `fit` and its defaults. PyTorch trains with a hand-written loop over batches
+and its fused Adam; JAX and TensorFlow by hand with one compiled loop over the steps of an epoch. The
+batch size is in parentheses. "Products alone" is a lower bound: only the matrix products of the step and
+of its gradients, in NumPy. The last column divides the time of the fastest other framework by tfkit's.
+The last row has the geometric means of the ratios to tfkit. Above 1, tfkit is faster.
+
+The steps are those of a long training run: where compiling pays off only later, tfkit's first epoch runs
+without XLA. The hand-written calls of JAX and TensorFlow are compiled by XLA for one row.
 """
 
 
@@ -136,7 +138,7 @@ class Report:
                 versions=", ".join(f"{name} {value}" for name, value in sorted(versions.items())),
                 date=date.today().isoformat(),
                 picture=self.picture,
-                turns=f"up to {turns} times" if turns != 1 else "once",
+                turns=f"up to {turns} turns" if turns != 1 else "one turn",
             )
         ]
         measured = {measure for _, _, measure in self.times}

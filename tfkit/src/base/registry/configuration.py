@@ -157,7 +157,7 @@ def _add(
     except TypeError as error:
         if required:
             raise NoConfigurationError(
-                f"Cannot make the configuration of {type(layer).__name__} '{layer.path}': its argument "
+                f"Cannot create the configuration of {type(layer).__name__} '{layer.path}': its argument "
                 f"`{name}` cannot be saved. {error} Or define `get_config()` and `from_config()`."
             ) from None
 

@@ -97,7 +97,7 @@ class ConstructorArguments:
             elif kind is inspect.Parameter.VAR_POSITIONAL:
                 if value:
                     raise NoConfigurationError(
-                        f"Cannot make the configuration of {self.cls.__name__}: its constructor takes "
+                        f"Cannot create the configuration of {self.cls.__name__}: its constructor takes "
                         f"`*{name}`, which have no names. Define `get_config()` and `from_config()`."
                     )
             else:

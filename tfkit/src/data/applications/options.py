@@ -90,6 +90,6 @@ def _check_weights(weights: Any) -> None:
     else:
         return
     raise ValueError(
-        '`weights` must be None for newly drawn weights, "imagenet" for the published ones, or the path of '
-        f"a file of weights. Received: weights={weights!r}{kind}"
+        '`weights` must be None for random initial weights, "imagenet" for the published ones, or the path '
+        f"of a weights file. Received: weights={weights!r}{kind}"
     )

@@ -132,7 +132,7 @@ def _copy(response: Any, file: Any) -> None:
         done += len(chunk)
         bar.update(min(done, total or done), finalize=False)
     if total is not None and done < total:
-        raise OSError(f"{done} of {total} bytes came. Try again: the rest is fetched then")
+        raise OSError(f"{done} of {total} bytes arrived. Try again to download the rest")
     bar.update(done, finalize=True)
 
 

@@ -91,12 +91,12 @@ class Options:
             )
         if (split is None) != (subset is None):
             raise ValueError(
-                "`subset` and `validation_split` are given together. Received: "
-                f"subset={subset!r}, validation_split={split}"
+                f"`subset` and `validation_split` must be passed together. Received: subset={subset!r}, "
+                f"validation_split={split}"
             )
         if split is not None and self.shuffle and self.seed is None:
             raise ValueError(
-                "A part of shuffled data needs a `seed`, so that the other part has none of its files. "
+                "Shuffled data need a `seed`, so that the subsets have no files in common. "
                 f"Received: validation_split={split}, shuffle=True, seed=None"
             )
 
@@ -139,8 +139,8 @@ def dataset_of_folder(
         if not part.paths:
             what = "No" if name is None else f"For the subset {name!r} no"
             raise ValueError(
-                f"{what} files were found in {os.fspath(directory)!r}. Files that end in one of these are "
-                f"taken: {', '.join(formats)}"
+                f"{what} files were found in {os.fspath(directory)!r}. Files with these extensions are "
+                f"read: {', '.join(formats)}"
             )
     results = [
         _dataset(
@@ -185,7 +185,7 @@ def _find(directory: Any, formats: tuple[str, ...], options: Options) -> Files:
         if labels is not None and len(labels) != len(paths):
             raise ValueError(
                 f"`labels` must have one label for each file. Received {len(labels)} labels; "
-                f"{directory!r} has {len(paths)} files that end in one of {', '.join(formats)}"
+                f"{directory!r} has {len(paths)} files with the extensions {', '.join(formats)}"
             )
         names = None if labels is None else [str(label) for label in sorted(set(labels))]
         files = Files(paths, None if labels is None else list(labels), names)

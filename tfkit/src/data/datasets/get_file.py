@@ -119,8 +119,8 @@ def _name(fname: str | os.PathLike[str] | None, origin: str) -> str:
     name = os.fspath(fname)
     if os.path.basename(name) != name or name in ("", ".", ".."):
         raise ValueError(
-            "`fname` must be a name without folders; `cache_dir` and `cache_subdir` say where the file is "
-            f"kept. Received: fname={name!r}"
+            "`fname` must be a name without folders; `cache_dir` and `cache_subdir` say where the file "
+            f"is kept. Received: fname={name!r}"
         )
     return name
 

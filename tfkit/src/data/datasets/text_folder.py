@@ -29,7 +29,7 @@ def text_dataset_from_directory(
     format: str = "tf",
     verbose: bool = True,
 ) -> Any:
-    """Returns a `tf.data.Dataset` of the texts in a folder, with labels by subfolder.
+    """Returns a `tf.data.Dataset` of the text files in a folder, with labels by subfolder.
 
     Files that end in `.txt` are read, also from the folders below a subfolder. The dataset has the
     attributes `class_names` and `file_paths`.
@@ -46,8 +46,8 @@ def text_dataset_from_directory(
         max_length: bytes of a text to keep. Default: all.
         shuffle: whether to shuffle, in a new order in each pass. Otherwise in the order of paths. Default:
             `True`.
-        seed: of the order, and of the choice of texts for validation. Default: a new one each time.
-        validation_split: share of the texts for validation, between 0 and 1. Default: none.
+        seed: of the order, and of the choice of files for validation. Default: a new one each time.
+        validation_split: share of the files for validation, between 0 and 1. Default: none.
         subset: with `validation_split`, the part to return: `"training"`, `"validation"`, or `"both"` for a
             list of the two. Default: all.
         follow_links: whether to go into folders that are symbolic links, into each once.

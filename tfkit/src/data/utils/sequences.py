@@ -69,7 +69,8 @@ def pad_sequences(
         kept = np.asarray(sequence[first : first + maxlen], dtype)
         if kept.shape[1:] != item_shape:
             raise ValueError(
-                f"Items of all sequences must have one shape. The first has items of shape {item_shape}. "
+                "Items of all sequences must have the same shape. The first has items of shape "
+                f"{item_shape}. "
                 f"Received one with items of shape {kept.shape[1:]}"
             )
         start = maxlen - len(kept) if padding == "pre" else 0

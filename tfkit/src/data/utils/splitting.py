@@ -55,7 +55,7 @@ def split_dataset(
         )
     if left_size is None and right_size is None:
         raise ValueError(
-            "Give at least one of `left_size` and `right_size`. Received: None for both"
+            "Pass at least one of `left_size` and `right_size`. Received: None for both"
         )
     columns, batch_size = _columns(dataset)
     num_samples = len(tf.nest.flatten(columns)[0])
@@ -98,7 +98,7 @@ def _columns(dataset: Any) -> tuple[Any, Any]:
     lengths = {len(array) for array in arrays}
     if len(lengths) != 1 or lengths == {0}:
         raise ValueError(
-            "The arrays of `dataset` must have one length, over 0. "
+            "The arrays of `dataset` must have the same length, above 0. "
             f"Received shapes: {[array.shape for array in arrays]}"
         )
     return (dataset if isinstance(dataset, np.ndarray) else tuple(arrays)), None

@@ -188,7 +188,7 @@ class Survey:
         """
         if name in self._notes:
             return self._notes[name]
-        # Noted before its nodes are looked at, so that each function is surveyed once.
+        # Noted before its nodes are examined, so that each function is surveyed once.
         notes = self._notes[name] = FunctionNotes(KnownValues(graph))
         for node in self.definitions[name].node_def:
             if node.op in LOOPS and OWN_LOOP in node.attr:

@@ -62,7 +62,7 @@ def from_jax(
 
     Args:
         layer: the layer or model that was converted.
-        params: values of its trained variables by path: the `params` of `to_jax`, after a training there.
+        params: values of its trained variables by path: the `params` of `to_jax`, after a training run there.
         state: values of the others; they remain as they are if not given. Variables that do not belong to
             the layer (`"other/..."`) are left out.
 

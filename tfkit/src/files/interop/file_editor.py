@@ -287,7 +287,7 @@ class KerasFileEditor:
         found = self._object(self._path_of(object_name)) or {}
         inside = [name for name in arrays if isinstance(found.get(name), dict)]
         if inside:
-            raise ValueError(f"{inside} are objects inside of {object_name!r}, and no weights.")
+            raise ValueError(f"{inside} are objects inside of {object_name!r}, and not weights.")
         found.update(arrays)
 
     # --- Writing --------------------------------------------------------------------------------------

@@ -88,8 +88,8 @@ def load_model(
         document, compiled = reader.documents()
         if document is None:
             raise LoadError(
-                f"File {path} is an HDF5 file, but not of tfkit's format, and does not contain a model of "
-                "Keras. If it contains weights alone, make the model in code and call "
+                f"File {path} is an HDF5 file, but not of tfkit's format, and does not contain a Keras "
+                "model. If it contains only weights, create the model in code and call "
                 "`model.load_weights(filepath)`."
             )
         if not isinstance(reader, ArchiveReader):
@@ -164,12 +164,12 @@ def load_weights(
     """
     if by_name:
         raise ValueError(
-            f"File {shown(str(filepath))} is one of Keras, in which not all layers have names: "
+            f"File {shown(str(filepath))} is a Keras file, in which not all layers have names: "
             "`by_name=True` cannot be used. Pass `rename={path in the file: path in the model}`."
         )
     if callable(rename):
         raise ValueError(
-            f"File {shown(str(filepath))} is one of Keras: `rename` must be a dict, {{path in the file: path "
+            f"File {shown(str(filepath))} is a Keras file: `rename` must be a dict, {{path in the file: path "
             f"in the model}}. Received: rename={rename!r}"
         )
     weights.check_built(model, "loading weights into")

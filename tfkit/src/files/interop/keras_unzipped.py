@@ -56,7 +56,7 @@ def save_model(
             raise FileExistsError(f"Folder {path} exists. Pass `overwrite=True` to replace it.")
         if not path.is_dir() or (any(path.iterdir()) and not is_folder(path)):
             raise FileExistsError(
-                f"{str(path)!r} exists already and contains something other than a model. Name another path."
+                f"{str(path)!r} already exists and contains something other than a model. Name another path."
             )
     with temporary_folder(path.parent) as apart:
         archive = apart / "model.keras"

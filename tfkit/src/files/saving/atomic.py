@@ -156,7 +156,7 @@ def _mode(target: Path, is_kind: Callable[[int], bool], kind: str) -> int | None
         return None
     if not is_kind(mode):
         raise FileExistsError(
-            f"{str(target)!r} exists already and is not a {kind}. Name another path."
+            f"{str(target)!r} already exists and is not a {kind}. Name another path."
         )
     return stat.S_IMODE(mode)
 

@@ -1,4 +1,4 @@
-"""The file from which a training continues: variables by path, and a document with everything else.
+"""The file from which a training run continues: variables by path, and a document with everything else.
 
 The document is a nest of dicts, lists, tuples, strings, numbers, arrays and `None`. It is stored as JSON,
 in which an array is written as `{"class_name": "__array__", "config": <its name in the group of arrays>}`.
@@ -47,7 +47,7 @@ def read(path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         text = reader.text(DOCUMENT)
         if not isinstance(text, dict):
             raise LoadError(
-                f"File {path} does not contain the state of a training. Expected a file that "
+                f"File {path} does not contain the state of a training run. Expected a file that "
                 "`BackupAndRestore` or `fit(resume=...)` wrote; for weights use `model.load_weights()`."
             )
         values = {name: reader.value(VARIABLES, name) for name in reader.shapes(VARIABLES)}

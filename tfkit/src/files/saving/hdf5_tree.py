@@ -263,7 +263,7 @@ class _Header:
             for kind, flags, data in hdf5_old.messages(tree, address):
                 self._add(kind, flags, data)
             return
-        # IV.A.1.b: the length of the header is behind optional times and limits, of at most 34
+        # IV.A.1.b: the length of the header comes after optional times and limits, of at most 34
         # bytes.
         head = tree.block(address, 34 if address + 34 <= tree._length else 16, b"OHDR", "a header")
         head.expect(2)

@@ -1,6 +1,6 @@
 """Loads LoRA into a model without it, and the reverse: the sum of a weight and its LoRA is loaded.
 
-A file has a weight and the two small matrices, so that a training can continue. A model without LoRA gets
+A file has a weight and the two small matrices, so that a training run can continue. A model without LoRA gets
 their sum. In a model with LoRA, a weight that comes without matrices is the sum: the product becomes zero.
 """
 

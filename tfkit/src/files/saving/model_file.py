@@ -114,7 +114,7 @@ def load_model(
         config = reader.text(entries.CONFIG)
         if config is None:
             raise LoadError(
-                f"File {filepath} contains weights alone. Make the model in code and call "
+                f"File {filepath} contains only weights. Create the model in code and call "
                 "`model.load_weights(filepath)`."
             )
         try:
@@ -128,7 +128,8 @@ def load_model(
         except Exception as error:
             # The constructors of layers may raise any error for wrong arguments.
             raise ConfigurationError(
-                f"File {filepath}: its configuration describes no model. {type(error).__name__}: {error}"
+                f"File {filepath}: its configuration does not describe a model. {type(error).__name__}: "
+                f"{error}"
             ) from error
         if not hasattr(model, "_tfkit"):
             raise LoadError(f"File {filepath} describes {quoted(model)}, which is not a model.")

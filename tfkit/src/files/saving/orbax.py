@@ -201,7 +201,7 @@ class Reader:
                     size += status.st_size
                 elif not stat.S_ISDIR(status.st_mode):
                     name = os.path.relpath(path, self.path)
-                    self._refuse(name, "is no plain file, but a link or a device")
+                    self._refuse(name, "is not a regular file, but a link or a device")
         return size
 
     def _document(self) -> dict[str, Any]:
@@ -217,7 +217,7 @@ class Reader:
             document = json_nest.parse(file.read_bytes())
         except (ValueError, UnicodeDecodeError) as error:
             raise DamagedFileError(
-                f"Checkpoint {self.path} is damaged: {_ABOUT}/{_DOCUMENT} is no valid JSON: "
+                f"Checkpoint {self.path} is damaged: {_ABOUT}/{_DOCUMENT} is not valid JSON: "
                 f"{quoted(str(error))}"
             ) from None
         if not isinstance(document, dict) or document.get("format") != FORMAT:

@@ -33,7 +33,7 @@ def read_json(path: Path) -> Any:
         return json_nest.parse(path.read_bytes())
     except ValueError as error:
         raise DamagedFileError(
-            f"File {path} is damaged or truncated, or no index of weights: {error}"
+            f"File {path} is damaged or truncated, or not an index of weights: {error}"
         ) from None
 
 

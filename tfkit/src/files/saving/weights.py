@@ -366,7 +366,8 @@ def warn_of_unlisted(model: ModelLike) -> None:
     titles = sorted(each.title for each in unlisted if id(each.layer) not in members)
     if titles:
         warn(
-            f"Model '{model.name}' calls the frozen layer {', '.join(titles)}, which no attribute holds: its "
-            f"weights are not in the file. {hidden.HOLD}; or make sure that the program that loads the file "
+            f"Model '{model.name}' calls the frozen layer {', '.join(titles)}, which no attribute "
+            f"holds: its weights are not in the file. {hidden.HOLD}; or make sure that the program that "
+            "loads the file "
             "has it."
         )

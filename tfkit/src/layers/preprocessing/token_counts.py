@@ -65,7 +65,7 @@ def counts_of(batch: Any, by_document: bool) -> Counts:
 
     Args:
         batch: dense, ragged or sparse tensor of tokens; the entries of a vector are samples of one token.
-        by_document: whether samples are looked at.
+        by_document: whether tokens are counted per sample.
     """
     if isinstance(batch, tf.SparseTensor):
         flat, rows, num_rows = batch.values, batch.indices[:, 0], batch.dense_shape[0]

@@ -99,7 +99,7 @@ def tokens_of(values: Any, encoding: str | None) -> list[Token]:
         found = next((value for value in others if _is_no_token(value)), others[0])
         raise ValueError(
             f"A vocabulary of strings must be a flat list of strings. Received: {quoted(found)} of type "
-            f"{type(found).__name__} in it. Leave missing values out, turn numbers into strings with `str`, "
+            f"{type(found).__name__} in it. Remove missing values, turn numbers into strings with `str`, "
             "or use `IntegerLookup`."
         )
     return [
@@ -118,7 +118,7 @@ def _integer(value: Any) -> int:
     except (TypeError, ValueError, OverflowError):
         raise ValueError(
             f"A vocabulary of integers must be a flat list of integers. Received: {quoted(value)} of type "
-            f"{type(value).__name__} in it. Leave missing values out, or use `StringLookup` for strings."
+            f"{type(value).__name__} in it. Remove missing values, or use `StringLookup` for strings."
         ) from None
 
 

@@ -85,8 +85,8 @@ def check_cell(cell: Any) -> None:
     ):
         if not hasattr(cell, name):
             raise ValueError(
-                f"A cell of a recurrent layer has {meaning}. Received: cell={cell!r} "
-                f"(of type {type(cell).__name__}), which has none."
+                f"A cell of a recurrent layer must have {meaning}. Received: cell={cell!r} "
+                f"(of type {type(cell).__name__}), which lacks it."
             )
 
 

@@ -139,8 +139,8 @@ def _check_states(before: list[tf.Tensor], after: list[tf.Tensor]) -> None:
     )
     if not fits:
         raise ValueError(
-            "A cell returns its next states in the shapes of the states that it is given. "
-            f"Expected: {shapes[0]}. Received: {shapes[1]}. The states come as a list, a single one as well."
+            "A cell must return its next states with the shapes of its states. "
+            f"Expected: {shapes[0]}. Received: {shapes[1]}. States are passed as a list, even a single one."
         )
 
 

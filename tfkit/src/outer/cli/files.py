@@ -65,7 +65,7 @@ class File:
                 self._reader.check(group, rest)
             else:
                 self._reader.text(group)
-        return f"whole, {len(self._contents):,} checksums compared"
+        return f"intact, {len(self._contents):,} checksums verified"
 
 
 class SafetensorsFile(File):
@@ -105,7 +105,7 @@ class KerasFile(File):
             self._reader.read(path)
         read = f"{len(self.arrays):,} arrays read"
         if self._reader.has_checksums:
-            return f"whole, {read}; checksums of configuration and weights compared"
+            return f"intact, {read}; checksums of configuration and weights verified"
         return f"complete; {read}; Keras's HDF5 has no checksums"
 
 

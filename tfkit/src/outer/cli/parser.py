@@ -39,7 +39,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}{end} See {self.prog} --help\n")
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """Prints which words are no arguments, with the option that is most similar to the first."""
+        """Prints which words are not arguments, with the option that is most similar to the first."""
         options = [option for each in self.arguments for option in each.option_strings]
         close = did_you_mean(words[0], options) if words[0].startswith("-") else ""
         self.error(f"unrecognized arguments: {' '.join(words)}.{close}")
@@ -83,7 +83,7 @@ def make_parsers() -> tuple[Parser, dict[str, Parser]]:
     """Returns the parser of the whole line, and those of the commands."""
     parser = Parser(
         prog="tfkit",
-        description="Works with model files of tfkit and Keras.",
+        description="Inspects, converts, exports and serves models of tfkit and Keras.",
         epilog="`tfkit COMMAND --help` lists the options of a command.",
     )
     parser.add_argument("--version", action="version", version=f"tfkit {__version__}")
@@ -109,7 +109,7 @@ def _add_traceback(parser: Parser, default: Any) -> None:
 
 
 def _add_file(parser: Parser) -> None:
-    parser.add_argument("file", type=Path, help="a model, or weights")
+    parser.add_argument("file", type=Path, help="a model or weights file")
 
 
 def _add_inspect(parser: Parser) -> None:
@@ -118,8 +118,8 @@ def _add_inspect(parser: Parser) -> None:
 
 
 def _add_diff(parser: Parser) -> None:
-    parser.add_argument("old", type=Path, help="a model, or weights")
-    parser.add_argument("new", type=Path, help="another model, or weights")
+    parser.add_argument("old", type=Path, help="a model or weights file")
+    parser.add_argument("new", type=Path, help="another model or weights file")
 
 
 def _add_source(parser: Parser) -> None:
@@ -130,7 +130,7 @@ def _add_source(parser: Parser) -> None:
         metavar="MODULE",
         action="append",
         default=[],
-        help="first import a Python module of your own, which registers your own classes",
+        help="first import a Python module that registers your own classes",
     )
 
 
@@ -155,12 +155,12 @@ def _add_export(parser: Parser) -> None:
         "(PyTorch) or .mlir (StableHLO); without one it is the folder of a SavedModel",
     )
     parser.add_argument(
-        "--format", choices=FORMATS, help="the format of a target without extension"
+        "--format", choices=FORMATS, help="the format, for a target without an extension"
     )
     parser.add_argument(
         "--select-tf-ops",
         action="store_true",
-        help="for .tflite: use operations of TensorFlow where LiteRT has no counterpart",
+        help="for .tflite: use TensorFlow operations where LiteRT has no counterpart",
     )
 
 
@@ -186,16 +186,16 @@ def _add_completion(parser: Parser) -> None:
 _HERE = "tfkit.src.outer.cli"
 COMMANDS = {
     "inspect": Command(
-        "what is in a file: configuration, weights, sizes; runs nothing",
+        "show what a file contains: configuration, weights, sizes; runs nothing",
         _add_inspect,
         f"{_HERE}.inspect",
         needs_tensorflow=False,
     ),
     "verify": Command(
-        "compare all checksums of a file", _add_file, f"{_HERE}.verify", needs_tensorflow=False
+        "verify all checksums of a file", _add_file, f"{_HERE}.verify", needs_tensorflow=False
     ),
     "diff": Command(
-        "what differs between two files", _add_diff, f"{_HERE}.diff", needs_tensorflow=False
+        "show the differences between two files", _add_diff, f"{_HERE}.diff", needs_tensorflow=False
     ),
     "convert": Command(
         "read a model and save it in a different format", _add_convert, f"{_HERE}.convert"
@@ -205,21 +205,21 @@ COMMANDS = {
         _add_export,
         f"{_HERE}.export",
     ),
-    "summary": Command("a table of a model's layers", _add_source, f"{_HERE}.summary"),
-    "plot": Command("a picture of a model's layers", _add_plot, f"{_HERE}.plot"),
+    "summary": Command("print a table of a model's layers", _add_source, f"{_HERE}.summary"),
+    "plot": Command("draw a picture of a model's layers", _add_plot, f"{_HERE}.plot"),
     "serve": Command(
-        "try exports out: answers TF Serving's requests",
+        "serve exported models for a try: answers TF Serving's requests",
         serve.add_arguments,
         "tfkit.src.outer.serving.command",
     ),
     "run": Command(
-        "run a program that is written for Keras on tfkit",
+        "run a program written for Keras on tfkit",
         _add_program,
         f"{_HERE}.run",
         needs_tensorflow=False,
     ),
     "launch": Command(
-        "try distributed training out: runs a script in all processes of a cluster",
+        "run a script in all processes of a local cluster, to try distributed training",
         launch.add_arguments,
         "tfkit.src.outer.launch.command",
     ),

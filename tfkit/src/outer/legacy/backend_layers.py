@@ -39,7 +39,7 @@ def bias_add(x: Any, bias: Any, data_format: str | None = None) -> tf.Tensor:
             f"`bias` must have 1 axis or {rank - 1}, one fewer than `x`. Received: shape {bias.shape}"
         )
     if _layout(data_format) == "channels_first" and rank > 2:
-        # The channels of x are behind the batch: those of the bias move to its front.
+        # The channels of x come after the batch: those of the bias move to its front.
         order = (
             [*bias.shape, *[1] * (rank - 2)]
             if len(bias.shape) == 1

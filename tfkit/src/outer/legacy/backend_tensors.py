@@ -183,7 +183,7 @@ def random_bernoulli(
 def random_normal(
     shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> tf.Tensor:
-    """Returns draws from a normal distribution."""
+    """Returns random values from a normal distribution."""
     return tf.random.normal(shape, mean, stddev, dtype or settings.floatx(), _seed(seed))
 
 
@@ -195,14 +195,14 @@ def random_normal_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> tf.Variable:
-    """Returns a variable with draws from a normal distribution."""
+    """Returns a variable with random values from a normal distribution."""
     return variable(random_normal(shape, mean, scale, dtype, seed), dtype, name)
 
 
 def random_uniform(
     shape: Any, minval: float = 0.0, maxval: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> tf.Tensor:
-    """Returns draws from a uniform distribution from `minval` up to `maxval`."""
+    """Returns random values from a uniform distribution from `minval` up to `maxval`."""
     return tf.random.uniform(shape, minval, maxval, dtype or settings.floatx(), _seed(seed))
 
 
@@ -214,7 +214,7 @@ def random_uniform_variable(
     name: str | None = None,
     seed: int | None = None,
 ) -> tf.Variable:
-    """Returns a variable with draws from a uniform distribution."""
+    """Returns a variable with random values from a uniform distribution."""
     return variable(random_uniform(shape, low, high, dtype, seed), dtype, name)
 
 
@@ -313,7 +313,8 @@ def transpose(x: Any) -> tf.Tensor:
 def truncated_normal(
     shape: Any, mean: float = 0.0, stddev: float = 1.0, dtype: Any = None, seed: int | None = None
 ) -> tf.Tensor:
-    """Returns draws from a normal distribution, none farther than two standard deviations from the mean."""
+    """Returns random values from a normal distribution, none farther than two standard deviations "
+    "from the mean."""
     return tf.random.truncated_normal(shape, mean, stddev, dtype or settings.floatx(), _seed(seed))
 
 

@@ -58,7 +58,8 @@ class TimeseriesGenerator(PyDataset):
         super().__init__(**kwargs)
         if len(data) != len(targets):
             raise ValueError(
-                f"`data` and `targets` must have one length. Received: {len(data)} and {len(targets)} steps"
+                f"`data` and `targets` must have the same length. Received: {len(data)} and "
+                f"{len(targets)} steps"
             )
         self.data, self.targets = data, targets
         self.length, self.sampling_rate, self.stride = length, sampling_rate, stride

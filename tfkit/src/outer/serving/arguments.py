@@ -15,18 +15,18 @@ class Options:
 
     Args:
         base: folder of the models, `base/name/number`.
-        host: address to listen at.
-        port: of REST; 0 for any that is free.
-        grpc_port: of gRPC; 0 for any that is free.
-        max_body: bytes of the largest request.
-        batching_window: seconds that a request waits for others although it could run; with 0 requests are
-            joined where they have to wait anyway.
-        max_batch: rows at which nothing more is joined; 1 joins none.
-        read_timeout: seconds for the head of a request, for its body, and for reading the response.
-        num_versions: how many versions of each model are served, the newest.
+        host: address to listen on.
+        port: port for REST; 0 for any free port.
+        grpc_port: port for gRPC; 0 for any free port.
+        max_body: maximum size of a request in bytes.
+        batching_window: seconds that a request waits for others although it could run; with 0, only requests
+            that have to wait anyway are batched.
+        max_batch: maximum number of rows in a batch of requests; 1 turns batching off.
+        read_timeout: seconds for the headers of a request, for its body, and for reading the response.
+        num_versions: how many of the newest versions of each model are served.
         poll: seconds between two scans of the folder.
-        threads: how many runs there are at once.
-        trusted: whether models may have operations on files, other machines, processes or Python.
+        threads: number of model runs at the same time.
+        trusted: whether models may have operations that access files, other machines, processes or Python.
         log_requests: whether a line is logged for each request, by `tfkit.src.outer.serving.requests`.
     """
 
@@ -48,32 +48,38 @@ class Options:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the command's arguments to a parser; `run` receives the parsed ones."""
     parser.description = (
-        "Serves the models in a folder, BASE/name/number, as TF Serving would: to try them out, not for "
+        "Serves the models in a folder, BASE/name/number, like TF Serving. For trying models out, not for "
         "production. Needs the packages of tfkit-dl[serve]."
     )
     default = Options(Path())
-    parser.add_argument("base", metavar="BASE", type=Path, help="folder with name/number below it")
+    parser.add_argument("base", metavar="BASE", type=Path, help="folder that contains name/number")
     add = parser.add_argument
-    add("--host", default=default.host, help="address to listen at (default: %(default)s)")
-    add("--port", type=int, default=default.port, help="of REST (default: %(default)s; 0: any)")
-    add("--grpc-port", type=int, default=default.grpc_port, help="of gRPC (default: %(default)s)")
+    add("--host", default=default.host, help="address to listen on (default: %(default)s)")
+    add(
+        "--port",
+        type=int,
+        default=default.port,
+        help="port for REST (default: %(default)s; 0: any)",
+    )
+    add("--grpc-port", type=int, default=default.grpc_port,
+        help="port for gRPC (default: %(default)s; 0: any)")  # fmt: skip
     add("--max-body", type=at_least(1), default=default.max_body, metavar="BYTES",
-        help="largest request (default: %(default)s)")  # fmt: skip
+        help="maximum size of a request (default: %(default)s)")  # fmt: skip
     add("--batching-window", type=_milliseconds, default=0.0, metavar="MS",
-        help="milliseconds that a request waits for others to run with although the model is free "
-        "(default: 0; those that find it busy are joined in any case)")  # fmt: skip
+        help="milliseconds that a request waits for others even if a thread is free (default: 0; requests "
+        "that have to wait anyway are batched in any case)")  # fmt: skip
     add("--max-batch", type=at_least(1), default=default.max_batch, metavar="ROWS",
-        help="most rows of joined requests (default: %(default)s; 1 joins none)")  # fmt: skip
+        help="maximum rows in a batch of requests (default: %(default)s; 1: no batching)")  # fmt: skip
     add("--threads", type=at_least(1), default=default.threads, metavar="N",
-        help="runs of models at once (default: %(default)s)")  # fmt: skip
+        help="number of model runs at the same time (default: %(default)s)")  # fmt: skip
     add("--read-timeout", type=seconds, default=default.read_timeout, metavar="SECONDS",
-        help="for the head of a request, and for its body (default: %(default)s)")  # fmt: skip
+        help="limit for the headers of a request, and for its body (default: %(default)s)")  # fmt: skip
     add("--log-requests", action="store_true",
         help="write a line of JSON about each request, without its values, to standard error")  # fmt: skip
     add("--num-versions", type=at_least(1), default=default.num_versions, metavar="N",
-        help="how many versions of a model to serve, the newest (default: %(default)s)")  # fmt: skip
+        help="how many of the newest versions of a model to serve (default: %(default)s)")  # fmt: skip
     add("--trusted", action="store_true",
-        help="also serve models with operations on files, processes or Python")  # fmt: skip
+        help="also serve models with operations that access files, processes or Python")  # fmt: skip
 
 
 def _milliseconds(text: str) -> float:

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ImportError: without the packages of `tfkit-dl[serve]`.
         OSError: for a folder that does not exist, and for a port that is in use.
-        ValueError: for a folder of versions instead of a folder of models.
+        ValueError: for a folder of versions, or a SavedModel, instead of a folder of models.
     """
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     names = [each.name for each in dataclasses.fields(Options)]
@@ -45,5 +45,7 @@ async def _serve(options: Options) -> None:
         )
         for name in server.names:
             print(f"  curl http://{options.host}:{server.port}/v1/models/{name}")
+        if not server.names:
+            print(f"  no models yet: a version in {options.base}/NAME/NUMBER will be served")
         sys.stdout.flush()
         await ended.wait()

@@ -41,7 +41,7 @@ def meta_graph_of(folder: str, trusted: bool = False) -> Any:
     try:
         graphs = parse_saved_model(folder).meta_graphs
     except OSError as error:
-        raise LoadError(f"{folder!r} is not a SavedModel, or damaged: {error}") from None
+        raise LoadError(f"{folder!r} is not a SavedModel, or is damaged: {error}") from None
     for meta_graph in graphs:
         # A SavedModel may have several graphs; TF Serving loads the one with this tag alone.
         if set(meta_graph.meta_info_def.tags) == {"serve"}:
@@ -153,7 +153,7 @@ class _Walk:
     def _enter(self, name: str, origins: list[str]) -> None:
         function = self._functions[name]
         arguments = [each.name for each in function.signature.input_arg]
-        # Calls may have control inputs behind their arguments.
+        # Calls may have control inputs after their arguments.
         origins = (origins + [_ELSEWHERE] * len(arguments))[: len(arguments)]
         # A function is checked once for each combination of origins, or recursion would not end.
         key = name, tuple(origins)

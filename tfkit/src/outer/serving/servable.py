@@ -160,8 +160,8 @@ class Servable:
                 if not all(_same(whole[each][:1], alone[each]) for each in whole):
                     self._rows.discard(name)
                     _log.warning(
-                        "Model %s, version %d: a row of signature %r has other outputs in a batch with "
-                        "other rows: requests are not joined",
+                        "Model %s, version %d: a row of signature %r has different outputs in a batch "
+                        "with other rows: requests are not batched",
                         self.name,
                         self.version,
                         name,

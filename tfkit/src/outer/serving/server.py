@@ -43,7 +43,7 @@ async def running(options: Options) -> AsyncIterator[Running]:
     Raises:
         ImportError: without the packages of `tfkit-dl[serve]`.
         OSError: for a folder that does not exist, and for a port that is in use.
-        ValueError: for a folder of versions instead of a folder of models.
+        ValueError: for a folder of versions, or a SavedModel, instead of a folder of models.
     """
     web = packages.web  # First of all, because it raises an error if the packages are missing.
     base = options.base.absolute()
@@ -51,6 +51,12 @@ async def running(options: Options) -> AsyncIterator[Running]:
         raise ValueError(
             f"Expected a folder of models, with BASE/name/number. Received: {str(base)!r}, which has "
             f"versions in it. Serve {str(base.parent)!r}."
+        )
+    if (base / "saved_model.pb").exists():
+        raise ValueError(
+            f"Expected a folder of models, with BASE/name/number. Received: {str(base)!r}, which is a "
+            "SavedModel itself. `tfkit.export.to_serving(model, 'models', name='my_model')` writes it "
+            "to 'models/my_model/1'; then serve 'models'."
         )
     async with contextlib.AsyncExitStack() as stack:
         metrics = Metrics()
@@ -98,7 +104,7 @@ def _bind(server: Any, host: str, port: int) -> int:
     try:
         bound = server.add_insecure_port(address)
     except RuntimeError as error:
-        raise OSError(f"Cannot listen at {address} for gRPC: {error}") from None
+        raise OSError(f"Cannot listen on {address} for gRPC: {error}") from None
     return int(bound)
 
 

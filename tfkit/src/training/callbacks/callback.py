@@ -74,7 +74,7 @@ class Callback(Overridable):
         return self._model
 
     def get_state(self) -> dict[str, Any]:
-        """Returns the callback's state, for a training that is saved and continued; empty unless overridden.
+        """Returns the callback's state, for training that is saved and continued; empty unless overridden.
 
         Returns:
             A dict with strings as keys, of numbers, strings, arrays, `None`, and nests of these.

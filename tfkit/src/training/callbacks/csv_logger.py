@@ -59,7 +59,7 @@ class CSVLogger(Callback):
         logs = logs or {}
         with open(self.filename, "a", newline="") as file:
             if self.filename != os.devnull:
-                # Also after a training that was interrupted while it wrote a line: the line is
+                # Also after a training run that was interrupted while it wrote a line: the line is
                 # written again.
                 file.truncate(self._kept)
             writer = csv.writer(file, delimiter=self.sep)

@@ -1,4 +1,4 @@
-"""The results of a training as a table of text or HTML, and as curves."""
+"""The results of a training run as a table of text or HTML, and as curves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from tfkit.src.base import packages
 from tfkit.src.base.quoting import printable
 
-_MOST = 20  # Rows that are read; of longer trainings, the first and the last.
+_MOST = 20  # Rows that are read; of longer training runs, the first and the last.
 
 
 def _rows(results: dict[str, list[Any]]) -> list[list[str]]:

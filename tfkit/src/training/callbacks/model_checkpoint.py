@@ -160,7 +160,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
         if not self.save_best_only:
             return True
         current = logs.get(self.monitor)
-        # Saving too much is better than losing a training because of a wrong name.
+        # Saving too much is better than losing a training run because of a wrong name.
         if current is None or np.ndim(current) > 0:
             warn(
                 f"ModelCheckpoint saves although save_best_only=True: {self.monitor!r} is not a "

@@ -111,7 +111,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
 
     def on_train_begin(self, logs: Logs | None = None) -> None:
         """Opens the folder."""
-        self._close()  # After a training that was interrupted.
+        self._close()  # After a training run that was interrupted.
         self._writer = orbax.Writer(Path(self.directory), self.max_to_keep, self.save_on_background)
         optimizer = getattr(self.model, "optimizer", None)
         if not self._under_way and optimizer is not None:

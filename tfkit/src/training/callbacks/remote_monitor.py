@@ -88,7 +88,7 @@ class RemoteMonitor(Callback):
         if self._sending is not None and self._sending.is_alive():
             return "it still has not answered an earlier request"
         problems: list[str] = []
-        # A server that answers byte by byte must not stop the training: its thread is left behind.
+        # A server that answers byte by byte must not stop the training: its thread is abandoned.
         self._sending = threading.Thread(target=_post, args=(request, problems), daemon=True)
         self._sending.start()
         self._sending.join(_TIMEOUT)

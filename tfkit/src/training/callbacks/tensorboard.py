@@ -204,7 +204,7 @@ class TensorBoard(SparseCallback):
         self._flush()
 
     def _abandon(self) -> None:
-        """Cleans up after an error has ended a training."""
+        """Cleans up after an error has ended a training run."""
         self.on_train_end()
 
     def on_test_begin(self, logs: Logs | None = None) -> None:

@@ -15,7 +15,7 @@ from tfkit.src.engine import replicas
 from tfkit.src.training.compile_settings import ENGINES
 from tfkit.src.weights.random import set_random_seed
 
-# The strategy of a training with several processes, which `initialize` has made.
+# The strategy of a training run with several processes, which `initialize` has made.
 _of_processes: list[tf.distribute.MultiWorkerMirroredStrategy] = []
 # Whether `initialize` was called with `engine="jax"`, and with several processes.
 _jax: list[bool] = []
@@ -65,7 +65,7 @@ def initialize(
     *,
     engine: str | None = None,
 ) -> None:
-    """Prepares a training with several processes, or with JAX's devices. Call it at the start of the program.
+    """Prepares training with several processes, or with JAX's devices. Call it at the start of the program.
 
     Every process calls it with the same addresses and its own id, or without arguments where the environment
     variable `TF_CONFIG` is set. A `DataParallel` distribution then uses the devices of all processes, through

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Processes:
-    """The processes of a training, with the interface of `Devices`.
+    """The processes of a training run, with the interface of `Devices`.
 
     Attributes:
         is_chief: whether this process writes files.
@@ -58,7 +58,7 @@ class Processes:
         process_data.prepare(data, lambda number: _of_all(np.array(number, "int64")).tolist())
 
     def files(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context of a training, in which only the chief's files are written."""
+        """Returns a context of a training run, in which only the chief's files are written."""
         return contextlib.nullcontext() if self.is_chief else discarded()
 
 

@@ -1,4 +1,4 @@
-"""Writes a training as a folder that needs JAX alone: its steps as a program, its values, and a script."""
+"""Writes a training run as a folder that needs only JAX: its steps as a program, its values, and a script."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def write(model: Trainer, folder: Path, data: ArrayData, platforms: Sequence[str]) -> None:
-    """Writes the files of a training into a folder.
+    """Writes the files of a training run into a folder.
 
     Args:
         model: a compiled model.

@@ -1,7 +1,7 @@
 """Trains a model with JAX: `python train.py --x x.npy --y y.npy --epochs 3`.
 
 `interop.export_training` of tfkit writes this file, `program.bin` (the steps of an epoch),
-`values.safetensors` (what a training begins with) and `training.json` (the form of the data). It needs
+`values.safetensors` (what a training run begins with) and `training.json` (the form of the data). It needs
 Python, JAX and NumPy.
 
 A nest of arrays is an `.npz` file. Rows are shuffled as in `fit`: by a permutation of NumPy's `RandomState`

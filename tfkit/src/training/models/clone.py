@@ -26,7 +26,7 @@ def clone_model(
     call_function: Callable[..., Any] | None = None,
     recursive: bool = False,
 ) -> Any:
-    """Returns a model of the same structure, with new layers and newly drawn weights.
+    """Returns a model of the same structure, with new layers and new initial weights.
 
     It is compiled with the settings of the model. A functional model whose class has its own constructor
     becomes a plain `Functional` model.

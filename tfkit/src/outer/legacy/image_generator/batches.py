@@ -198,8 +198,8 @@ class NumpyArrayIterator(Iterator):
         for name, array in arrays.items():
             if array is not None and len(array) != len(images):
                 raise ValueError(
-                    f"`x` and `{name}` must have one length. "
-                    f"Received: {len(images)} images, and {name} of length {len(array)}"
+                    f"`x` and `{name}` must have the same length. Received: {len(images)} images, and "
+                    f"{name} of length {len(array)}"
                 )
         part = rows_of(subset, len(images), image_data_generator)
         if subset is not None and y is not None and not ignore_class_split:

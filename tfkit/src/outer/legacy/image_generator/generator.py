@@ -50,7 +50,7 @@ class ImageDataGenerator:
         brightness_range: the smallest and the largest factor for the brightness; `None` for 1. It
             rounds values as an image file does.
         shear_range: the largest angle, in degrees. Default: `0.0`.
-        zoom_range: the least and the largest factor, or a number `z` for `1 - z` to `1 + z`. Default: `0.0`.
+        zoom_range: the smallest and largest factor, or a number `z` for `1 - z` to `1 + z`. Default: `0.0`.
         channel_shift_range: the largest number that is added to the values. Default: `0.0`.
         fill_mode: `"nearest"`, `"constant"`, `"reflect"` or `"wrap"`: the pixels outside the image.
             Default: `"nearest"`.

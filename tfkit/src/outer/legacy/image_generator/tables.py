@@ -140,8 +140,8 @@ class DataFrameIterator(FileIterator):
         missing = len(there) - sum(there)
         if missing:
             warn(
-                f"{missing} of {len(there)} files that column {x_col!r} names are not there, or no images; "
-                f"they are left out. The folder is {self.directory!r}."
+                f"{missing} of {len(there)} files that column {x_col!r} names are not there, or are not "
+                f"images; they are skipped. The folder is {self.directory!r}."
             )
         return table[there]
 

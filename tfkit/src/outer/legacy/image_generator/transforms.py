@@ -264,7 +264,7 @@ def random_zoom(
 
     Args:
         x: the image.
-        zoom_range: the least and the largest factor; more than 1 shows more of the image.
+        zoom_range: the smallest and the largest factor; more than 1 shows more of the image.
         row_axis: the axis of the rows. Default: `1`.
         col_axis: the axis of the columns. Default: `2`.
         channel_axis: the axis of the channels. Default: `0`.
@@ -310,7 +310,7 @@ def random_brightness(x: Any, brightness_range: Sequence[float], scale: bool = T
 
     Args:
         x: the image.
-        brightness_range: the least and the largest factor.
+        brightness_range: the smallest and the largest factor.
         scale: as in `apply_brightness_shift`. Default: `True`.
 
     Raises:
@@ -326,7 +326,7 @@ def random_brightness(x: Any, brightness_range: Sequence[float], scale: bool = T
 
 
 def pair(values: Any, name: str) -> tuple[float, float]:
-    """Returns the least and the largest value of an argument; raises an error for anything but two."""
+    """Returns the smallest and the largest value of an argument; raises an error for anything but two."""
     if not isinstance(values, (tuple, list)) or len(values) != 2:
         raise ValueError(f"`{name}` must be a tuple of two floats. Received: {name}={values!r}")
     return values[0], values[1]

@@ -203,8 +203,8 @@ def check_dtype(what: str, dtype: str) -> None:
     if dtype not in DTYPES:
         raise RequestError(
             Code.UNIMPLEMENTED,
-            f"{what} is of dtype {dtype}, which TF Serving's REST interface has no JSON for. Ask over gRPC, "
-            "or cast in the model.",
+            f"{what} is of dtype {dtype}, for which TF Serving's REST interface has no JSON form. Send "
+            "the request over gRPC, or cast in the model.",
         )
 
 
