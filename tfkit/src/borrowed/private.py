@@ -360,6 +360,15 @@ def has_several_workers(strategy: tf.distribute.Strategy) -> bool:
 class Module(tf.Module):
     """A module that chooses which objects belong to it, for `tf.train.Checkpoint` and SavedModels."""
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(getattr(type(self), name, None), "__set__"):
+            super().__setattr__(name, value)
+            return
+        # `tf.Module` would skip the setter of a property that has this value.
+        object.__setattr__(self, name, value)
+        if isinstance(value, Trackable):
+            self._track_trackable(value, name, overwrite=True)
+
     def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns the objects by name.
 
