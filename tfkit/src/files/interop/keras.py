@@ -356,13 +356,8 @@ def save_model(
     path = Path(filepath)
     _check_writable(path, ".keras", overwrite)
     weights.check_whole(model)
-    compiled = model.compiled and include_optimizer
     with serialization.written_to_file(include_optimizer):
-        config = keras_config.to_keras(serialization.serialize_uncompiled(model))
-        if compiled:
-            config["compile_config"] = keras_config.compile_to_keras(
-                serialization.serialize_keras_object(model.get_compile_config())
-            )
+        config = keras_config.to_keras(serialization.serialize_model(model))
     # Numbers, not addresses in memory: a model that is saved twice has the same configuration.
     config = serialization.numbered_shared_objects(config)
     metadata = {
@@ -370,7 +365,7 @@ def save_model(
         "tfkit_version": __version__,
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
-    optimizer = model.optimizer if compiled else None
+    optimizer = model.optimizer if model.compiled and include_optimizer else None
     groups, values = keras_contents.contents(model, optimizer, include_optimizer)
     texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
     if excess := json_nest.too_large(texts[CONFIG]):
