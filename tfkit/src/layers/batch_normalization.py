@@ -114,7 +114,7 @@ class BatchNormalization(Layer, WithScale):
         check(self, is_integer(axis), "axis", "an integer", axis)
         clipping = checked_clipping(self, renorm, renorm_clipping)
         super().__init__(**kwargs)
-        self.axis = axis
+        self.axis = int(axis)
         check(self, 0 <= momentum <= 1, "momentum", "a number from 0 to 1", momentum)
         self.momentum = float(momentum)
         check(self, not epsilon < 0, "epsilon", "a number of 0 or more", epsilon)
