@@ -941,3 +941,19 @@ def test_a_layer_may_have_a_method_of_its_own_that_is_called_forward():
     for _ in range(3):
         assert layer(tf.ones((1,))).numpy() == 2
         assert layer(tf.ones((1,)), inverse=True).numpy() == 0.5
+
+
+@pytest.mark.parametrize("num_sizes", [1, 2, 5])
+def test_sizes_in_turns_need_one_trace(num_sizes):
+    """Each size runs eagerly once; the first trace is for all of them."""
+    ran = []
+
+    class Noting(tfkit.layers.Layer):
+        def call(self, x):
+            ran.append(x.shape)
+            return x + 1.0
+
+    layer = Noting()
+    for index in range(12):
+        layer(np.ones((2, 3 + index % num_sizes), "float32"))
+    assert len(ran) == num_sizes + 1

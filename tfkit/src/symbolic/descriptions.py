@@ -121,7 +121,7 @@ class Trace(Protocol):
 
 
 class Kind:
-    """Direct calls that differ only in shapes: one trace for the first shapes, one for all others.
+    """Direct calls that differ only in shapes: one trace for the shapes before it, one for all others.
 
     Where it makes a difference whether a tape follows a call, there are two more for calls that it does.
 
@@ -143,7 +143,14 @@ class Kind:
         if sizes in self._sizes:
             return False
         self._sizes.add(sizes)
+        # One trace for both sizes, if the first returns, as where two alternate.
+        self._relax([tensor.shape for tensor in tensors])
         return True
+
+    def _relax(self, shapes: list[tf.TensorShape]) -> list[tf.TensorShape]:
+        relaxed = map(tf.TensorShape.most_specific_compatible_shape, self._relaxed, shapes)
+        self._relaxed = found = list(relaxed)
+        return found
 
     def trace_for(self, tensors: list[tf.Tensor], recorded: bool) -> Any:
         """Returns a trace that accepts these tensors, and that a tape can follow if it is `recorded`."""
@@ -161,14 +168,12 @@ class Kind:
         return None
 
     def _new_trace(self, shapes: list[tf.TensorShape], recorded: bool) -> Trace:
-        # At most two traces, one for the first shapes and one for all others so far: if sizes never repeat, a
-        # trace for each of them would cost more than it saves.
+        # At most two traces, one for the shapes before it and one for all others so far: if sizes never
+        # repeat, a trace for each of them would cost more than it saves.
         valid = [trace for trace in self._traces if trace.watch.unchanged()]
         others = [trace for trace in valid if not trace.serves(recorded)]
         valid = [trace for trace in valid if trace.serves(recorded)]
-        relaxed = map(tf.TensorShape.most_specific_compatible_shape, self._relaxed, shapes)
-        self._relaxed = list(relaxed)
-        trace: Trace = converted_if_needed(self._make_trace, self._relaxed, recorded)
+        trace: Trace = converted_if_needed(self._make_trace, self._relax(shapes), recorded)
         self._traces = [*others, *valid[:1], trace]
         return trace
 
