@@ -169,6 +169,8 @@ def _catches(function: Any, owner: type) -> bool:
             )
             if any(map(_is_wide, suppressed)):
                 return True
+            # Functions that the module names, also as attributes of modules, and methods: in each of them
+            # the error might be caught.
             found = _named(node, getattr(each, "__globals__", {}))
             if found is None and isinstance(node, ast.Attribute):
                 found = inspect.getattr_static(owner, node.attr, None)

@@ -80,7 +80,9 @@ class GuardedFunction:
         notes = self._survey.notes(name)
         definition = function_pb2.FunctionDef()
         definition.CopyFrom(self._survey.definitions[name])
-        # A call that both updates and refuses, as in a step that is a `tf.function`.
+        # A call that both updates and refuses, as in a step that is a `tf.function`, cannot be moved as a
+        # whole. So updates wait inside it: among others the optimizer's number of steps, which depends on
+        # nothing, and would be assigned first.
         mixed = {*notes.refusing} & {*notes.updating}
         changed = False
         for node in definition.node_def:

@@ -32,6 +32,8 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
     # A call that both updates and refuses cannot wait for itself: it waits for the others.
     mixed = refusals & set(updates)
     changed = _wait(definition, refusals - mixed, updates, _ALL_ACCEPTED)
+    # Updates outside of such calls wait for them as well, after the waits above are in place: what they
+    # depend on includes these.
     others = [name for name in updates if name not in mixed]
     return _wait(definition, mixed, others, f"{_ALL_ACCEPTED}_in_calls") or changed
 
