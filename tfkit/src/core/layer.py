@@ -139,7 +139,7 @@ class Layer(Copied, Stateful):
         try:
             if forks.threads_are_lost:
                 forks.check(f"A call of layer '{self.name}'")
-            state, given = self._tfkit, args
+            state = self._tfkit
             state.called_by(current_frame())
             state.check_initialized()
             if (trace := state.direct.repeated(args, kwargs)) and self._tfkit_runs_directly():
@@ -148,7 +148,7 @@ class Layer(Copied, Stateful):
             if any_symbolic(args, kwargs):
                 return self.symbolic_call(*args, **kwargs)
             if self._tfkit_runs_directly():
-                return state.direct(args, kwargs, given)
+                return state.direct(args, kwargs)
             return self._tfkit_call_in_phases(args, kwargs)
         except BaseException as error:
             tracebacks.shorten(error)

@@ -185,33 +185,28 @@ class LatestCall:
         self._known: Any = None
 
     def note(
-        self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        given: tuple[Any, ...],
-        conditions: Any,
-        trace: Any,
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], conditions: Any, trace: Any
     ) -> None:
-        """Records a call, unless its arguments are more than one tensor, or had to be converted.
+        """Records a call whose arguments are one tensor, and flags by name such as `training`.
 
         Args:
-            args: the arguments, converted.
+            args: the arguments, converted to tensors.
             kwargs: the keyword arguments.
-            given: the arguments before that.
             conditions: all else that the choice of a trace depends on.
             trace: the trace that serves it.
         """
-        is_one = len(args) == 1 and not kwargs and args[0] is given[0]
-        if is_one and isinstance(args[0], tf.Tensor) and get_mask(args[0]) is None:
-            self._known = type(args[0]), args[0].dtype, args[0].shape, conditions, trace
+        is_one = len(args) == 1 and isinstance(args[0], tf.Tensor) and get_mask(args[0]) is None
+        if is_one and all(flag is None or type(flag) is bool for flag in kwargs.values()):
+            self._known = type(args[0]), args[0].dtype, args[0].shape, kwargs, conditions, trace
 
     def trace_for(self, args: tuple[Any, ...], kwargs: dict[str, Any], conditions: Any) -> Any:
         """Returns the trace, if it serves a call with these arguments as they are; `None` otherwise."""
         known = self._known
-        if known is None or kwargs or len(args) != 1:
+        if known is None or len(args) != 1:
             return None
-        kind, dtype, shape, same, trace = known
+        kind, dtype, shape, flags, same, trace = known
         (x,) = args
         # The type comes first: it tells whether the argument is a tensor with values.
         is_alike = type(x) is kind and x.dtype is dtype and x.shape == shape and same == conditions
-        return trace if is_alike and get_mask(x) is None else None
+        has_flags = kwargs.keys() == flags.keys() and all(kwargs[it] is flags[it] for it in flags)
+        return trace if is_alike and has_flags and get_mask(x) is None else None
