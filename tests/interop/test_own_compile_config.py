@@ -58,9 +58,12 @@ def made(library):
 
 @pytest.fixture(autouse=True)
 def only_here():
+    registered = [library.saving.get_custom_objects() for library in (keras, tfkit)]
+    before = [dict(names) for names in registered]
     yield
-    keras.saving.get_custom_objects().clear()
-    tfkit.saving.get_custom_objects().clear()
+    for names, those in zip(registered, before, strict=True):
+        names.clear()
+        names.update(those)
 
 
 @pytest.mark.parametrize("name", ["model.keras", "model.h5"])
