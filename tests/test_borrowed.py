@@ -197,6 +197,30 @@ def could_possibly_record():
 
 
 @contract
+def init_scope():
+    x = tf.constant(3.0)
+    for scope, expected in ((tf.init_scope, None), (private.init_scope, 6.0)):
+        with scope(), tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x**2
+        assert tape.gradient(y, x) == expected
+
+
+@contract
+def pywrap_tfe():
+    def is_stopped():
+        return private.pywrap_tfe.TFE_Py_TapeSetIsStopped()
+
+    with tf.init_scope():
+        assert is_stopped()
+        with private.init_scope():
+            assert is_stopped()
+    with private.init_scope():
+        assert not is_stopped()
+    assert not is_stopped()
+
+
+@contract
 def kernels():
     tf.function(lambda: tf.constant(0), jit_compile=True)()
     found = private.kernels.get_registered_kernels_for_op("MatMul").kernel

@@ -186,3 +186,12 @@ def test_nothing_is_the_configuration_of_nothing(kind):
     assert getattr(tfkit, kind).deserialize(None) is None
     with pytest.raises(ValueError, match=r"Expected a configuration of tfkit\.layers"):
         tfkit.layers.deserialize(None)
+
+
+def test_a_model_is_a_layer_in_configurations():
+    inputs = tfkit.Input((3,))
+    functional = tfkit.Model(inputs, tfkit.layers.Dense(2)(inputs))
+    for model in (functional, tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(2)])):
+        again = tfkit.layers.deserialize(tfkit.layers.serialize(model))
+        assert type(again) is type(model)
+        assert again.output_shape == (None, 2)

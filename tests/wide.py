@@ -106,6 +106,7 @@ ONE_IN = {
     "attacks/test_keras_files.py::test_a_keras_file": 5,
     "conformance/test_gradients_in_calls.py::test_a_meta_learner": 3,
     "conformance/test_gradients_in_calls.py::test_gradients_in_a_functional_model": 3,
+    "conformance/test_layers.py::test_a_function_that_was_first": 4,
     "conformance/test_layers.py::test_configurations_make_the_same_layer": 4,
     "conformance/test_layers.py::test_masks_are_used": 3,
     "conformance/test_layers.py::test_mixed_precision": 7,

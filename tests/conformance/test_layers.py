@@ -109,6 +109,27 @@ def test_traced_and_compiled_calls_give_what_eager_ones_do(case):
         assert promised.dtype == output.dtype.name
 
 
+class Kept(layers.Layer):
+    """A layer whose `call` is a `tf.function`, which keeps the trace of its first call."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    @tf.function
+    def call(self, *inputs):
+        return self.inner(*inputs)
+
+
+@every_case
+def test_a_function_that_was_first_traced_for_shapes_computes(case):
+    layer, inputs, _ = make(case)
+    expected = rewound(layer)._tfkit_call_in_phases(tuple(inputs), {})
+    kept = Kept(rewound(layer))
+    kept(*tf.nest.map_structure(lambda x: KerasTensor(x.shape, x.dtype), inputs))
+    assert_close(kept(*inputs), expected, 1e-6)
+
+
 @every_case
 def test_configurations_make_the_same_layer_here_and_in_keras(case):
     layer, oracle, inputs = make_both(case)

@@ -228,3 +228,47 @@ def test_members_are_in_the_order_in_which_they_were_attached():
     assert [weight.shape[1] for weight in layer.weights] == [1, 2, 3, 4]
     layer.first = dense[4]
     assert [weight.shape[1] for weight in layer.weights] == [2, 3, 4, 5]
+
+
+def with_property(base, *arguments):
+    """Returns an object of a class whose property has a setter that counts, and refuses negative numbers."""
+
+    class Counting(base):
+        count = 0
+
+        @property
+        def rate(self):
+            return self._rate
+
+        @rate.setter
+        def rate(self, value):
+            if value < 0:
+                raise ValueError("negative")
+            self.count += 1
+            self._rate = value
+
+    return Counting(*arguments)
+
+
+KINDS = {
+    "layer": (layers.Layer,),
+    "model": (keras.Model,),
+    "metric": (keras.metrics.Metric,),
+    "optimizer": (keras.optimizers.Optimizer, 0.1),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_the_setter_of_a_users_property_runs_each_time(kind):
+    it = with_property(*kind)
+    value = tf.Variable(2.0)
+    it.rate = it.rate = 0.5
+    it.rate = value
+    it.rate = value
+    assert it.count == 4
+    refused = tf.Variable(-1.0)
+    with pytest.raises(ValueError, match="negative"):
+        it.rate = refused
+    children = it._trackable_children()
+    assert it.rate is children["_rate"] is value
+    assert all(child is not refused for child in children.values())

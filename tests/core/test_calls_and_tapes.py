@@ -157,7 +157,8 @@ def test_a_kernel_without_a_gradient_is_used_for_calls_that_no_tape_follows():
         layer(rows())
     gradients(layer, rows())
     plain, recorded = nodes_of(layer)
-    assert "BlockLSTMV2" in plain and "BlockLSTMV2" not in recorded
+    assert "BlockLSTMV2" in plain
+    assert "BlockLSTMV2" not in recorded
 
 
 def test_layers_without_such_kernels_have_one_trace_for_both():
@@ -309,3 +310,15 @@ def test_settings_are_seen_after_calls():
     for _ in range(3):
         assert float(model(tf.ones(1))[0]) == 2
     assert any(uses_xla for uses_xla, _ in model._tfkit.direct._kinds)
+
+
+def test_flags_and_arrays_of_the_latest_call_are_noticed():
+    model = tfkit.Sequential([tfkit.layers.Dropout(0.5, seed=1)])
+    x = np.ones((4, 50), "float32")
+    tensor = tf.constant(x)
+    for _ in range(3):
+        for inputs in (x, tensor, x.astype("float64")):
+            assert (model(inputs).numpy() == 1).all()
+            assert (model(inputs, training=False).numpy() == 1).all()
+            assert (model(inputs, training=None).numpy() == 1).all()
+            assert (model(inputs, training=True).numpy() == 0).any()

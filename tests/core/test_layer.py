@@ -941,3 +941,40 @@ def test_a_layer_may_have_a_method_of_its_own_that_is_called_forward():
     for _ in range(3):
         assert layer(tf.ones((1,))).numpy() == 2
         assert layer(tf.ones((1,)), inverse=True).numpy() == 0.5
+
+
+@pytest.mark.parametrize("num_sizes", [1, 2, 5])
+def test_sizes_in_turns_need_one_trace(num_sizes):
+    """Each size runs eagerly once; the first trace is for all of them."""
+    ran = []
+
+    class Noting(tfkit.layers.Layer):
+        def call(self, x):
+            ran.append(x.shape)
+            return x + 1.0
+
+    layer = Noting()
+    for index in range(12):
+        layer(np.ones((2, 3 + index % num_sizes), "float32"))
+    assert len(ran) == num_sizes + 1
+
+
+@pytest.mark.parametrize("makes", ["build", "call"])
+def test_tapes_record_while_a_model_is_built(makes):
+    class Slope(tfkit.layers.Layer):
+        def build(self, _):
+            if makes == "build":
+                self.factor = self.slope(tf.constant(3.0))
+
+        def slope(self, x):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = x**2
+            return tape.gradient(y, x)
+
+        def call(self, x):
+            return self.factor * x if makes == "build" else self.slope(x) * 3
+
+    model = tfkit.Sequential([Slope()])
+    assert model(tf.ones((1, 2))).numpy().tolist() == [[6, 6]]
+    assert model.output_shape == (1, 2)

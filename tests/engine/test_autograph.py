@@ -1,6 +1,9 @@
 """Control flow on tensors in a user's code, in whatever function it stands."""
 
+import contextlib
 import functools
+import importlib
+import sys
 
 import numpy as np
 import pytest
@@ -201,9 +204,33 @@ class Catching(keras.layers.Layer):
         return self.tried(x)
 
 
-def test_what_may_catch_the_error_is_converted():
-    model = keras.Sequential([keras.Input((1,)), Catching()])
+class Suppressing(keras.layers.Layer):
+    def call(self, x):
+        with contextlib.suppress(TypeError):
+            return positive(x)
+        return x
+
+
+@pytest.mark.parametrize("kind", [Catching, Suppressing])
+def test_what_may_catch_the_error_is_converted(kind):
+    model = keras.Sequential([keras.Input((1,)), kind()])
     np.testing.assert_array_equal(model.predict(np.full((2, 1), -1.0), verbose=0), 1)
+
+
+@pytest.mark.parametrize("source", ["elements.mapped(x)", "elements.deeper.mapped(x)"])
+def test_a_loop_in_a_function_of_a_module_is_seen(source, tmp_path, monkeypatch):
+    (tmp_path / "loops_of_a_module.py").write_text(
+        "import tensorflow as tf\n\ndef mapped(x):\n    return tf.map_fn(lambda row: row, x)\n"
+    )
+    (tmp_path / "calls_of_a_module.py").write_text(
+        "import loops_of_a_module as elements\n\n"
+        f"elements.deeper = elements\n\ndef call(x):\n    return {source}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("loops_of_a_module", "calls_of_a_module"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    call = importlib.import_module("calls_of_a_module").call
+    assert autograph._catches(call, object)
 
 
 def test_an_error_of_a_user_is_shown():

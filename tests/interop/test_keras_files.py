@@ -485,26 +485,76 @@ def test_a_compiled_and_trained_model_inside_of_another(tmp_path):
     assert_close([here(X), there(X)], [outer(X)] * 2)
 
 
-def test_optimizers_in_attributes(tmp_path):
-    def adversary(k):
-        class Adversary(k.Model):
-            def __init__(self):
-                super().__init__()
-                self.dense = k.layers.Dense(2)
+HELD = {
+    "attribute": lambda one, other: one,
+    "dict": lambda one, other: {"one": one, "other": other},
+    "list": lambda one, other: [other, [one]],
+}
 
-            def call(self, x):
-                return self.dense(x)
 
-        model = Adversary()
-        model(X)
-        model.its_optimizer = k.optimizers.Adam()
-        model.its_optimizer.build(model.dense.trainable_variables)
-        return model
+def adversary(k, held, builds=True):
+    """Returns a model of the library `k` that holds an optimizer, whose state is not zero once it is used."""
 
-    theirs, ours = adversary(keras), adversary(tfkit)
+    @k.saving.register_keras_serializable("held")
+    class Adversary(k.Model):
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.dense = k.layers.Dense(2)
+            self.dense.build((None, 4))
+            self.adam = k.optimizers.Adam()
+            if builds:
+                self.adam.build(self.dense.trainable_variables)
+            self.the_held = HELD[held](self.adam, k.optimizers.Adam(0.5))
+
+        def call(self, x):
+            return self.dense(x)
+
+        def compile(self, optimizer, **options):
+            super().compile(optimizer, **options)
+            self.its_optimizer = optimizer  # Keras stores it here, and not under `optimizer`.
+
+        def get_config(self):
+            return {"name": self.name}
+
+    model = Adversary()
+    model(X)
+    return model
+
+
+def held_states(model):
+    """Returns the variables of the optimizers that a model holds."""
+    held = model.the_held if isinstance(model.the_held, (dict, list)) else [model.the_held]
+    flat = tf.nest.flatten(held) + ([model.optimizer] if model.compiled else [])
+    return [np.asarray(variable) for it in flat for variable in it.variables]
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+@pytest.mark.parametrize("held", HELD)
+def test_optimizers_in_attributes(tmp_path, held):
+    theirs, ours = adversary(keras, held), adversary(tfkit, held)
     theirs.save_weights(tmp_path / "model.weights.h5")
     ours.load_weights(tmp_path / "model.weights.h5")
     assert_close(ours(X), theirs(X))
+    theirs.compile(keras.optimizers.SGD(0.1, momentum=0.9), loss="mse")
+    theirs.fit(X, Y, verbose=0)
+    for it in tf.nest.flatten(theirs.the_held):
+        if it.built:
+            it.apply([np.ones(v.shape) for v in theirs.dense.trainable_variables])
+    theirs.save(tmp_path / "model.keras")
+    loaded = tfkit.models.load_model(tmp_path / "model.keras")
+    for mine, its in zip(held_states(loaded), held_states(theirs), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    alone = tfkit.models.load_model(tmp_path / "model.keras", compile=False)
+    assert_close(alone(X), theirs(X))
+
+
+def test_an_optimizer_in_an_attribute_whose_weights_are_not_known(tmp_path):
+    theirs = adversary(keras, "dict", builds=False)
+    theirs.adam.build(theirs.dense.trainable_variables)
+    theirs.save(tmp_path / "model.keras")
+    adversary(tfkit, "dict", builds=False)
+    with pytest.warns(UserWarning, match="at 'adam' is not loaded, because it has 6 variables"):
+        tfkit.models.load_model(tmp_path / "model.keras")
 
 
 @pytest.mark.parametrize("kind", ["functional", "sequential", "nested"])

@@ -64,6 +64,17 @@ def only_here():
 
 
 @pytest.mark.parametrize("name", ["model.keras", "model.h5"])
+def test_a_file_may_hold_none(tmp_path, name):
+    own, halved = classes(tfkit)
+    own.get_compile_config = lambda self: None
+    model = own()
+    model.compile("sgd", halved, [])
+    model.fit(X, Y, verbose=0)
+    model.save(tmp_path / name)
+    assert not tfkit.models.load_model(tmp_path / name).compiled
+
+
+@pytest.mark.parametrize("name", ["model.keras", "model.h5"])
 def test_a_file_holds_objects(tmp_path, name):
     model, halved = made(tfkit)
     model.save(tmp_path / name)

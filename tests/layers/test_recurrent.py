@@ -478,3 +478,32 @@ def test_recurrent_dropout_that_is_set_later_drops_the_same_for_all_gates(reset_
     assert np.abs(same - cell.step(projected, [state], None)[0]).max() > 1e-3
     cell.recurrent_dropout = 0.5
     assert np.abs(layer(x, training=True) - plain).max() > 1e-3
+
+
+IMAGES = np.random.default_rng(3).normal(size=(2, 3, 5, 5, 1)).astype("float32")
+MADE_AGAIN = {
+    **{kind: lambda each, kind=kind: getattr(each, kind)(2) for kind in KINDS},
+    **{
+        f"{kind}Cell": lambda each, kind=kind: each.RNN(getattr(each, f"{kind}Cell")(2))
+        for kind in KINDS
+    },
+    "stack": lambda each: each.RNN([each.SimpleRNNCell(2), each.GRUCell(3), each.LSTMCell(2)]),
+    "ConvLSTM2D": lambda each: each.ConvLSTM2D(2, 2),
+}
+
+
+@pytest.mark.parametrize("wrap", ["itself", "Bidirectional"])
+@pytest.mark.parametrize("name", MADE_AGAIN)
+def test_a_layer_from_a_configuration_draws_keras_s_first_weights(name, wrap):
+    found = []
+    for library in (tfkit, keras):
+        layer = MADE_AGAIN[name](library.layers)
+        library.utils.set_random_seed(1)
+        if wrap == "itself":
+            layer = type(layer).from_config(layer.get_config())
+        else:
+            layer = library.layers.Bidirectional(layer)
+        layer(IMAGES if name == "ConvLSTM2D" else X)
+        found.append([np.asarray(weight) for weight in layer.weights])
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)

@@ -91,3 +91,39 @@ def test_a_layer_that_loses_masks_says_so_once() -> None:
         model(IDS)
         model.predict(IDS, verbose=0)
     assert len([it for it in said if "does not support masking" in str(it.message)]) == 1
+
+
+def _kept(library: Any, returns: str, masks: str) -> Any:
+    """Returns a layer that returns its input, or a new tensor, and a mask of its own."""
+
+    class Kept(library.layers.Layer):  # type: ignore[name-defined,misc]
+        def compute_mask(self, x: Any, mask: Any = None) -> Any:
+            return {"none": None, "same": mask, "inverted": library.ops.logical_not(mask)}[masks]
+
+        def call(self, x: Any, mask: Any = None) -> Any:
+            return x if returns == "input" else x + 0
+
+    return Kept()
+
+
+@pytest.mark.parametrize("masks", ["none", "same", "inverted"])
+@pytest.mark.parametrize("returns", ["input", "new"])
+@pytest.mark.parametrize("form", ["functional", "sequential"])
+def test_the_mask_of_a_layer_that_returns_its_input(form: str, returns: str, masks: str) -> None:
+    results = []
+    for library in (keras, tfkit):
+        layers = library.layers
+        embedding = layers.Embedding(5, 3, mask_zero=True, embeddings_initializer="ones")
+        options = dict.fromkeys(("kernel_initializer", "recurrent_initializer"), "ones")
+        lstm = layers.LSTM(2, **options)
+        stack = [embedding, _kept(library, returns, masks), lstm]
+        inputs = library.Input((4,), dtype="int32")
+        outputs = inputs
+        for layer in stack:
+            outputs = layer(outputs)
+        model = library.Model(inputs, outputs)
+        if form == "sequential":
+            model = library.Sequential(stack)
+        results += [np.asarray(model(IDS)), model.predict(IDS, verbose=0)]
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=1e-6)

@@ -1,5 +1,7 @@
 """Models that are not built in files, and weights that files leave out."""
 
+import copy
+
 import keras
 import numpy as np
 import pytest
@@ -232,3 +234,65 @@ def test_a_model_whose_step_calls_only_its_layers_is_told_how_to_be_saved(tmp_pa
     pair.save_weights(tmp_path / "pair.weights.h5")
     with pytest.raises(ValueError, match="no weights yet"):
         tfkit.Sequential([tfkit.layers.Dense(3)]).save_weights(tmp_path / "none.weights.h5")
+
+
+class LeavesToCalls:
+    """Makes layers in `build`, or before, that only calls build."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.first = layers.Dense(3)
+
+    def build(self, *shapes, **named):
+        self.last = layers.Dense(2)
+        self.built = True
+        del shapes, named
+
+
+@tfkit.saving.register_keras_serializable("unbuilt")
+class OneInput(LeavesToCalls, tfkit.Model):
+    def build(self, input_shape):
+        super().build(input_shape)
+
+    def call(self, x):
+        return self.last(self.first(x))
+
+
+@tfkit.saving.register_keras_serializable("unbuilt")
+class TwoInputs(LeavesToCalls, tfkit.Model):
+    def build(self, x_shape, y_shape):
+        super().build(x_shape, y_shape)
+
+    def call(self, x, y=None):
+        return self.last(self.first(x) + y)
+
+
+@tfkit.saving.register_keras_serializable("unbuilt")
+class Inner(LeavesToCalls, layers.Layer):
+    def build(self, input_shape):
+        super().build(input_shape)
+
+    def call(self, x):
+        return self.last(self.first(x))
+
+
+def copied(model, path):
+    del path
+    return copy.deepcopy(model)
+
+
+def in_a_file(name):
+    def saved_and_loaded(model, path):
+        model.save(path / name)
+        return tfkit.models.load_model(path / name)
+
+    return saved_and_loaded
+
+
+@pytest.mark.parametrize("again", [copied, in_a_file("m.h5"), in_a_file("m.keras")])
+@pytest.mark.parametrize("make", [OneInput, TwoInputs, lambda: tfkit.Sequential([Inner()])])
+def test_layers_that_only_calls_build_are_built_again(make, again, tmp_path):
+    model = make()
+    inputs = (X, X) if isinstance(model, TwoInputs) else (X,)
+    expected = model(*inputs)
+    np.testing.assert_array_equal(again(model, tmp_path)(*inputs), expected)

@@ -211,13 +211,24 @@ def test_a_signature_names_later_arguments_after_themselves(tmp_path):
     assert signature(inputs=x, y=2 * x)["output_0"].numpy().tolist() == [[3.0] * 3] * 2
 
 
-def test_tensorflow_lite_converts_a_model():
+@pytest.mark.parametrize(
+    "inner",
+    [
+        [],
+        [keras.layers.Conv2D(4, 3, padding="same"), keras.layers.MaxPooling2D()],
+        [keras.layers.Conv2DTranspose(2, 3, 2, "same"), keras.layers.DepthwiseConv2D(2)],
+        [keras.layers.RandomFlip(), keras.layers.SeparableConv2D(4, 3, 2)],
+    ],
+    ids=["dense", "convolution", "transposed", "separable"],
+)
+def test_tensorflow_lite_converts_a_model(inner):
     interpreter = pytest.importorskip(
         "ai_edge_litert.interpreter", reason="pip install 'tfkit-dl[formats]'"
     )
-    model = keras.Sequential([keras.Input((3,), name="x"), keras.layers.Dense(2)])
+    after = [keras.layers.Flatten(), keras.layers.Dense(2)]
+    model = keras.Sequential([keras.Input((6, 6, 3), name="x"), *inner, *after])
     content = tf.lite.TFLiteConverter.from_keras_model(model).convert()
     runner = interpreter.Interpreter(model_content=content).get_signature_runner("serving_default")
-    x = np.ones((1, 3), "float32")
+    x = np.linspace(0, 1, 108, dtype="float32").reshape(1, 6, 6, 3)
     (result,) = runner(x=x).values()
-    np.testing.assert_allclose(result, model(x), rtol=1e-5)
+    np.testing.assert_allclose(result, model(x, training=False), rtol=1e-5, atol=1e-6)

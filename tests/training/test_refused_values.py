@@ -1,6 +1,7 @@
 """What TensorFlow's kernels refuse, every program refuses: the error, where it says it was, the weights."""
 
 import re
+import time
 import warnings
 
 import numpy as np
@@ -368,3 +369,60 @@ def test_a_batch_that_cannot_be_read_in_a_program(layer, jit_compile, kind, weig
     # The same program goes on: a later error does not speak of the block of before.
     model.fit(data.take(5), verbose=0)
     assert int(model.optimizer.iterations) == weights_before + 4
+
+
+def slowly(x):
+    """Returns `x` after a while, in which TensorFlow may run what does not depend on it."""
+    result = tf.numpy_function(lambda array: (time.sleep(0.02), array)[1], [x], x.dtype)
+    result.set_shape(x.shape)
+    return result
+
+
+class Slow(layers.Layer):
+    """Counts its calls, and refuses infinity, in a function of its own where `own` is set."""
+
+    def __init__(self, own=False):
+        super().__init__()
+        self.checked = tf.function(self.check) if own else self.check
+
+    def build(self, shape):
+        self.calls = self.add_weight((), initializer="zeros", trainable=False)
+
+    def check(self, x):
+        self.calls.assign_add(1)
+        return tf.debugging.check_numerics(slowly(x), "refused")
+
+    def call(self, x):
+        return self.checked(x)
+
+
+class InFunction(keras.Sequential):
+    """A model whose step is a function of its own."""
+
+    @tf.function(autograph=False)
+    def train_step(self, data):
+        return super().train_step(data)
+
+
+class InCondition(keras.Sequential):
+    """A model that makes steps under a condition only."""
+
+    def train_step(self, data):
+        step = super().train_step
+        return tf.cond(tf.size(data[0]) > 0, lambda: step(data), lambda: {"loss": 0.0})
+
+
+@pytest.mark.filterwarnings("ignore:Gradients do not exist")
+@pytest.mark.parametrize("cls", [keras.Sequential, InFunction, InCondition])
+@pytest.mark.parametrize("own", [False, True])
+def test_a_refused_step_changes_nothing_where_a_call_both_updates_and_refuses(cls, own):
+    model = cls([keras.Input((2,)), Slow(own), layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "mse", jit_compile=False)
+    x, y = np.ones((4, 2), "float32"), np.zeros((4, 1), "float32")
+    model.train_on_batch(x, y)
+    variables = [*model.variables, *model.optimizer.variables]
+    before = [variable.numpy() for variable in variables]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="refused"):
+        model.train_on_batch(np.full_like(x, np.inf), y)
+    for variable, value in zip(variables, before, strict=True):
+        np.testing.assert_array_equal(variable.numpy(), value, err_msg=variable.name)

@@ -127,7 +127,7 @@ def test_an_optimizer_that_two_models_share_follows_the_one_whose_step_it_is(mon
     ("name", "value", "message"),
     [
         ("jit_compile", "yes", "`jit_compile` must be True, False or 'auto'. Received: 'yes'"),
-        ("jit_compile", None, "must be True, False or 'auto'"),
+        ("jit_compile", "never", "must be True, False or 'auto'"),
         ("run_eagerly", "no", "`run_eagerly` must be True or False. Received: 'no'"),
         ("run_eagerly", True, "cannot be combined"),
         ("steps_per_execution", 0, "`steps_per_execution` must be a positive integer. Received: 0"),
@@ -153,6 +153,8 @@ def test_equal_values_count_as_the_values_themselves():
     assert model.jit_compile is True
     assert model.run_eagerly is False
     assert kinds(model)["train"] == XLA_LOOP
+    model.jit_compile = None
+    assert model.get_compile_config()["jit_compile"] == "auto"
     model.jit_compile = 0
     assert model.jit_compile is False
 
@@ -168,6 +170,31 @@ def test_another_loss_is_trained_measured_and_saved():
     model.fit(X, 3 * Y, batch_size=64, verbose=0)
     step = np.abs(model.get_weights()[0] - before)
     np.testing.assert_allclose(step, 0.01, rtol=1e-4)  # The gradient of an absolute value is 1.
+
+
+@pytest.mark.parametrize(
+    "value", [keras.losses.MeanSquaredError(), "mse", 0.0, np.zeros(3), {"a": 1}]
+)
+def test_a_loss_of_the_models_own_stays_if_none_is_compiled(value):
+    class Own(keras.Model):
+        def __init__(self):
+            super().__init__()
+            self.loss = value
+            self.dense = keras.layers.Dense(1)
+
+        def call(self, x):
+            return self.dense(x)
+
+        def compute_loss(self, x, y, y_pred, sample_weight=None, training=True):
+            return tf.reduce_mean(self.loss(y, y_pred) if callable(self.loss) else y_pred)
+
+    model = Own()
+    model.compile("sgd")
+    assert model.loss is value
+    model.fit(X, Y, verbose=0)
+    assert "loss" not in model.get_compile_config() or model.get_compile_config()["loss"] is None
+    model.compile("sgd", loss="mae")
+    assert model.loss == "mae"
 
 
 def test_another_optimizer_trains_and_is_saved_and_tracked(tmp_path):

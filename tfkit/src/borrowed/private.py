@@ -7,6 +7,7 @@ keeps the contracts runs tfkit. All were seen in TensorFlow 2.21, which has no p
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
@@ -28,6 +29,9 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel as SavedModel
 
 # The errors of LiteRT's converter.
 from tensorflow.lite.python.convert_phase import ConverterError as ConverterError
+
+# Whether this thread's tapes record.
+from tensorflow.python import pywrap_tfe as pywrap_tfe
 
 # Whether AutoGraph converts a function, its exceptions, and the source maps of generated code.
 from tensorflow.python.autograph.core import ag_ctx, config
@@ -63,6 +67,17 @@ from tensorflow.python.framework.func_graph import FuncGraph as FuncGraph
 from tensorflow.python.framework.op_def_library import apply_op as apply_op
 from tensorflow.python.framework.ops import gradient_registry as gradient_registry
 from tensorflow.python.grappler import tf_optimizer as tf_optimizer
+
+# The graphs of branches and loops, which belong to the graph around them.
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    CondBranchFuncGraph as CondBranchFuncGraph,
+)
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    WhileBodyFuncGraph as WhileBodyFuncGraph,
+)
+from tensorflow.python.ops.control_flow_v2_func_graphs import (
+    WhileCondFuncGraph as WhileCondFuncGraph,
+)
 
 # Variables.
 from tensorflow.python.ops.handle_data_util import copy_handle_data
@@ -134,6 +149,21 @@ def add_function(graph: tf.Graph, function: AtomicFunction) -> None:
 def traces_of(function: Any) -> list[Any]:
     """Returns the `ConcreteFunction` of each trace of a `tf.function`, the first one first."""
     return list(function._list_all_concrete_functions())  # Publicly only by their arguments.
+
+
+@contextlib.contextmanager
+def init_scope() -> Iterator[None]:
+    """Context manager like `tf.init_scope`, but tapes that are opened inside record."""
+    is_stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
+    with tf.init_scope():
+        if is_stopped:
+            yield
+            return
+        pywrap_tfe.TFE_Py_TapeSetRestartOnThread()
+        try:
+            yield
+        finally:
+            pywrap_tfe.TFE_Py_TapeSetStopOnThread()
 
 
 class ObservedGraph(FuncGraph):
@@ -359,6 +389,15 @@ def has_several_workers(strategy: tf.distribute.Strategy) -> bool:
 
 class Module(tf.Module):
     """A module that chooses which objects belong to it, for `tf.train.Checkpoint` and SavedModels."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not hasattr(getattr(type(self), name, None), "__set__"):
+            super().__setattr__(name, value)
+            return
+        # `tf.Module` would skip the setter of a property that has this value.
+        object.__setattr__(self, name, value)
+        if isinstance(value, Trackable):
+            self._track_trackable(value, name, overwrite=True)
 
     def _tfkit_children(self, children: dict[str, Any], save_type: str) -> dict[str, Any]:
         """Returns the objects by name.

@@ -18,6 +18,7 @@ from tfkit.src.base.members import TRACKING
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry.tables import is_builtin
+from tfkit.src.borrowed.private import init_scope
 from tfkit.src.core import tracking
 from tfkit.src.symbolic import specs
 from tfkit.src.symbolic.arguments import CallArguments
@@ -173,7 +174,7 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
             try:
                 # Outside of any trace in progress, because a weight outlives it. The frame makes this layer
                 # the caller of the layers that it builds, so that they have paths.
-                with tf.init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
+                with init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
                     build(self, *args, **kwargs)
             except BaseException:
                 state.set_build_state(before)
@@ -317,17 +318,23 @@ def _build_from_shapes(layer: Layer, config: dict[str, Any]) -> None:
         return
     shapes = config.get("shapes_dict", config)
     named = {name: specs.shapes_from_data(shape) for name, shape in shapes.items()}
+    own = layer._tfkit_overrides("build")
     if len(named) == 1:  # The key is `input_shape`, whatever the parameter of `build` is called.
         layer.build(*named.values())
-    elif layer._tfkit_overrides("build"):
+    elif own:
         layer.build(**named)
-    elif not all(below.built for below in tracking.all_layers(layer)[1:]):
-        dtype = layer.input_dtype
+    unbuilt = [below for below in tracking.all_layers(layer)[1:] if not below.built]
+    # A `build` of its own may leave layers to the first call.
+    if any(below._tfkit_overrides("build") or not own for below in unbuilt):
         inputs = {
-            name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, dtype)
+            name.removesuffix("_shape"): specs.symbolic_from_shapes(shape, layer.input_dtype)
             for name, shape in named.items()
         }
-        traced(layer, (), inputs)
+        args, kwargs = ((*inputs.values(),), {}) if len(inputs) == 1 else ((), inputs)
+        # The call may need other arguments, which are not known here, and not be what builds them.
+        refused = contextlib.suppress(Exception) if own else contextlib.nullcontext()
+        with refused, undone_on_error(tracking.all_layers(layer)):
+            traced(layer, args, kwargs)
 
 
 def unbuilt_copy(layer: Layer) -> Layer:

@@ -25,7 +25,7 @@ from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import could_possibly_record
 from tfkit.src.core.state import LayerState
 from tfkit.src.symbolic import descriptions
-from tfkit.src.symbolic.repeated_calls import Kind, LatestCall
+from tfkit.src.symbolic.descriptions import Kind, LatestCall
 
 _log = logging.getLogger("tfkit")
 
@@ -50,16 +50,17 @@ class DirectCalls:
         return self._latest.trace_for(args, kwargs, self._conditions())
 
     def _conditions(self) -> tuple[int, bool, bool]:
-        """Returns all that the choice of a trace depends on, beside the arguments."""
+        """Returns all that the choice of a trace depends on, apart from the arguments."""
         uses_xla = self._settings is not None and self._settings.jit_compile is True
         return latest_change(), uses_xla, could_possibly_record()
 
-    def __call__(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], given: tuple[Any, ...]
-    ) -> Any:
-        """Returns what `forward(args, kwargs)` returns; `given` are the arguments before conversions."""
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
         conditions = _, uses_xla, recorded = self._conditions()
+        # An array is like the latest tensor once it is converted.
+        if latest := self._latest.trace_for(args, kwargs, conditions):
+            return latest.run([*args], self._state)
         try:
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
@@ -91,7 +92,7 @@ class DirectCalls:
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
             self._kinds[kind_key] = None
             return self._tfkit_call_in_phases(args, kwargs)
-        self._latest.note(args, kwargs, given, conditions, trace)
+        self._latest.note(args, kwargs, conditions, trace)
         return trace.run(tensors, self._state)
 
 

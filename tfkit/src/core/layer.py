@@ -139,17 +139,16 @@ class Layer(Copied, Stateful):
         try:
             if forks.threads_are_lost:
                 forks.check(f"A call of layer '{self.name}'")
-            state, given = self._tfkit, args
+            state = self._tfkit
             state.called_by(current_frame())
             state.check_initialized()
-            trace = state.direct.repeated(args, kwargs)
-            if trace is not None and self._tfkit_runs_directly():
+            if (trace := state.direct.repeated(args, kwargs)) and self._tfkit_runs_directly():
                 return trace.run([*args], state)
             args, kwargs = self._tfkit_as_tensors(args, kwargs)
             if any_symbolic(args, kwargs):
                 return self.symbolic_call(*args, **kwargs)
             if self._tfkit_runs_directly():
-                return state.direct(args, kwargs, given)
+                return state.direct(args, kwargs)
             return self._tfkit_call_in_phases(args, kwargs)
         except BaseException as error:
             tracebacks.shorten(error)

@@ -104,15 +104,14 @@ class Stateful(_Module):
 
     def _tfkit_set(self, name: str, value: Any) -> None:
         """Sets an attribute without the checks: one of tfkit's own, or one that is restored."""
-        if holds_members(value):
-            self._tfkit.attached[name] = tracking.tick()
         if name not in self._tfkit_not_read_in_calls:
             self._tfkit.changed(name)
-        if name in ("jit_compile", "trainable") or isinstance(value, (list, tuple, dict)):
-            # `tf.Module` would skip the setter if the value is the same, and would wrap a container.
-            object.__setattr__(self, name, value)
+        if isinstance(value, (list, tuple, dict)):
+            object.__setattr__(self, name, value)  # `tf.Module` would wrap a container.
         else:
             super().__setattr__(name, value)
+        if holds_members(value):
+            self._tfkit.attached[name] = tracking.tick()
 
     def __delattr__(self, name: str) -> None:
         weight = vars(self).get(name)

@@ -14,7 +14,7 @@ import inspect
 import sys
 import textwrap
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import tensorflow as tf
@@ -164,10 +164,15 @@ def _catches(function: Any, owner: type) -> bool:
                 return True
             if isinstance(node, ast.Attribute) and node.attr in _LOOPS:
                 return True
-            found = None
-            if isinstance(node, ast.Name):
-                found = getattr(each, "__globals__", {}).get(node.id)
-            elif isinstance(node, ast.Attribute):
+            suppressed = (
+                node.args if isinstance(node, ast.Call) and _name(node.func) == "suppress" else ()
+            )
+            if any(map(_is_wide, suppressed)):
+                return True
+            # Functions that the module names, also as attributes of modules, and methods: in each of them
+            # the error might be caught.
+            found = _named(node, getattr(each, "__globals__", {}))
+            if found is None and isinstance(node, ast.Attribute):
                 found = inspect.getattr_static(owner, node.attr, None)
             if isinstance(found, types.FunctionType):
                 pending.append(found)
@@ -178,5 +183,16 @@ def _is_wide(caught: ast.expr | None) -> bool:
     """Whether a handler of these classes catches the errors of a tensor without a value."""
     if caught is None:
         return True
-    names = {getattr(each, "attr", getattr(each, "id", "")) for each in ast.walk(caught)}
-    return bool(names & _ERRORS)
+    return any(_name(each) in _ERRORS for each in ast.walk(caught))
+
+
+def _name(node: ast.AST) -> str:
+    return str(getattr(node, "attr", getattr(node, "id", "")))
+
+
+def _named(node: ast.AST, names: Mapping[str, Any]) -> Any:
+    """Returns the object of a name, or of an attribute of a module that is named."""
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    holder = _named(node.value, names) if isinstance(node, ast.Attribute) else None
+    return vars(holder).get(_name(node)) if isinstance(holder, types.ModuleType) else None

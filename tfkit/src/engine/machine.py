@@ -1,4 +1,4 @@
-"""The machine that programs run on: its type of device, and the kernels and instruction sets of its CPU."""
+"""The machine that programs run on: its type of device, its CPU, and the kernels that a trace is for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from pathlib import Path
 import tensorflow as tf
 
 from tfkit.src.base import context
-from tfkit.src.borrowed.private import build_flags
+from tfkit.src.base.watching import current_watch
+from tfkit.src.borrowed.private import build_flags, could_possibly_record
 
 # The dtypes for which TensorFlow uses oneDNN's kernels.
 ONEDNN_DTYPES = (tf.float32, tf.bfloat16, tf.float16)
@@ -49,6 +50,17 @@ def onednn_is_assumed() -> bool:
     """Whether the trace in progress is for oneDNN's kernels."""
     assumed = context.current().onednn
     return onednn_is_on() if assumed is None else assumed
+
+
+def predicts_only() -> bool:
+    """Whether the trace in progress is for TensorFlow's kernels, and nothing in it is differentiated.
+
+    A direct call that asks is traced a second time for calls that a tape follows.
+    """
+    if watch := current_watch():
+        watch.depends_on_tapes = True
+    is_predicted = context.current().only_predicts is tf.compat.v1.get_default_graph()
+    return is_predicted and not could_possibly_record()
 
 
 @functools.cache

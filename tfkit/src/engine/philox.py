@@ -4,7 +4,7 @@ TensorFlow draws different floats inside XLA than outside, while its 32-bit inte
 formulas below are the CPU kernels' (uniform: equal bit for bit; normal: to rounding), so that a program draws
 the same floats however it is compiled, and as fast.
 
-Outside of functions the kernels themselves are used: one call instead of ten.
+Outside of functions, and in predictions, the kernels themselves are used: one call instead of ten.
 
 Reference: Salmon et al. (2011), "Parallel random numbers: as easy as 1, 2, 3"; Box, Muller (1958), "A note on
 the generation of random normal deviates".
@@ -20,6 +20,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine import replicas
+from tfkit.src.engine.machine import predicts_only
 from tfkit.src.engine.row_kinds import ROWS
 from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.engine.sizes import as_sizes
@@ -59,7 +60,7 @@ def uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 
 def _uniform(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or predicts_only():
         return _of_kernel(tf.raw_ops.StatelessRandomUniformV2, shape, seed, dtype)
     return tf.reshape(_unit(_size(shape), seed, dtype), shape)
 
@@ -70,40 +71,16 @@ def normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
 
 
 def _normal(shape: Any, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    shape = tf.convert_to_tensor(shape, "int32")
-    if tf.executing_eagerly():
+    if tf.executing_eagerly() or predicts_only():
         return _of_kernel(tf.raw_ops.StatelessRandomNormalV2, shape, seed, dtype)
-    drawn = _normal_function(dtype)(shape, seed)
-    # What the function does not know: `Fill` is only asked for its shape.
-    drawn.set_shape(tf.fill(shape, False).shape)
-    return drawn
-
-
-@functools.cache
-def _normal_function(dtype: str) -> Any:
-    """Returns the kernel for normals as a function; programs that XLA compiles replace it by the formula."""
-
-    def drawn(shape: tf.Tensor, seed: tf.Tensor) -> tf.Tensor:
-        return _of_kernel(tf.raw_ops.StatelessRandomNormalV2, shape, seed, dtype)
-
-    return differing_in_xla(
-        drawn,
-        lambda shape, seed: _box_muller(shape, seed, dtype),
-        [tf.TensorSpec([None], "int32"), tf.TensorSpec([2], "int32")],
-    )
-
-
-def _box_muller(shape: tf.Tensor, seed: tf.Tensor, dtype: str) -> tf.Tensor:
-    """Returns the kernel's normals, to rounding."""
     drawn_dtype = "float64" if dtype == "float64" else "float32"
-    count = tf.reduce_prod(shape)
+    count = _size(shape)
     # Box and Muller's method gives two normals for two uniforms, so their number is rounded up to even.
     pairs = tf.reshape(_unit((count + 1) // 2 * 2, seed, drawn_dtype), [-1, 2])
     # 1e-7 is the bound of TensorFlow's kernels too: the logarithm of 0 would be infinite.
     radius = tf.sqrt(-2.0 * tf.math.log(tf.maximum(pairs[:, :1], 1e-7)))
     # One product: if there were two, XLA would compute the radius for each.
-    circle = _circle if drawn_dtype == "float32" else _exact_circle
-    both = radius * tf.stack(circle(pairs[:, 1]), axis=1)
+    both = radius * tf.stack(_circle_function(drawn_dtype)(pairs[:, 1]), axis=1)
     return tf.cast(tf.reshape(tf.reshape(both, [-1])[:count], shape), dtype)
 
 
@@ -240,9 +217,16 @@ def _word(value: int) -> tf.Tensor:
 # XLA calls the C library for each element: 64,000 normals take 0.65 ms with it, 0.35 with the series.
 
 
-def _exact_circle(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-    angle = 2.0 * math.pi * turns
-    return tf.sin(angle), tf.cos(angle)
+@functools.cache
+def _circle_function(dtype: str) -> Any:
+    """Returns a function of turns in `[0, 1)` that returns the sine and the cosine of their angles."""
+
+    def plain(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        angle = 2.0 * math.pi * turns
+        return tf.sin(angle), tf.cos(angle)
+
+    in_xla = _circle if dtype == "float32" else plain
+    return differing_in_xla(plain, in_xla, [tf.TensorSpec([None], dtype)])
 
 
 def _circle(turns: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:

@@ -208,7 +208,7 @@ def without_empty_outputs(
         name = "images_must_not_be_smaller_than_their_window"
     padded = tf.pad(images, tf.stack([tf.zeros_like(paddings), paddings], 1), name=name)
     at_least_one = [1 if size == 0 else size for size in sizes]
-    outputs = function(tf.ensure_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
+    outputs = function(_of_shape(padded, [*at_least_one, *images.shape[len(sizes) :]]))
     steps = [1, *(strides or [1] * (len(sizes) - 1))]
     # The pixels that were added have become `strides` times as many.
     removed = added if set(steps) == {1} else added * [*steps, 1]
@@ -220,7 +220,15 @@ def without_empty_outputs(
         max(output - step, 0) if size == 0 and output is not None else output
         for size, output, step in zip(sizes, outputs.shape, steps, strict=False)
     ]
-    return tf.ensure_shape(kept, [*known, *outputs.shape[len(sizes) :]])
+    return _of_shape(kept, [*known, *outputs.shape[len(sizes) :]])
+
+
+def _of_shape(x: tf.Tensor, shape: list[int | None]) -> tf.Tensor:
+    """Returns `x` with the sizes that it is known to have."""
+    # TFLite's converter, which programs call for exported models, refuses `EnsureShape`.
+    if shape.count(None) == 1 and 0 not in shape:
+        return tf.reshape(x, [-1 if size is None else size for size in shape])
+    return tf.ensure_shape(x, shape)
 
 
 def at_least_one_row(x: tf.Tensor) -> tf.Tensor:

@@ -11,8 +11,7 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import replicas
 from tfkit.src.engine.derivatives import derivative
-from tfkit.src.engine.machine import onednn_is_assumed
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.engine.machine import onednn_is_assumed, predicts_only
 from tfkit.src.layers.checks import check, check_axes, is_integer
 from tfkit.src.layers.moving_moments import MovingMoments
 from tfkit.src.layers.normalization import in_32_bits
@@ -115,7 +114,7 @@ class BatchNormalization(Layer, WithScale):
         check(self, is_integer(axis), "axis", "an integer", axis)
         clipping = checked_clipping(self, renorm, renorm_clipping)
         super().__init__(**kwargs)
-        self.axis = axis
+        self.axis = int(axis)
         check(self, 0 <= momentum <= 1, "momentum", "a number from 0 to 1", momentum)
         self.momentum = float(momentum)
         check(self, not epsilon < 0, "epsilon", "a number of 0 or more", epsilon)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,8 +73,12 @@ def check_absent(layer: Layer, **arguments: Any) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Returns whether `value` is an integer of Python or NumPy, but not a boolean."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    """Whether `value` is one integer, in an array or a tensor too, but not a boolean."""
+    try:
+        operator.index(value)
+    except (AttributeError, TypeError):  # The former for a tensor of floats.
+        return False
+    return not isinstance(value, bool)
 
 
 def standardize_pair(layer: Layer, argument: str, value: Any, minimum: int = 1) -> tuple[int, int]:

@@ -152,7 +152,7 @@ class Adaptable(Layer):
             self._tfkit_add_lora(self.lora_rank, self.lora_alpha, "he_uniform", "zeros")
 
     def _tfkit_add_lora(self, rank: int, alpha: float | None, a: Any, b: Any) -> None:
-        main = self._tfkit_main
+        main, rank = self._tfkit_main, int(rank)
         *sizes, last = self._tfkit_main_shape()
         for letter, shape, initializer in (("a", (*sizes, rank), a), ("b", (rank, last), b)):
             name = f"lora_{main}_{letter}"

@@ -77,16 +77,16 @@ class MelSpectrogram(Layer):
         **kwargs: Unpack[LayerOptions],
     ) -> None:
         super().__init__(**kwargs)
-        self.fft_length = fft_length
-        self.sequence_stride = sequence_stride
-        self.sequence_length = sequence_length or fft_length
+        sequence_length = sequence_length or fft_length
         check_positive_integer(
             self,
             fft_length=fft_length,
             sequence_stride=sequence_stride,
-            sequence_length=self.sequence_length,
+            sequence_length=sequence_length,
             num_mel_bins=num_mel_bins,
         )
+        self.fft_length, self.sequence_stride = int(fft_length), int(sequence_stride)
+        self.sequence_length = int(sequence_length)
         if fft_length < self.sequence_length:
             raise ValueError(
                 "`fft_length` must be greater than or equal to `sequence_length`. Received: "
@@ -94,7 +94,7 @@ class MelSpectrogram(Layer):
             )
         self.window = window
         self.sampling_rate = sampling_rate
-        self.num_mel_bins = num_mel_bins
+        self.num_mel_bins = int(num_mel_bins)
         self.min_freq = min_freq
         self.max_freq = max_freq or int(sampling_rate / 2)
         self.power_to_db = power_to_db

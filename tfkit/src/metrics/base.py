@@ -14,13 +14,14 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.members import TRACKING, MetricBase, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
+from tfkit.src.borrowed.private import Module
 from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables import copying
 from tfkit.src.weights.variables.together import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class Metric(Overridable, MetricBase, watching.Watched, tf.Module):
+class Metric(Overridable, MetricBase, watching.Watched, Module):
     """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in

@@ -1,6 +1,6 @@
 """Operations for which TensorFlow has several kernels: formulas call these, which choose.
 
-What only predicts (`engine/predictions.py`) may use kernels that have no gradient, or a slow one.
+What only predicts (`predicts_only`) may use kernels that have no gradient, or a slow one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine import tensorflow_faults
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.engine.machine import predicts_only
 from tfkit.src.engine.sizes import sizes_of
 
 _FEW_IMAGES = 8

@@ -14,7 +14,7 @@ from tfkit.src.base.members import Owner
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
-from tfkit.src.borrowed.private import strategy_of_variable
+from tfkit.src.borrowed.private import Module, strategy_of_variable
 from tfkit.src.engine import replicas
 from tfkit.src.weights.variables.name_scope import variable_path
 from tfkit.src.weights.variables.together import restorer
@@ -77,7 +77,7 @@ def _colocated(reference: Any) -> contextlib.AbstractContextManager[Any]:
     return strategy.extended.colocate_vars_with(reference)
 
 
-class SlotOwner(Overridable, Owner, tf.Module):
+class SlotOwner(Overridable, Owner, Module):
     """A module that owns a flat list of variables, in the order in which they were made.
 
     Args:

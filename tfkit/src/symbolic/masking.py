@@ -107,3 +107,29 @@ def attach(layer: Masking, takes_mask: bool, inputs: Any, outputs: Any, mask: An
     for tensor, tensor_mask in zip(tensors, tf.nest.flatten(masks), strict=False):
         if get_mask(tensor) is None and tensor_mask is not None:
             set_mask(tensor, tensor_mask)
+
+
+def of_graph(layer: Masking, inputs: Any, outputs: list[Any]) -> list[Any]:
+    """Returns the outputs of a call in a functional model, with the masks of `layer.compute_mask`.
+
+    A tensor that the layer has returned unchanged still has the mask of the inputs, but the symbolic output
+    of the same call has its own.
+    """
+    given = {id(tensor) for tensor in tf.nest.flatten(inputs) if get_mask(tensor) is not None}
+    if not any(id(tensor) in given for tensor in outputs):
+        return outputs
+    masks = tf.nest.flatten(layer.compute_mask(inputs, masks_of(inputs)))
+    masks += [None] * (len(outputs) - len(masks))
+    return [
+        masked(tensor, mask) if id(tensor) in given and mask is not None else tensor
+        for tensor, mask in zip(outputs, masks, strict=False)
+    ]
+
+
+def masked(tensor: Any, mask: Any) -> Any:
+    """Returns an equal tensor with a mask."""
+    if get_mask(tensor) is mask:
+        return tensor
+    copy = tf.identity(tensor)
+    set_mask(copy, mask)
+    return copy

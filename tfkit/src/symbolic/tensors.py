@@ -30,6 +30,11 @@ from tfkit.src.symbolic import masking
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SCRATCH = "symbolic"  # The name of graphs that are made only for shapes.
 _COMPLETE = "complete_scratch"  # The name of one with all operations.
+_CONTROL_FLOW = (
+    private.CondBranchFuncGraph,
+    private.WhileBodyFuncGraph,
+    private.WhileCondFuncGraph,
+)
 _GRADIENTS = re.compile(r"(.*/)?gradients(_\d+)?/")
 
 
@@ -332,12 +337,11 @@ def _is_within(names: tuple[str, ...]) -> bool:
     if tf.executing_eagerly():
         return False
     graph = tf.compat.v1.get_default_graph()
-    # A `tf.function`, or a branch inside, is traced in a graph within the scratch graph.
-    while graph is not None:
-        if getattr(graph, "name", None) in names:
-            return True
-        graph = getattr(graph, "outer_graph", None)
-    return False
+    # A branch or a loop is traced in a graph of its own. So is a `tf.function`, which keeps its trace for
+    # later calls, and therefore needs all operations.
+    while isinstance(graph, _CONTROL_FLOW):
+        graph = graph.outer_graph
+    return getattr(graph, "name", None) in names
 
 
 def only_shapes_count() -> bool:

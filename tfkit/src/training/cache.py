@@ -15,6 +15,7 @@ from tfkit.src.base.settings import functions_run_eagerly
 from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.latest_prediction import LatestPrediction
 from tfkit.src.training.planner import Plans
 from tfkit.src.training.programs import Program, TracedProgram
 from tfkit.src.training.step import Step, StepTrace, free_batch
@@ -56,6 +57,7 @@ class Programs:
         # The devices of a strategy, or `None`, in a tuple once that is known.
         self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
+        self.latest_prediction = LatestPrediction()
         self.values: Any = None  # Values that JAX has computed; see `training/jax/values.py`.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 

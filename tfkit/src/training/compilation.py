@@ -73,6 +73,7 @@ class Compiled(Layer):
     _tfkit_programs: Programs
     _tfkit_settings: CompileSettings
     _tfkit_compiled_loss: CompiledLoss | None = None
+    _tfkit_own_loss: Any = None  # A loss that was set before `compile`.
     _tfkit_metrics: CompiledMetrics | None = None
     _tfkit_loss_tracker: Any = None  # A `LossTracker`, once the model is compiled.
 
@@ -86,7 +87,7 @@ class Compiled(Layer):
         weighted_metrics: Any = None,
         run_eagerly: bool = False,
         steps_per_execution: int | None = None,
-        jit_compile: bool | str = "auto",
+        jit_compile: bool | str | None = "auto",
         auto_scale_loss: bool = True,
         *,
         engine: str = "tensorflow",
@@ -109,7 +110,7 @@ class Compiled(Layer):
                 for batches are called; fewer where an epoch ends, or where a callback such as
                 `ModelCheckpoint(save_freq=10)` has to be called. `None` if tfkit chooses.
             jit_compile: whether XLA compiles programs: `True` for programs that XLA compiles, or an
-                error, `False` for none, and `"auto"` for those that it makes faster, or for none
+                error, `False` for none, and `"auto"` or `None` for those that it makes faster, or for none
                 after `tf.config.experimental.enable_op_determinism()`; `model.plan` shows what was
                 chosen, and why. Default: `"auto"`.
             auto_scale_loss: whether the optimizer of a model with the policy `"mixed_float16"` is
@@ -213,11 +214,18 @@ class Compiled(Layer):
 
     @property
     def loss(self) -> Any:
-        """The loss passed to `compile`. Setting it, or the loss weights, takes effect at once."""
-        return self._tfkit_settings.loss
+        """The loss passed to `compile`. Setting it, or the loss weights, takes effect at once.
+
+        What is set before `compile` is for the model's own use. It stays if no loss is compiled.
+        """
+        compiled = self._tfkit_settings.loss
+        return self._tfkit_own_loss if compiled is None else compiled
 
     @loss.setter
     def loss(self, value: Any) -> None:
+        if not self.compiled:
+            self._tfkit_set("_tfkit_own_loss", value)
+            return
         compiled_loss = self._tfkit_loss_for(self._tfkit_settings.changed(loss=value))
         self._tfkit_change(loss=value)
         self._tfkit_compiled_loss = compiled_loss

@@ -85,6 +85,8 @@ class CompileSettings:
     xla_call = XlaCall
 
     def __post_init__(self) -> None:
+        if self.jit_compile is None:  # The default of older versions of Keras.
+            self.jit_compile = "auto"
         if not _is_one_of(self.jit_compile, (True, False, "auto")):
             raise ValueError(
                 f"`jit_compile` must be True, False or 'auto'. Received: {self.jit_compile!r}"

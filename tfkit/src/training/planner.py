@@ -108,12 +108,16 @@ def choose(trace: StepTrace, jit_compile: bool | str) -> Plan:
         difference.warn(trace.watch.path_of)
     if jit_compile == "auto" and any(None in spec.shape[1:] for spec in trace.specs):
         return Plan(GRAPH_LOOP, "XLA would compile again for each size that the batches have")
+    if jit_compile == "auto" and not trace.has_one_size:
+        return Plan(GRAPH_LOOP, "XLA would compile again for each size that the results have")
     if jit_compile == "auto" and trace.loop_gradient is not None:
         loop = _describe(*trace.loop_gradient)
         return Plan(GRAPH_LOOP, f"XLA compiles the gradient of {loop} for one number of rows only")
     slow = convolution or _first(operations, xla.LOOPS)
     if slow is not None:
         return Plan(XLA_STEP, f"XLA loops are slow around {slow}")
+    if not trace.has_one_size:
+        return Plan(XLA_STEP, "the size of the results depends on the batch")
     return Plan(XLA_LOOP, "XLA compiles all of the step")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from tfkit.src.base import nests
@@ -18,8 +18,24 @@ if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
 
 
-def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callbacks: Any) -> Any:
-    """Runs `Model.predict` on data, and returns the outputs."""
+def predict(
+    model: Trainer,
+    data: Any,
+    verbose: int,
+    steps: int | None,
+    callbacks: Any,
+    note: Callable[[Any], None],
+) -> Any:
+    """Runs `Model.predict` on data, and returns the outputs.
+
+    Args:
+        model: the model.
+        data: the inputs.
+        verbose: 0, 1 or 2.
+        steps: number of steps; `None` for all of the data.
+        callbacks: as the user passes them.
+        note: called with the program if its only call predicts for all of the data.
+    """
     model._tfkit_make_function("predict")
     program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
@@ -29,9 +45,14 @@ def predict(model: Trainer, data: Any, verbose: int, steps: int | None, callback
     if not verbose and callbacks is None:
         if data.num_batches == 1:
             batch = data.tensors if in_order else next(data.batches())
-            return nests.with_leaves(to_numpy, program.run_batch(batch))
+            outputs = nests.with_leaves(to_numpy, program.run_batch(batch))
+            note(program)
+            return outputs
         if in_order and steps is None and data.num_rows <= program.rows_at_once:
-            return nests.with_leaves(to_numpy, program.run(data, 0, num_steps))
+            outputs = nests.with_leaves(to_numpy, program.run(data, 0, num_steps))
+            if program.rows_at_once:  # The rows could be joined.
+                note(program)
+            return outputs
     callbacks = make_callback_list(
         model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
     )

@@ -168,9 +168,21 @@ class StepTrace:
 
     def no_outputs(self) -> Any:
         """Returns zeros in the form of the outputs, as a loop's initial value."""
-        return tf.nest.map_structure(
-            lambda spec: tf.zeros([size or 0 for size in spec.shape], spec.dtype), self.outputs
-        )
+        return tf.nest.map_structure(_no_values, self.outputs)
+
+    @property
+    def has_one_size(self) -> bool:
+        """Whether the outputs have the same shapes for all batches, as the logs of most steps."""
+        return all(spec.shape.is_fully_defined() for spec in tf.nest.flatten(self.outputs))
+
+
+def _no_values(spec: tf.TensorSpec) -> tf.Tensor:
+    sizes = [] if spec.shape.rank is None else [size or 0 for size in spec.shape]
+    zeros = tf.zeros(sizes, spec.dtype)
+    if spec.shape.is_fully_defined():
+        return zeros
+    # Its static shape is that of the outputs, as a loop requires.
+    return tf.raw_ops.PlaceholderWithDefault(input=zeros, shape=spec.shape)
 
 
 def traced(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator
@@ -158,7 +159,7 @@ class Trainer(OlderNames):
         counts.check_epochs(epochs, initial_epoch)
         counts.check_validation(validation_split, validation_freq)
         counts.check_positive(steps_per_epoch=steps_per_epoch, validation_steps=validation_steps)
-        check_class_ids(self.loss, y)
+        check_class_ids(self._tfkit_settings.loss, y)
         verbose = _verbosity(verbose)
         epochs = counts.limited_epochs(epochs)
         # Arguments are checked first: a mistake must not wait for another thread's training.
@@ -294,7 +295,7 @@ class Trainer(OlderNames):
         self._tfkit_check_compiled("evaluate")
         counts.check_counts(batch_size=batch_size, steps=steps)
         counts.check_positive(steps=steps)
-        check_class_ids(self.loss, y)
+        check_class_ids(self._tfkit_settings.loss, y)
         verbose = _verbosity(verbose)
         with self._tfkit_in_turn:
             runs = prepared(
@@ -367,6 +368,10 @@ class Trainer(OlderNames):
         counts.check_outside("predict")
         counts.check_counts(batch_size=batch_size, steps=steps)
         counts.check_positive(steps=steps)
+        options = batch_size, verbose, steps, callbacks, stream
+        latest = self._tfkit_programs.latest_prediction
+        if (outputs := latest.repeated(self, x, options)) is not None:
+            return outputs
         data = make_data(x, None, None, batch_size, num_steps=steps)
         if stream:
             if callbacks is not None:
@@ -376,7 +381,8 @@ class Trainer(OlderNames):
                 )
             return predict_loop.stream(self, data, steps)
         verbose = _verbosity(verbose)
-        return predict_loop.predict(self, data, verbose, steps, callbacks)
+        note = functools.partial(latest.note, self, x, options)
+        return predict_loop.predict(self, data, verbose, steps, callbacks, note)
 
     @shortened
     def train_on_batch(
@@ -442,7 +448,7 @@ class Trainer(OlderNames):
         self, mode: str, x: Any, y: Any, sample_weight: Any, class_weight: Any, return_dict: bool
     ) -> Any:
         if not self._tfkit_programs.steps_run[mode]:
-            check_class_ids(self.loss, y)
+            check_class_ids(self._tfkit_settings.loss, y)
         data = one_batch(x, y, sample_weight, class_weight)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)

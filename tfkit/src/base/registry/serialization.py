@@ -384,6 +384,16 @@ def serialize_uncompiled(model: Tracked) -> dict[str, Any]:
     return _serialize_instance(model, compiled=False)
 
 
+def serialize_model(model: Tracked) -> dict[str, Any]:
+    """Returns the configuration of a model, whose settings of `compile` must be data.
+
+    Raises:
+        TypeError: if they are not. Those of inner models are then left out, with a warning.
+    """
+    config, compile_config = serialize_uncompiled(model), _compile_config(model)
+    return config if compile_config is None else {**config, "compile_config": compile_config}
+
+
 def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
     cls = registry.own_form(type(obj))
     kind = registry.kind_of(cls)
@@ -410,25 +420,25 @@ def _serialize_instance(obj: Any, compiled: bool = True) -> dict[str, Any]:
     build_config = obj.get_build_config() if hasattr(obj, "get_build_config") else None
     if build_config is not None:
         config["build_config"] = serialize_keras_object(build_config)
-    compile_config = _compile_config(obj) if compiled else None
+    try:
+        compile_config = _compile_config(obj) if compiled else None
+    except TypeError as error:
+        compile_config = None
+        warn(
+            f"The configuration of model '{obj.name}' does not say what it was compiled with, because that "
+            f"is not plain data: {error}"
+        )
     if compile_config is not None:
         config["compile_config"] = compile_config
     return config
 
 
-def _compile_config(obj: Any) -> dict[str, Any] | None:
-    """Returns the settings of `compile`; `None` without any, or, with a warning, if they are not data."""
-    if not context.current().compiles or not hasattr(obj, "get_compile_config"):
+def _compile_config(obj: Any) -> Any:
+    """Returns the settings of `compile`; `None` for an object without any."""
+    is_compiled = hasattr(obj, "get_compile_config") and getattr(obj, "compiled", True)
+    if not is_compiled or not context.current().compiles:
         return None
-    try:
-        config: dict[str, Any] | None = serialize_keras_object(obj.get_compile_config())
-    except TypeError as error:
-        warn(
-            f"The configuration of model '{obj.name}' does not say what it was compiled with, because that "
-            f"is not plain data: {error}"
-        )
-        return None
-    return config
+    return serialize_keras_object(obj.get_compile_config())
 
 
 def check_safe_mode(safe_mode: bool) -> None:

@@ -381,6 +381,8 @@ def _kinds_of(module: str, kind: str | None, is_function: bool) -> list[str]:
     root, _, place = module.partition(".")
     if root not in ("", "builtins", "keras", "tfkit"):
         return []
+    if kind == "layers":  # A model is a layer, too.
+        return [kind, "models"]
     if kind is not None:
         return [kind, f"{kind}.functions"] if is_function else [kind]
     kinds = [place] if place in _builtins and place else list(_builtins)

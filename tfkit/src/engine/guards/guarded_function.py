@@ -15,7 +15,7 @@ from tfkit.src.borrowed.private import (
     functions_of_graph,
     get_read_only_resource_input_indices_graph,
 )
-from tfkit.src.engine.function_defs import registered
+from tfkit.src.engine.function_defs import functions_in, registered
 from tfkit.src.engine.guards.ordering import hold_back
 from tfkit.src.engine.guards.rewriting import Rewriter
 from tfkit.src.engine.guards.survey import Difference, Survey
@@ -60,26 +60,43 @@ class GuardedFunction:
 
     def run_plain(self, tensors: list[tf.Tensor]) -> Any:
         """Adds the function to the current trace, to be run by TensorFlow's kernels."""
-        if self._plain is None:
+        if not self._plain:
             return self._function(*tensors)
+        # The outermost function was made last.
+        *_, function = functions = list(self._plain.values())
         dtypes = [output.dtype for output in self._function.outputs]
-        return self._pack(self._call(self._plain, [self._plain], tensors, dtypes))
+        return self._pack(self._call(function, functions, tensors, dtypes))
 
     @functools.cached_property
-    def _plain(self) -> AtomicFunction | None:
-        """The function with updates after all possible refusals; `None` if nothing has to wait."""
-        if not self._variables:
-            return None
-        notes = self._survey.notes(self._survey.name)
+    def _plain(self) -> dict[str, AtomicFunction]:
+        """The function with updates after all possible refusals, and such functions inside it, by name."""
+        made: dict[str, AtomicFunction] = {}
+        if self._variables:
+            self._hold_back(self._survey.name, made)
+        return made
+
+    def _hold_back(self, name: str, made: dict[str, AtomicFunction]) -> AtomicFunction | None:
+        """Returns a function with updates after refusals, which it adds; `None` if nothing has to wait."""
+        notes = self._survey.notes(name)
         definition = function_pb2.FunctionDef()
-        definition.CopyFrom(self._survey.definitions[self._survey.name])
-        # The outermost function is enough: a call counts as refusing or updating if something inside it
-        # does.
-        if not hold_back(definition, notes.refusing, notes.updating):
+        definition.CopyFrom(self._survey.definitions[name])
+        # A call that both updates and refuses, as in a step that is a `tf.function`, cannot be moved as a
+        # whole. So updates wait inside it: among others the optimizer's number of steps, which depends on
+        # nothing, and would be assigned first.
+        mixed = {*notes.refusing} & {*notes.updating}
+        changed = False
+        for node in definition.node_def:
+            for value in node.attr.values() if node.name in mixed else ():
+                for called in functions_in(value):
+                    inner = made.get(called.name) or self._hold_back(called.name, made)
+                    if inner is not None:
+                        called.name, changed = inner.name.decode(), True
+        if not hold_back(definition, notes.refusing, notes.updating) and not changed:
             return None
         # TensorFlow has the function under its old name already.
         definition.signature.name += "_held_back"
-        return registered(definition)
+        made[name] = registered(definition)
+        return made[name]
 
     @functools.cached_property
     def _rewriter(self) -> Rewriter:

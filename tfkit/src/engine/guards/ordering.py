@@ -28,9 +28,18 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
     Returns:
         Whether there was something to change.
     """
+    refusals, updates = set(refusing), list(updating)
+    # A call that both updates and refuses cannot wait for itself: it waits for the others.
+    mixed = refusals & set(updates)
+    changed = _wait(definition, refusals - mixed, updates, _ALL_ACCEPTED)
+    # Updates outside of such calls wait for them as well, after the waits above are in place: what they
+    # depend on includes these.
+    others = [name for name in updates if name not in mixed]
+    return _wait(definition, mixed, others, f"{_ALL_ACCEPTED}_in_calls") or changed
+
+
+def _wait(definition: Any, refusals: set[str], updates: list[str], name_of_wait: str) -> bool:
     nodes = {node.name: node for node in definition.node_def}
-    # A call that both updates and refuses cannot wait for itself.
-    refusals = set(refusing) - set(updating)
     before_refusals: set[str] = set()
     left = list(refusals)
     while left:
@@ -40,7 +49,7 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
                 before_refusals.add(name)
                 left.append(name)
     # An update that waits for something that depends on it would be a cycle.
-    held = [name for name in updating if name not in before_refusals]
+    held = [name for name in updates if name not in before_refusals]
     if not refusals or not held:
         return False
     waited_for = []
@@ -48,9 +57,9 @@ def hold_back(definition: Any, refusing: Iterable[str], updating: Iterable[str])
     for name in sorted(refusals):
         waited_for += [f"^{name}", *_results_of_call(definition, nodes[name])]
     # One node between, or there would be an edge from each refusal to each update.
-    definition.node_def.add(name=_ALL_ACCEPTED, op="NoOp", input=waited_for)
+    definition.node_def.add(name=name_of_wait, op="NoOp", input=waited_for)
     for name in held:
-        nodes[name].input.append(f"^{_ALL_ACCEPTED}")
+        nodes[name].input.append(f"^{name_of_wait}")
     return True
 
 

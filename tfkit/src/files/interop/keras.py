@@ -102,12 +102,15 @@ def load_model(
         inside = compile and isinstance(reader, ArchiveReader)
         with contextlib.nullcontext() if inside else serialization.without_compile():
             model = _made(reader, config, deferred)
+        # Before members are searched for: a class may hold the optimizers that its `compile` gets.
+        if compile and compiled:
+            _compile(reader, model, compiled)
         # The configuration has made the model's members in the order of the saved one: order is no
         # guess here.
         checked = _matched(reader, model, rename, same_order=True)
         if compile and compiled:
-            _compile(reader, model, compiled)
             checked.add(_optimizer_state(reader, model))
+        checked.add(_held_optimizer_states(reader, model, checked.places))
         if inside:
             checked.add(_inner_optimizer_states(reader, checked.places))
         checked.assign(tracking.named_state(model))
@@ -228,6 +231,7 @@ def _matched(
     places = matcher.places()
     plan = matcher.plan(places)
     apart = _APART + keras_contents.optimizers_inside(places, plan.variables)
+    apart += keras_contents.optimizers_of_others(reader, plan)
     checked = keras_matching.check(reader, plan, "", apart, **options)
     checked.places = places
     matcher.check_casts(checked.casts)
@@ -290,6 +294,28 @@ def _inner_optimizer_states(reader: KerasReader, places: list[tuple[str, Layer]]
     with budget.limited(sum(reader.datasets[path].num_bytes for path in paths), None):
         for group, inner in groups:
             found.add(_optimizer_state(reader, inner, group))
+    return found
+
+
+def _held_optimizer_states(
+    reader: KerasReader, model: ModelLike, places: list[tuple[str, Layer]]
+) -> Checked:
+    """Returns the variables of the optimizers in attributes, as far as they have as many as in the file."""
+    found = Checked(reader)
+    for group, optimizer in keras_layout.held_optimizers(places).items():
+        if optimizer is getattr(model, "optimizer", None):
+            found.add(_optimizer_state(reader, model, group))
+            continue
+        variables = keras_contents.optimizer_variables(optimizer, group)
+        stored = reader.below(group)
+        if stored.keys() == variables.keys():
+            found.add(keras_matching.check(reader, keras_matching.Plan(variables), group))
+        elif stored:
+            warn(
+                f"File {reader.path}: the state of the optimizer at {group!r} is not loaded, because it has "
+                f"{len(stored)} variables, and the model's {len(variables)}. Call its `build(weights)` in "
+                "the constructor of the model, or in `build()`."
+            )
     return found
 
 
@@ -356,13 +382,8 @@ def save_model(
     path = Path(filepath)
     _check_writable(path, ".keras", overwrite)
     weights.check_whole(model)
-    compiled = model.compiled and include_optimizer
     with serialization.written_to_file(include_optimizer):
-        config = keras_config.to_keras(serialization.serialize_uncompiled(model))
-        if compiled:
-            config["compile_config"] = keras_config.compile_to_keras(
-                serialization.serialize_keras_object(model.get_compile_config())
-            )
+        config = keras_config.to_keras(serialization.serialize_model(model))
     # Numbers, not addresses in memory: a model that is saved twice has the same configuration.
     config = serialization.numbered_shared_objects(config)
     metadata = {
@@ -370,7 +391,7 @@ def save_model(
         "tfkit_version": __version__,
         "date_saved": datetime.datetime.now().strftime("%Y-%m-%d@%H:%M:%S"),
     }
-    optimizer = model.optimizer if compiled else None
+    optimizer = model.optimizer if model.compiled and include_optimizer else None
     groups, values = keras_contents.contents(model, optimizer, include_optimizer)
     texts = {METADATA: json.dumps(metadata), CONFIG: json.dumps(config)}
     if excess := json_nest.too_large(texts[CONFIG]):

@@ -11,6 +11,7 @@ from tfkit.src.base.registry.configuration import is_ours, owner_of
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop import keras_adapted, keras_layout, keras_matching
+from tfkit.src.files.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.src.files.model_like import ModelLike
 from tfkit.src.files.saving.contents import weight_of
 from tfkit.src.optimizers.base import Optimizer
@@ -61,16 +62,30 @@ def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
 def optimizers_inside(places: list[tuple[str, Layer]], variables: Iterable[str]) -> tuple[str, ...]:
     """Returns path prefixes of Keras's optimizers other than the optimizer of the outermost model.
 
-    They belong to compiled inner models, and are read separately, or are in attributes, such as those of two
-    adversaries. The latter are not read: Keras's file does not hold their configuration.
+    They belong to compiled inner models, or are in attributes, such as those of two adversaries.
+    They are read with whole models alone.
     """
-    groups = []
+    groups = [f"{path}/" for path in keras_layout.held_optimizers(places)]
     for path, layer in places:
-        held = [name for name, value in vars(layer).items() if isinstance(value, Optimizer)]
-        compiled = [OPTIMIZER] if path and hasattr(layer, "compile_from_config") else []
-        groups += [keras_layout.join(path, name) + "/" for name in [*held, *compiled]]
+        if path and hasattr(layer, "compile_from_config"):
+            groups.append(f"{path}/{OPTIMIZER}/")
     taken = tuple(variables)
     return tuple(group for group in groups if not any(name.startswith(group) for name in taken))
+
+
+def optimizers_of_others(reader: KerasReader, plan: keras_matching.Plan) -> tuple[str, ...]:
+    """Returns path prefixes of optimizers that the model does not hold, as its class gets them in `compile`.
+
+    Their first variable is the number of steps; no layer of Keras begins with such a variable.
+    """
+    known = {path.rpartition("/")[0] for path in plan.variables} | plan.stores.keys()
+    return tuple(
+        f"{path.removesuffix('/0')}/"
+        for path, stored in reader.datasets.items()
+        if path.endswith("/vars/0")
+        and stored == Stored((), "int64")
+        and path.removesuffix("/0") not in known
+    )
 
 
 def compiled_inside(places: list[tuple[str, Layer]]) -> list[tuple[str, Any]]:

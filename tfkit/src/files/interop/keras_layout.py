@@ -17,9 +17,12 @@ from tfkit.src.base.members import TRACKING, derived_property
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry.configuration import is_ours
 from tfkit.src.core.layer import Layer
+from tfkit.src.optimizers.base import Optimizer
 
 # The criteria for the order of the members of a container.
 GRAPH, LIST, DICT, CREATION = "graph", "list", "dict", "creation"
+# The objects that Keras finds, as far as files hold something of them.
+_KINDS = (Layer, Optimizer, list, tuple, dict)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,7 +87,7 @@ def _visit(path: str, layer: Layer, choose: Chooser, found: dict[int, tuple[str,
     for name, value, order in _children(layer):
         if isinstance(value, Layer):
             _visit(join(path, name), value, choose, found)
-        else:
+        elif not isinstance(value, Optimizer):
             _visit_container(Container(join(path, name), order, []), value, choose, found, set())
 
 
@@ -95,12 +98,8 @@ def _visit_container(
     if id(value) in inside:
         return
     inside.add(id(value))
-    used: collections.Counter[str] = collections.Counter()
-    for item in value.values() if isinstance(value, dict) else value:
-        if isinstance(item, (Layer, list, tuple, dict)):
-            base = _base_name(item)
-            name = f"{base}_{used[base]}" if used[base] else base
-            used[base] += 1
+    for name, item in _named(value):
+        if not isinstance(item, Optimizer):
             container.members.append(Member(name, item, id(item) in found))
     paths = choose(container)
     for member in container.members:
@@ -112,19 +111,48 @@ def _visit_container(
             _visit_container(inner, member.value, choose, found, inside)
 
 
+def _named(container: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the objects in a container, each with its class and count."""
+    used: collections.Counter[str] = collections.Counter()
+    for item in container.values() if isinstance(container, dict) else container:
+        if isinstance(item, _KINDS):
+            base = _base_name(item)
+            yield f"{base}_{used[base]}" if used[base] else base, item
+            used[base] += 1
+
+
+def held_optimizers(places: list[tuple[str, Layer]]) -> dict[str, Optimizer]:
+    """Returns the optimizers in attributes of layers, and in containers there, by path.
+
+    Of several paths of one optimizer, Keras's file has one.
+    """
+    found: dict[str, Optimizer] = {}
+    pending: list[tuple[str, Any]] = [
+        (join(path, name), value) for path, layer in places for name, value, _ in _children(layer)
+    ]
+    walked: set[int] = set()  # A list may contain itself.
+    for path, value in pending:
+        if isinstance(value, Optimizer):
+            found[path] = value
+        elif not isinstance(value, Layer) and id(value) not in walked:
+            walked.add(id(value))
+            pending += [(join(path, name), item) for name, item in _named(value)]
+    return found
+
+
 def _order(container: Any) -> str:
     return DICT if isinstance(container, dict) else LIST
 
 
 def _base_name(value: Any) -> str:
-    if not isinstance(value, Layer):
+    if not isinstance(value, (Layer, Optimizer)):
         return "container"
     name = type(value).__name__
     return to_snake_case(_KERAS_CLASSES.get(name, name))
 
 
 def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
-    """Yields attributes that hold layers or containers, in Keras's order, with the order inside."""
+    """Yields what attributes hold, in Keras's order, with the order of containers."""
     model: Any = layer if hasattr(layer, "_tfkit_graph_layers") else None
     is_model = model is not None
     in_graph = is_model and (model._tfkit_graph is not None or hasattr(model, "_tfkit_stack"))
@@ -141,7 +169,7 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
             value = getattr(layer, name)
         except Exception:  # A user's property without a value now; Keras ignores it, too.
             continue
-        if isinstance(value, (Layer, list, tuple, dict)):
+        if isinstance(value, _KINDS):
             name = _KERAS_NAMES.get((type(layer).__name__, name), name)
             yield name, value, CREATION if name == "layers" and is_model else _order(value)
 

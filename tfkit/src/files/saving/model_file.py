@@ -60,16 +60,17 @@ def parts(
     """
     _check_no_assets(model, kind)
     with serialization.written_to_file(include_optimizer):
-        config = serialization.numbered_shared_objects(serialization.serialize_uncompiled(model))
+        config = serialization.serialize_model(model)
+    compiled = config.pop("compile_config", None)
+    config = serialization.numbered_shared_objects(config)
     texts = {entries.CONFIG: to_json(config), **contents.texts(model)}
     groups = {
         entries.WEIGHTS: contents.model_state(model),
         entries.METRICS: contents.metrics_state(model),
     }
+    if compiled is not None:
+        texts[entries.COMPILE] = to_json(serialization.numbered_shared_objects(compiled))
     if model.compiled and include_optimizer:
-        texts[entries.COMPILE] = to_json(
-            serialization.serialize_keras_object(model.get_compile_config())
-        )
         groups[entries.OPTIMIZER] = contents.stored_optimizer(model)
     if include_optimizer and (inner := contents.inner_optimizer_states(model)):
         groups[entries.INNER_OPTIMIZERS] = inner

@@ -130,8 +130,8 @@ class CenterCrop(_Crop):
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         factors.size(self, height=height, width=width)
-        self.height = height
-        self.width = width
+        self.height = int(height)
+        self.width = int(width)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the position of the middle."""
@@ -192,8 +192,8 @@ class RandomCrop(_Crop, RandomImageLayer):
             random.make_default_seed()
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
         factors.size(self, height=height, width=width)
-        self.height = height
-        self.width = width
+        self.height = int(height)
+        self.width = int(width)
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
         """Draws the position of the part; outside of training, images are resized, and nothing is drawn."""

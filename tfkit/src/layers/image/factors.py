@@ -9,7 +9,7 @@ import numpy as np
 
 from tfkit.src.base.registry import constructors
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import check
+from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer
 
 
@@ -88,7 +88,7 @@ def pair_of_values(layer: Layer, value: Any) -> tuple[Any, Any]:
 def size(layer: Layer, **arguments: Any) -> None:
     """Raises an error unless heights and widths are positive integers."""
     for name, value in arguments.items():
-        holds = is_number(value) and value > 0 and value == int(value)
+        holds = (is_number(value) or is_integer(value)) and value > 0 and value == int(value)
         check(layer, holds, name, "a positive integer", value)
 
 

@@ -82,8 +82,8 @@ class Resizing(SizedLayer):
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
         factors.size(self, height=height, width=width)
-        self.height = height
-        self.width = width
+        self.height = int(height)
+        self.width = int(width)
         self.interpolation = interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
         self.pad_to_aspect_ratio = pad_to_aspect_ratio

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.layers.checks import is_integer
 from tfkit.src.layers.preprocessing.encoding import IndexEncoding
 
 _MODES = ("multi_hot", "one_hot", "count")
@@ -64,7 +65,7 @@ class CategoryEncoding(IndexEncoding):
             )
         if num_tokens < 1:
             raise ValueError(f"`num_tokens` must be >= 1. Received: num_tokens={num_tokens}.")
-        self.num_tokens = num_tokens
+        self.num_tokens = int(num_tokens) if is_integer(num_tokens) else num_tokens
         self.autocast = False
 
     def call(self, inputs: Any, count_weights: Any = None) -> Any:

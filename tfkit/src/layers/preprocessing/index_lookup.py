@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Self
 
 import numpy as np
@@ -103,7 +104,7 @@ class IndexLookup(WithVocabulary):
         super().__init__(name=name, **kwargs)
         self.autocast = False
         self.max_tokens = max_tokens
-        self.num_oov_indices = num_oov_indices
+        self.num_oov_indices = operator.index(num_oov_indices)
         self.mask_token = mask_token
         self.oov_token = oov_token
         self.vocabulary_dtype = vocabulary_dtype

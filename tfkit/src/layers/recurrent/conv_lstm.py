@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
-from tfkit.src.base.signatures import shows
+from tfkit.src.base.signatures import arguments_of, shows
 from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats
 from tfkit.src.layers.convolution import check_padding, check_strides, known_channels, sizes
@@ -185,10 +185,23 @@ _SHARED = {
 }
 
 
-# The base of `ConvLSTM1D` to `ConvLSTM3D`, which set `rank`, and describe the arguments: it has no docstring
-# that `shows` would complete.
 @shows(_SHARED, behind={"activity_regularizer": "bias_regularizer"})
 class _ConvLSTM(GatedRNN):
+    """The base of `ConvLSTM1D` to `ConvLSTM3D`, which set `rank`, and describe what depends on it.
+
+    Args:
+        filters: positive integer, the number of channels of the output and of each state.
+        kernel_size: size of both kernels.
+        strides: distance of neighbouring windows of the inputs.
+        padding: `"valid"` for no padding of the inputs, or `"same"` for zeros around them, so that
+            the output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
+        data_format: `"channels_last"` or `"channels_first"`; `None` for
+            `tfkit.config.image_data_format()`.
+        dilation_rate: distance of neighbouring points of `kernel`.
+        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
+            penalty.
+    """
+
     rank = 2
 
     @constructors.named_after_class
@@ -236,64 +249,21 @@ class _ConvLSTM(GatedRNN):
         return {**super().get_config(), "unroll": self.unroll}
 
 
+# Adds the arguments that a docstring leaves out.
+_described = shows(arguments_of(_ConvLSTM))
+
+
+@_described
 class ConvLSTM1D(_ConvLSTM):
     """Long short-term memory for sequences of signals: both projections of `LSTM` are convolutions.
 
-    A step computes, with `i`, `f`, `g`, `o` the four parts of
-    `conv(x, kernel) + conv(h, recurrent_kernel) + bias`:
-
-        c = recurrent_activation(f) * c + recurrent_activation(i) * activation(g)
-        h = recurrent_activation(o) * activation(c)
-
-    The convolution of `h` has strides of one and keeps its size. `kernel` has shape
-    `(*kernel_size, channels, 4 * filters)`, `recurrent_kernel`
-    `(*kernel_size, filters, 4 * filters)` and `bias` `(4 * filters,)`.
+    A step computes the formula of `ConvLSTM2D`, and the weights have the shapes stated there.
 
     Args:
-        filters: positive integer, the number of channels of the output and of each state.
         kernel_size: length of both kernels, an integer.
         strides: distance of neighbouring windows of the inputs, an integer. Above 1 only where
             `dilation_rate` is 1. Default: `1`.
-        padding: `"valid"` for no padding of the inputs, or `"same"` for zeros around them, so that
-            the output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for
-            `tfkit.config.image_data_format()`.
         dilation_rate: distance of neighbouring points of `kernel`, an integer. Default: `1`.
-        activation: name or function, for the candidate `g` and the memory that is shown; `None` is
-            the identity. Default: `"tanh"`.
-        recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
-            identity. Default: `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` specifies. Default: `True`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
-            penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps, others for each gate. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
-            is made.
-        return_sequences: whether to return the outputs of all steps, and not only the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
             (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
@@ -332,6 +302,7 @@ class ConvLSTM1D(_ConvLSTM):
     rank = 1
 
 
+@_described
 class ConvLSTM2D(_ConvLSTM):
     """Long short-term memory for sequences of images: both projections of `LSTM` are convolutions.
 
@@ -343,55 +314,16 @@ class ConvLSTM2D(_ConvLSTM):
 
     The convolution of `h` has strides of one and keeps its size. `kernel` has shape
     `(*kernel_size, channels, 4 * filters)`, `recurrent_kernel`
-    `(*kernel_size, filters, 4 * filters)` and `bias` `(4 * filters,)`.
+    `(*kernel_size, filters, 4 * filters)` and `bias` `(4 * filters,)`. Dropped entries differ from
+    gate to gate.
 
     Args:
-        filters: positive integer, the number of channels of the output and of each state.
         kernel_size: height and width of both kernels in pixels, a tuple of two integers, or one
             integer for both.
         strides: distance of neighbouring windows of the inputs, two integers or one. Above 1 only
             where `dilation_rate` is 1. Default: `1`.
-        padding: `"valid"` for no padding of the inputs, or `"same"` for zeros around them, so that
-            the output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for
-            `tfkit.config.image_data_format()`.
         dilation_rate: distance of neighbouring points of `kernel`, two integers or one. Default:
             `1`.
-        activation: name or function, for the candidate `g` and the memory that is shown; `None` is
-            the identity. Default: `"tanh"`.
-        recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
-            identity. Default: `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` specifies. Default: `True`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
-            penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps, others for each gate. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
-            is made.
-        return_sequences: whether to return the outputs of all steps, and not only the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
             (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,
@@ -430,66 +362,19 @@ class ConvLSTM2D(_ConvLSTM):
     rank = 2
 
 
+@_described
 class ConvLSTM3D(_ConvLSTM):
     """Long short-term memory for sequences of volumes: both projections of `LSTM` are convolutions.
 
-    A step computes, with `i`, `f`, `g`, `o` the four parts of
-    `conv(x, kernel) + conv(h, recurrent_kernel) + bias`:
-
-        c = recurrent_activation(f) * c + recurrent_activation(i) * activation(g)
-        h = recurrent_activation(o) * activation(c)
-
-    The convolution of `h` has strides of one and keeps its size. `kernel` has shape
-    `(*kernel_size, channels, 4 * filters)`, `recurrent_kernel`
-    `(*kernel_size, filters, 4 * filters)` and `bias` `(4 * filters,)`.
+    A step computes the formula of `ConvLSTM2D`, and the weights have the shapes stated there.
 
     Args:
-        filters: positive integer, the number of channels of the output and of each state.
         kernel_size: depth, height and width of both kernels, a tuple of three integers, or one
             integer for all.
         strides: distance of neighbouring windows of the inputs, three integers or one. Above 1 only
             where `dilation_rate` is 1. Default: `1`.
-        padding: `"valid"` for no padding of the inputs, or `"same"` for zeros around them, so that
-            the output has `ceil(size / strides)` entries along an axis. Default: `"valid"`.
-        data_format: `"channels_last"` or `"channels_first"`; `None` for
-            `tfkit.config.image_data_format()`.
         dilation_rate: distance of neighbouring points of `kernel`, three integers or one. Default:
             `1`.
-        activation: name or function, for the candidate `g` and the memory that is shown; `None` is
-            the identity. Default: `"tanh"`.
-        recurrent_activation: name or function, for the gates `i`, `f` and `o`; `None` is the
-            identity. Default: `"sigmoid"`.
-        use_bias: whether to add a trained bias. Default: `True`.
-        kernel_initializer: initial value of `kernel`, as a name, a configuration or an
-            `Initializer`. Default: `"glorot_uniform"`.
-        recurrent_initializer: initial value of `recurrent_kernel`. Default: `"orthogonal"`.
-        bias_initializer: initial value of `bias`. Default: `"zeros"`.
-        unit_forget_bias: whether the forget gate's part of `bias` is initialized to ones, whatever
-            `bias_initializer` specifies. Default: `True`.
-        kernel_regularizer: penalty on `kernel` that is added to the loss, such as `"l2"` or a
-            `Regularizer`; `None` for no penalty.
-        recurrent_regularizer: penalty on `recurrent_kernel`; `None` for no penalty.
-        bias_regularizer: penalty on `bias`; `None` for no penalty.
-        activity_regularizer: penalty on the outputs, divided by the batch size; `None` for no
-            penalty.
-        kernel_constraint: function that projects `kernel` after each update, such as `MaxNorm(2)`;
-            `None` for no constraint.
-        recurrent_constraint: function that projects `recurrent_kernel` after each update; `None`
-            for no constraint.
-        bias_constraint: function that projects `bias` after each update; `None` for no constraint.
-        dropout: share of the inputs that is dropped while training, from 0 to 1; the same entries
-            in all steps, others for each gate. Default: `0.0`.
-        recurrent_dropout: share of the state that is dropped while training, from 0 to 1; the same
-            entries in all steps, others for each gate. Default: `0.0`.
-        seed: integer that determines the dropped entries; `None` for a seed that is drawn when the layer
-            is made.
-        return_sequences: whether to return the outputs of all steps, and not only the last one.
-            Default: `False`.
-        return_state: whether the last states are returned as well. Default: `False`.
-        go_backwards: whether the steps are read from the last to the first; outputs are in the
-            order in which they are made. Default: `False`.
-        stateful: whether a batch starts with the states that the batch before ended with. The batch
-            size must be known; `reset_state()` sets the states to zero. Default: `False`.
         **kwargs: `unroll`, whether each step is written into the program, instead of a loop
             (`False`); `zero_output_for_mask`, whether the output is zero where the mask is `False`
             (`False`); options of every layer, which `Layer` describes: `name`, `trainable`,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
 from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.names import to_snake_case
-from tfkit.src.base.registry import constructors
+from tfkit.src.base.registry import constructors, dtype_policies
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine import litert
 from tfkit.src.layers.bias import add_bias
@@ -31,7 +31,20 @@ def of_cell(name: str) -> Any:
     return property(lambda layer: getattr(layer.cell, name), doc=f"`{name}` of the cell.")
 
 
-class GatedCell(Cell, DropoutRNNCell, WithBias, WithKernel):
+class MadeInOrder:
+    """A layer whose constructor makes its initializers: the seeds that they draw depend on the order."""
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns a new layer with the arguments that `config` holds."""
+        left = {name: it for name, it in config.items() if name.endswith("_initializer")}
+        rest = {name: it for name, it in config.items() if name not in left}
+        arguments = {**dtype_policies.constructor_arguments(rest), **left}
+        made: Self = constructors.made_from(cls, {name: arguments[name] for name in config})
+        return made
+
+
+class GatedCell(MadeInOrder, Cell, DropoutRNNCell, WithBias, WithKernel):
     """The base of `SimpleRNNCell`, `LSTMCell` and `GRUCell`.
 
     It has concatenated weights for all gates, and dropout. A subclass defines its number of gates
@@ -256,7 +269,7 @@ def _arguments_of(cell_class: type[GatedCell]) -> set[str]:
     }
 
 
-class GatedRNN(RNN):
+class GatedRNN(MadeInOrder, RNN):
     """The common base of `SimpleRNN`, `LSTM` and `GRU`, which accept their cell's arguments.
 
     Args:

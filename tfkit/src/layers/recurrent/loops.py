@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.engine import litert, xla
 from tfkit.src.engine.derivatives import derivative
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.engine.machine import predicts_only
 
 # Kernels of at least this many elements are multiplied in two halves of their columns, which run side
 # by side: batches of 32 rows and more take a third less time. For smaller kernels, and for a single row, the

@@ -1,5 +1,7 @@
 """TensorFlow's kernel for an LSTM over whole sequences, with which few rows are predicted sooner.
 
+It computes `predict`, and direct calls that no tape follows.
+
 Microseconds of CPU time for 20 steps on two cores, by the loop and by the kernel:
 
 | units, features | values | 1 row | 16 rows | 32 rows | 64 rows | 128 rows |
@@ -21,7 +23,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.engine.predictions import predicts_only
+from tfkit.src.engine.machine import predicts_only
 from tfkit.src.ops import activation_lookup as activations
 
 # Multiplications of a step, by kernels of so many values together, with which TensorFlow's kernel is faster.

@@ -163,6 +163,8 @@ class Graph:
                 continue
             args, kwargs = tf.nest.map_structure(fill, (node.args, node.kwargs))
             results = tf.nest.flatten(call(operation, *args, **kwargs))
+            if args and isinstance(operation, Layer) and operation._tfkit_overrides("compute_mask"):
+                results = masking.of_graph(operation, args[0], results)
             for output, result in zip(tf.nest.flatten(node.outputs), results, strict=True):
                 values[id(output)] = result
         return fill

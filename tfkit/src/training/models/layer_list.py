@@ -3,29 +3,40 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.core.layer import Layer
 
 
+def _warns(name: str) -> Callable[..., Any]:
+    change = getattr(list, name)
+
+    @functools.wraps(change)
+    def method(self: list[Layer], *args: Any) -> Any:
+        # As in Keras: programs remove layers from the list, and go on with the rest, or with the model.
+        warn(
+            "`model.layers` is a copy: a change of it does not change the model. Use `add()` and `pop()` of "
+            "a Sequential model, or make a new model of the layers: `Sequential(model.layers[:-1])`. To "
+            "change only the list, copy it: `list(model.layers)`."
+        )
+        return change(self, *args)
+
+    return method
+
+
 class LayerList(list[Layer]):
-    """A list that refuses changes: they would change a copy, and not the model.
+    """A list that warns of changes: they change a copy, and not the model.
 
     Its parts, sums and copies are usual lists.
     """
 
-    @shortened
-    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(
-            "`model.layers` is a copy: a change of it would not change the model. Use `add()` and `pop()` of "
-            "a Sequential model, or make a new model of the layers: `Sequential(model.layers[:-1])`. To "
-            "change only the list, copy it: `list(model.layers)`."
-        )
-
-    append = clear = extend = insert = pop = remove = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append, clear, extend = map(_warns, ("append", "clear", "extend"))
+    insert, pop, remove = map(_warns, ("insert", "pop", "remove"))
+    __setitem__, __delitem__ = map(_warns, ("__setitem__", "__delitem__"))
+    __iadd__, __imul__ = map(_warns, ("__iadd__", "__imul__"))
 
     def copy(self) -> list[Layer]:
         """Returns a usual list."""
