@@ -136,7 +136,6 @@ assert first == second, (first, second)
 # What these do when they are imported is about what they define.
 # `sitecustomize` acts at the start of Python, for programs that know nothing of tfkit.
 ABOUT_THEMSELVES = {
-    "base.watching",
     "outer.as_keras.first_on_path.sitecustomize",
     "training.models.function",
 }
