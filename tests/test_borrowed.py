@@ -569,6 +569,38 @@ def FuncGraph():
     assert isinstance(doubling().graph, private.FuncGraph)
 
 
+def graphs_inside(branching):
+    """The graphs in which a function of control flow calls its branches."""
+    graphs = []
+
+    def noting(x):
+        graphs.append(tf.compat.v1.get_default_graph())
+        return x + 1
+
+    tf.function(lambda x: branching(noting, x), autograph=False)(tf.constant(0))
+    return graphs
+
+
+@contract
+def CondBranchFuncGraph():
+    branches = graphs_inside(lambda f, x: tf.cond(x > 0, lambda: f(x), lambda: f(-x)))
+    assert [type(it) for it in branches] == [private.CondBranchFuncGraph] * 2
+
+
+@contract
+def WhileBodyFuncGraph():
+    (body,) = graphs_inside(lambda f, x: tf.while_loop(lambda x: x < 2, f, [x]))
+    assert type(body) is private.WhileBodyFuncGraph
+
+
+@contract
+def WhileCondFuncGraph():
+    (condition,) = graphs_inside(
+        lambda f, x: tf.while_loop(lambda x: f(x) < 2, lambda x: x + 1, [x])
+    )
+    assert type(condition) is private.WhileCondFuncGraph
+
+
 @contract
 def ObservedGraph():
     class Counted(private.ObservedGraph):

@@ -213,7 +213,7 @@ def test_a_version_that_does_not_hold_is_not_published(dense, tmp_path, monkeypa
 
 def test_a_version_is_never_replaced(dense, tmp_path):
     fake_version(tmp_path / "m", 3)
-    with pytest.raises(FileExistsError, match="Version 3 is there already"):
+    with pytest.raises(FileExistsError, match="Version 3 already exists"):
         tfkit.export.to_serving(dense, tmp_path, name="m", version=3)
     assert (tmp_path / "m" / "3" / "saved_model.pb").read_bytes() == b"old"
 

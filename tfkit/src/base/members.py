@@ -45,6 +45,7 @@ OWN = frozenset(
         "_tfkit_known_size",
         "_tfkit_loss_tracker",
         "_tfkit_metrics",
+        "_tfkit_own_loss",
         "_tfkit_own_changes",
         "_tfkit_programs",
         "_tfkit_settings",

@@ -28,7 +28,7 @@ import tensorflow as tf
 from tfkit.src.borrowed.private import replace_input, types_pb2
 from tfkit.src.engine.machine import ONEDNN_DTYPES, onednn_is_assumed
 
-_RECTIFIERS = ("Relu", "Relu6")
+_RECTIFIERS = ("LeakyRelu", "Relu", "Relu6")
 _COMPARISONS = ("Less", "LessEqual", "Greater", "GreaterEqual")
 _PARTIAL = ("Acos", "Acosh", "Asin", "Atanh", "Log", "Log1p", "Rsqrt", "Sqrt")
 # Those that give equal values for different arguments, by steps, bounds or rounding.

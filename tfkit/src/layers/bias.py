@@ -40,8 +40,6 @@ def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
     If the bias has all of the last sizes of `x`, both are seen as a matrix and a row, whose gradient XLA sums
     about 5 times as fast as over several axes.
     """
-    if bias.shape.rank == 1 and x.shape.rank == 2:
-        return tf.nn.bias_add(x, bias)
     sizes = bias.shape.as_list()
     # `bias_add` does not broadcast; its gradient is one sum over rows, faster than the gradient of `+`.
     if not sizes or sizes != x.shape.as_list()[-len(sizes) :] or 0 in sizes:

@@ -10,13 +10,14 @@ import tensorflow as tf
 
 from tfkit.src.base.protocols import RegularizedOptions
 from tfkit.src.layers import sparse
-from tfkit.src.layers.bias import add_bias, plus_bias
+from tfkit.src.layers.bias import add_bias
 from tfkit.src.layers.checks import as_floats, check_positive_integer
 from tfkit.src.layers.lora import MainWeight, stored
 from tfkit.src.layers.parameters import WithBias, WithKernel, take_options
 from tfkit.src.layers.quantized.base import Quantizable
 from tfkit.src.layers.quantized.tables import Table
 from tfkit.src.ops import activation_lookup as activations
+from tfkit.src.ops import kernels
 from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.symbolic.tensors import described, only_shapes_count
 
@@ -130,7 +131,7 @@ class Dense(Quantizable, WithBias, WithKernel):
         product, kernel = self._tfkit_product(_product_of(inputs), training)
         outputs = product(inputs, kernel)
         if self.bias is not None:
-            outputs = plus_bias(outputs, self._tfkit_added(self.bias))
+            outputs = kernels.bias_add(outputs, self._tfkit_added(self.bias))
         return self.activation(outputs)
 
     def _tfkit_tables(self) -> list[Table]:

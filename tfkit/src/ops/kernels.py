@@ -41,6 +41,14 @@ def swap_heads(x: tf.Tensor, heads: int, other: int) -> tf.Tensor:
     return tf.transpose(x, [0, 2, 1, 3])
 
 
+def bias_add(x: tf.Tensor, bias: Any) -> tf.Tensor:
+    """Returns what `tf.nn.bias_add` returns; in a prediction as a sum of matrix and row, which is fused."""
+    if x.shape.rank == 2 or not bias.shape.num_elements() or not predicts_only():
+        return tf.nn.bias_add(x, bias)
+    rows = tf.reshape(x, [-1, bias.shape[0]])
+    return tf.reshape(tf.nn.bias_add(rows, bias), sizes_of(x))
+
+
 def einsum(equation: str, x: tf.Tensor, kernel: Any) -> tf.Tensor:
     """Returns what `tf.einsum` returns; a prediction takes less time by a product of matrices."""
     num_summed = _num_summed(equation)
