@@ -96,3 +96,12 @@ def test_what_is_apart_stays_as_it_is():
     definition = run.get_concrete_function(tf.TensorSpec((2, 4))).function_def
     assert set_apart(definition)
     assert not set_apart(definition)
+
+
+def test_no_pass_fails_where_leaky_rectifiers_follow_convolutions(capfd):
+    """Otherwise TensorFlow says so in the first training step, and joins nothing in it."""
+    convolutions = (layers.Conv2D(4, 3, activation="leaky_relu") for _ in range(2))
+    model = tfkit.Sequential([*convolutions])
+    model.compile("sgd", "mse", jit_compile=False)
+    model.fit(np.ones((8, 8, 8, 2)), np.ones((8, 4, 4, 4)), verbose=0)
+    assert "failed" not in capfd.readouterr().err

@@ -87,8 +87,8 @@ FAULTS = {
             "_FusedBatchNormEx",
         ),
         "oneDNN, float32 and bfloat16, in a graph: `relu` and `relu6` after a product with bias or its sum "
-        "with another tensor, `relu` after a normalization: NaN is 0. `leaky_relu` after a product with bias, "
-        "in training: TensorFlow's pass fails with a message, and joins nothing in the whole graph.",
+        "with another tensor, `relu` after a normalization: NaN is 0. `leaky_relu` after a product with a "
+        "bias, in training: TensorFlow's pass fails with a message, and joins nothing in the whole graph.",
         "2.21.0 (AVX512-VNNI)",
         (),
         "`apart`",
