@@ -111,3 +111,30 @@ def test_each_prediction_draws(repeats):
     first, second = (model.predict(X, verbose=0) for _ in range(2))
     assert repeats == [False, True]
     assert (first != second).all()
+
+
+def convolutional(x):
+    x = layers.MaxPooling2D()(layers.Conv2D(4, 3)(x))
+    return layers.Dense(2)(layers.Flatten()(x))
+
+
+def recurrent(x):
+    return layers.LSTM(8)(layers.Reshape((24, 4))(x))
+
+
+def attending(x):
+    x = layers.Reshape((24, 4))(x)
+    return layers.MultiHeadAttention(2, 4)(x, x)
+
+
+@pytest.mark.parametrize("network", [convolutional, recurrent, attending])
+def test_after_many_predictions_of_a_row_the_program_is_for_one_row(network, repeats):
+    inputs = tfkit.Input((6, 4, 4))
+    model = tfkit.Model(inputs, network(inputs))
+    images = np.random.default_rng(0).normal(size=(9, 6, 4, 4)).astype("float32")
+    expected = [model.predict(images[:rows], verbose=0) for rows in (9, 3, 1)]
+    for _ in range(102):
+        np.testing.assert_array_equal(model.predict(images[:1], verbose=0), expected[-1])
+    assert repeats[3:] == [True] * 99 + [False] + [True] * 2
+    for rows, outputs in zip((9, 3, 1), expected, strict=True):
+        np.testing.assert_array_equal(model.predict(images[:rows], verbose=0), outputs)

@@ -26,6 +26,7 @@ from tfkit.src.training.compilation import OptimizerLike
 from tfkit.src.training.compile_settings import jax_engine
 from tfkit.src.training.coordinated import Coordinated
 from tfkit.src.training.data import (
+    ArrayData,
     DatasetData,
     make_arrays,
     pack_x_y_sample_weight,
@@ -373,6 +374,8 @@ class Trainer(OlderNames):
         if (outputs := latest.repeated(self, x, options)) is not None:
             return outputs
         data = make_data(x, None, None, batch_size, num_steps=steps)
+        if latest.wants_size and isinstance(data, ArrayData) and data.num_batches == 1:
+            data.known_size = data.num_rows
         if stream:
             if callbacks is not None:
                 raise ValueError(
