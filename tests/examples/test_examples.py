@@ -61,7 +61,7 @@ def test_the_convolutional_network_reads_digits(mnist):
 
 def test_the_lstm_reads_sentences_and_no_padding(capsys):
     assert text_lstm_mask.main(["--epochs", "2", "--sentences", "4000"]) > 0.9
-    assert "change the answers by 0.0e+00" in capsys.readouterr().out
+    assert "change the predictions by 0.0e+00" in capsys.readouterr().out
 
 
 def test_a_day_and_a_week_are_learned():

@@ -49,7 +49,7 @@ def test_results_are_kept_file_by_file(report, package):
     assert report.save(package, files)["lost"] == {"it …": ["a.py::test: it 1"]}
     assert report.stored(package) == files
     report.write_page()
-    row = "| kapre 0.4.1 | layers of sound | programs | 2 | 1 | 4 | 4 |  |"
+    row = "| kapre 0.4.1 | audio layers | programs | 2 | 1 | 4 | 4 |  |"
     assert row in report.PAGE.read_text()
 
     files = report.stored(package)
@@ -57,7 +57,7 @@ def test_results_are_kept_file_by_file(report, package):
     report.save(package, files)
     report.write_page()
     assert "| programs | 2 | 2 | 4 | 4 |  |" in report.PAGE.read_text()
-    assert "of 2 tests that pass on Keras 2 pass on tfkit" in report.PAGE.read_text()
+    assert "2 of the 2 tests that pass on Keras pass on tfkit" in report.PAGE.read_text()
 
 
 def test_values_agree_to_a_thousandth(report):
