@@ -18,16 +18,8 @@ from tfkit.src.engine.row_sizes import computed_from_sizes
 
 # Each row of the result is computed from a row of the first input, and from inputs without rows.
 _BY_ROW = frozenset(
-    (
-        "Conv2D",
-        "Conv3D",
-        "DepthwiseConv2dNative",
-        "AvgPool",
-        "AvgPool3D",
-        "MaxPool",
-        "MaxPoolV2",
-        "MaxPool3D",
-    )
+    ("Conv2D", "Conv3D", "DepthwiseConv2dNative")
+    + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPoolV2", "MaxPool3D")
     + ("ResizeBilinear", "ResizeNearestNeighbor", "SpaceToDepth", "DepthToSpace")
     + ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 )

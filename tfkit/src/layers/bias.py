@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import tensorflow as tf
 
-from tfkit.src.engine.sizes import sizes_of
 from tfkit.src.layers.parameters import AddsWeights, add_parameter
+from tfkit.src.ops.kernels import add_row
 from tfkit.src.symbolic.tensors import only_shapes_count
 
 
@@ -47,5 +47,4 @@ def plus_bias(x: tf.Tensor, bias: Any) -> tf.Tensor:
     # Only the shape counts here, which is the shape of `x`.
     if only_shapes_count():
         return x
-    row = tf.reshape(bias, [-1])
-    return tf.reshape(tf.nn.bias_add(tf.reshape(x, [-1, row.shape[0]]), row), sizes_of(x))
+    return add_row(x, tf.reshape(bias, [-1]))

@@ -45,8 +45,13 @@ def bias_add(x: tf.Tensor, bias: Any) -> tf.Tensor:
     """Returns what `tf.nn.bias_add` returns; in a prediction as a sum of matrix and row, which is fused."""
     if x.shape.rank == 2 or not bias.shape.num_elements() or not predicts_only():
         return tf.nn.bias_add(x, bias)
-    rows = tf.reshape(x, [-1, bias.shape[0]])
-    return tf.reshape(tf.nn.bias_add(rows, bias), sizes_of(x))
+    return add_row(x, bias)
+
+
+def add_row(x: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
+    """Returns `x`, seen as a matrix, with `row` added to each of its rows."""
+    matrix = tf.reshape(x, [-1, row.shape[0]])
+    return tf.reshape(tf.nn.bias_add(matrix, row), sizes_of(x))
 
 
 def einsum(equation: str, x: tf.Tensor, kernel: Any) -> tf.Tensor:

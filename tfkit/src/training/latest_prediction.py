@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from tfkit.src.training.trainer import Trainer
 
 
-# After so many predictions of as few rows, a step of not too many operations is traced for this number of
-# rows: what depends on it, such as a choice between kernels, is then decided in the trace. One row of a CNN
-# takes 0.7 of the time, of an LSTM 0.6, of a transformer 0.75, and the results are the same to the bit.
-_MANY, _FEW_ROWS, _MOST_OPERATIONS = 100, 8, 1000
+# After so many predictions of as few rows, a step that is not large is traced for this number of rows: what
+# depends on it, such as a choice between kernels, is then decided in the trace. One row of a CNN takes 0.7 of
+# the time, of an LSTM 0.6, of a transformer 0.75, and the results are the same to the bit.
+_MANY, _FEW_ROWS = 100, 8
 _DEPENDS = frozenset(
     ("If", "MaxPool", "Shape", "StatelessIf", "StatelessWhile", "Transpose", "While")
 )
@@ -64,10 +64,9 @@ class LatestPrediction:
 
 def _depends_on_rows(program: PredictProgram) -> bool:
     """Whether a program for any number of rows has operations that one for a known number may lack."""
-    operations = program.trace.graph.get_operations()
-    if program.trace.known_size is not None or len(operations) > _MOST_OPERATIONS:
+    if program.trace.known_size is not None or program.is_large:
         return False
-    return not _DEPENDS.isdisjoint([operation.type for operation in operations])
+    return not _DEPENDS.isdisjoint([it.type for it in program.trace.graph.get_operations()])
 
 
 def _conditions(model: Trainer, x: np.ndarray, options: Any) -> tuple[Any, ...]:

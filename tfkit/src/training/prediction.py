@@ -45,6 +45,9 @@ class PredictProgram:
     Args:
         trace: the step.
         jit_compile: the argument of `compile`.
+
+    Attributes:
+        is_large: whether the step has so many operations that another trace or a loop takes long to prepare.
     """
 
     def __init__(self, trace: StepTrace, jit_compile: bool | str) -> None:
@@ -54,8 +57,8 @@ class PredictProgram:
         if jit_compile is not True and self._can_be_joined():
             self._run_batch = SharedProgram(trace.function, size=self._size)
         self._loops: dict[int, Any] = {}
-        is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
-        self._runs_by_step = is_large or _may_vary(trace.outputs)
+        self.is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
+        self._runs_by_step = self.is_large or _may_vary(trace.outputs)
         if jit_compile is True:
             self.plan = Plan(XLA_STEP, "`jit_compile=True`")
         else:
@@ -68,8 +71,8 @@ class PredictProgram:
         A call with few values takes hardly longer than one with fewer.
         """
         step = self._run_batch
-        count = _SMALL_CALLS * getattr(step, "num_rows_of_small_call", 0)
-        return count if count and has_separate_rows(self.trace.function) else 0
+        count = step.num_rows_of_small_call if isinstance(step, SharedProgram) else 0
+        return _SMALL_CALLS * count if count and has_separate_rows(self.trace.function) else 0
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""
