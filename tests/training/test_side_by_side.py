@@ -118,16 +118,16 @@ def test_large_batches_follow_each_other():
     assert program.first_steps(10**8) == 1
 
 
-@pytest.mark.parametrize("size", [8, 5, 100])
+@pytest.mark.parametrize("size", [8, 5, 150])
 def test_joined_batches_are_computed_side_by_side_too(size, monkeypatch):
     model = model_of(layers.Flatten(), layers.Dense(2))
     model.predict(DATA[:1], verbose=0)
     program = program_of(model)
-    monkeypatch.setattr(program, "rows_at_once", size)
+    monkeypatch.setattr(program, "_joined_rows", (size, size))
     found = model.predict(np.concatenate([DATA] * 5), batch_size=2, verbose=0)
     expected = np.concatenate([model.predict_on_batch(DATA)] * 5)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    assert len(program._loops) == (size < 100)
+    assert len(program._loops) == (size < 150)
 
 
 def test_few_batches_are_one_program(monkeypatch):

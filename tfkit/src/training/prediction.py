@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,13 +25,16 @@ from tfkit.src.training.step import Step, StepTrace, traced
 # loop saves, a third of a millisecond in each step, is then little compared with the step itself.
 _MIN_OPERATIONS_OF_LARGE = 1000
 
-# Batches that are computed side by side. Two cores, 10,000 rows in batches of 32, milliseconds one by one and
-# side by side: LSTM of 64 units 714 and 337, GRU 931 and 345, CNN 382 and 240; small steps take as long. The
-# kernels and the results are the same.
-_SIDE_BY_SIDE = 4
+# Batches that are computed side by side: one for each core. Two cores, 10,000 rows in batches of 32,
+# milliseconds for one, two and four batches at a time: LSTM of 64 units 255, 143 and 164, GRU 327, 227 and 236,
+# CNN 208, 160 and 170; small steps take as long. The kernels and the results are the same.
+_SIDE_BY_SIDE = min(max(os.cpu_count() or 1, 2), 4)
 # How many small calls' rows are computed as one batch. 10,000 rows, milliseconds by one and by four small
 # calls' rows: a small MLP 1.52 and 1.04, an Embedding 10.7 and 9.4, an MLP of 784 pixels 30.3 and 28.4.
 _SMALL_CALLS = 4
+# What all rows together handle at most to be one batch. Microseconds by batches of 32 and as one: 64 rows of a
+# CNN 1,400 and 1,220, 128 rows 2,760 and 2,170, 256 rows 4,900 and 5,200.
+_MOST_AT_ONCE = 2**24
 # What a batch may handle for it: a quarter of a gigabyte in all, of which little is in memory at a time.
 _MOST_VALUES = 2**26
 # What the first program handles, in a few milliseconds: afterwards, the time of a step is known.
@@ -64,15 +68,22 @@ class PredictProgram:
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
 
-    @functools.cached_property
-    def rows_at_once(self) -> int:
-        """Returns how many rows may be computed as one batch, whatever its size; 0 if rows may meet.
+    def rows_at_once(self, num_rows: int) -> int:
+        """Returns how many of `num_rows` rows may be one batch, whatever its size; 0 if rows may meet."""
+        small, all_rows = self._joined_rows
+        return num_rows if num_rows <= all_rows else small
 
-        A call with few values takes hardly longer than one with fewer.
-        """
+    @functools.cached_property
+    def _joined_rows(self) -> tuple[int, int]:
+        """Returns how many rows may be one batch of several, and how many if these are all."""
         step = self._run_batch
-        count = step.num_rows_of_small_call if isinstance(step, SharedProgram) else 0
-        return _SMALL_CALLS * count if count and has_separate_rows(self.trace.function) else 0
+        if not isinstance(step, SharedProgram) or not step.only_reads:
+            return 0, 0
+        if not has_separate_rows(self.trace.function):
+            return 0, 0
+        # A call with few values takes hardly longer than one with fewer.
+        small = _SMALL_CALLS * step.num_rows_of_small_call
+        return small, max(int(self._size.rows_within(_MOST_AT_ONCE)), small)
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""
@@ -111,11 +122,14 @@ class PredictProgram:
             return self.run_batch(arrays)
         if not self._can_be_joined():
             return self.run_batch([take_rows(array, None, start, stop) for array in arrays])
-        if (size := self.rows_at_once // data.batch_size * data.batch_size) > data.batch_size:
+        size = self.rows_at_once(data.num_rows)
+        if size < data.num_rows:
+            size -= size % data.batch_size
+        if size > data.batch_size:
             # A check in the step may hold for the batches, and not for many rows.
             with contextlib.suppress(tf.errors.OpError):
                 return self._at_once(arrays, start, stop, size)
-            self.rows_at_once = 0
+            self._joined_rows = 0, 0
         if self._runs_by_step and not self._loops:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside it.
@@ -202,7 +216,9 @@ def _may_vary(outputs: Any) -> bool:
 class BatchByBatch:
     """A program that predicts batch by batch, however small they are."""
 
-    rows_at_once = 0
+    def rows_at_once(self, num_rows: int) -> int:
+        """Returns 0: rows may meet."""
+        return 0
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""
