@@ -48,9 +48,9 @@ def predict(
             outputs = nests.with_leaves(to_numpy, program.run_batch(batch))
             note(program)
             return outputs
-        if in_order and steps is None and data.num_rows <= program.rows_at_once(data.num_rows):
+        if in_order and steps is None and program.runs_together(data):
             outputs = nests.with_leaves(to_numpy, program.run(data, 0, num_steps))
-            if program.rows_at_once(data.num_rows):  # The rows could be joined.
+            if program.rows_at_once(data.num_rows) >= data.num_rows:  # The rows were joined.
                 note(program)
             return outputs
     callbacks = make_callback_list(
