@@ -144,7 +144,7 @@ def test_counting_batches_are_checked():
     model = model_of(Refusing(name="refusing"), Positions())
     x = DATA.copy()
     x[30] = 100
-    with pytest.raises(tf.errors.InvalidArgumentError, match="layer '.*/refusing'"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"layer '.*/refusing'"):
         model.predict(x, batch_size=4, verbose=0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
         model.predict(x[30:31], verbose=0)
