@@ -16,7 +16,8 @@ from tfkit.src.engine.machine import predicts_only
 # second product costs more than it saves. In predictions several batches run side by side already.
 _LARGE_FORWARD, _LARGE_BACKWARD, _LARGE_PREDICTED = 6_000, 12_000, 20_000
 # Predictions of so few rows compute several steps in each pass of the loop, which itself takes as long as
-# half a step. Microseconds of a GRU of 64 units, 50 steps, one row, by 1, 2, 5 and 10 steps: 677, 579, 505, 479.
+# half a step. Microseconds of a GRU of 64 units, 50 steps, one row, by one step a pass, by 2, 5 and 10: 677,
+# 579, 505 and 479.
 _FEW_ROWS, _STEPS_A_PASS = range(9), 5
 
 
