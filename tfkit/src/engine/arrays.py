@@ -45,12 +45,10 @@ def as_tensor(value: Any) -> Any:
         mapped = of_mapped_file(array)
         if mapped is not None:
             return tensor_in(mapped)
-    return tensor_of(array, dtype if array.dtype.kind == "f" else array.dtype)
-
-
-def tensor_of(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
-    """Returns a tensor of an array's values, in a dtype; the same as `tf.constant`, in half of the time."""
-    # DLPack has only numbers, in the machine's byte order. In a trace, values become constants.
+    if array.dtype.kind != "f":
+        dtype = array.dtype
+    # The same as `tf.constant` in half of the time. DLPack has only numbers, in the machine's byte order, and
+    # in a trace values become constants.
     is_shared = dtype.kind in "fiu" and dtype.isnative and array.size and tf.executing_eagerly()
     return _copied(array, dtype) if is_shared else tf.constant(array.astype(dtype, copy=False))
 

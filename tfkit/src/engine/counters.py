@@ -24,6 +24,7 @@ class Counters:
 
     Args:
         function: a `ConcreteFunction`.
+        added: for the argument that is the resource of a counter, the constants that are added to it.
 
     Attributes:
         original: the function.
@@ -32,21 +33,16 @@ class Counters:
         steps: by how much each counter moves in a call.
     """
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, added: dict[str, list[Any]]) -> None:
         self.original = function
         count = len(function.inputs) - len(function.captured_inputs)
         self._arguments = function.inputs[:count]
         captured = zip(function.inputs[count:], function.captured_inputs, strict=True)
         self._captured = {inside.name: outside for inside, outside in captured}
-        self.steps: list[tf.Tensor] = []
-        self._counters = {}
-        for inside in function.inputs[count:]:
-            added = _added(inside)
-            if added:
-                self._counters[inside.name] = self._captured[inside.name]
-                self.steps.append(tf.constant(sum(added)))
+        self._counters = {inside: self._captured[inside] for inside in added}
+        self.steps = [tf.constant(sum(values)) for values in added.values()]
         specs = [
-            tf.TensorSpec(it.shape, it.dtype, f"argument_{index}")
+            tf.TensorSpec(it.shape, it.dtype, f"counters_argument_{index}")
             for index, it in enumerate([*self._arguments, *self.steps])
         ]
         self.values = specs[count:]
@@ -82,9 +78,10 @@ class Counters:
         count, graph = len(self._arguments), tf.compat.v1.get_default_graph()
         values = dict(zip(self._counters, tensors[count:], strict=True))
         given = dict(zip([it.name for it in self._arguments], tensors[:count], strict=True))
-        for inside, outside in self._captured.items():
+        for index, (inside, outside) in enumerate(self._captured.items()):
             if inside not in values:
-                given[inside] = graph.capture(outside)
+                # The names of the function's operations are kept, for messages: these must differ.
+                given[inside] = graph.capture(outside, name=f"counters_captured_{index}")
         # What reads and changes them is left out of the graph, and so are the variables themselves.
         absent = {it.partition(":")[0] for it in values}
         for op in self.original.graph.get_operations():
@@ -140,8 +137,11 @@ def program_of(function: Any, size: CallSize | None = None) -> SharedProgram | C
         size: the size of its calls, if it has been computed.
     """
     program = SharedProgram(function, size=size)
-    if program.only_reads or not (counters := Counters(function)).steps:
+    captures = function.inputs[len(function.inputs) - len(function.captured_inputs) :]
+    added = {it.name: values for it in captures if (values := _added(it))}
+    if program.only_reads or not added:
         return program
+    counters = Counters(function, added)
     without = SharedProgram(counters.function, size=size)
     # It may change other variables, too.
     return CountingProgram(counters, without) if without.only_reads else program

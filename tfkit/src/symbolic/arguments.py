@@ -14,7 +14,6 @@ from tfkit.src.base import nests, settings
 from tfkit.src.base.errors import other_keras
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.registry import dtypes
-from tfkit.src.engine.arrays import tensor_of
 from tfkit.src.symbolic import masking, specs
 from tfkit.src.symbolic.tensors import KerasTensor
 
@@ -190,8 +189,9 @@ def as_tensors(value: Any, compute_dtype: str | None) -> Any:
             raise ValueError(
                 f"{value!r} is not a symbolic tensor of tfkit.{other_keras.advice(value)}"
             )
+        # For an array the same as `tf.convert_to_tensor`, which looks for the function to convert it with.
         is_array = isinstance(value, np.ndarray)
-        tensor = tensor_of(value, value.dtype) if is_array else tf.convert_to_tensor(value)
+        tensor = tf.constant(value) if is_array else tf.convert_to_tensor(value)
         tensor = as_tensors(tensor, compute_dtype)
         if specs.given_dtype(tensor) == tf.float64 != tensor.dtype:
             # NumPy's default for Python's floats, and therefore not the user's choice.
