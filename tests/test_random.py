@@ -392,3 +392,28 @@ def test_set_random_seed_reaches_compiled_draws_without_a_seed(method):
     if method == "__call__":
         keras.utils.set_random_seed(5)
         np.testing.assert_allclose(found[0], keras.random.normal((3, 2)), rtol=1e-6)
+
+
+def draws_of_calls(module, set_seed):
+    class Sampling(module.layers.Layer):
+        def call(self, x):
+            return tf.cond(tf.reduce_sum(x) < 1.0, lambda: x + tf.random.normal((3, 2)), lambda: x)
+
+    layer, found = Sampling(), []
+    for _ in range(2):
+        found += [layer(np.zeros((3, 2), "float32")).numpy() for _ in range(2)]
+        set_seed(7)
+        found += [layer(np.zeros((3, 2), "float32")).numpy() for _ in range(3)]
+    return found[2:5] + found[7:]
+
+
+@pytest.mark.parametrize("set_seed", [tf.random.set_seed, random.set_random_seed])
+def test_draws_by_tensorflow_follow_its_seed_as_in_keras(set_seed):
+    try:
+        ours = draws_of_calls(tfkit, set_seed)
+        oracle = draws_of_calls(keras, tf.random.set_seed)
+    finally:
+        tf.random.set_seed(None)
+    np.testing.assert_array_equal(ours, oracle)
+    np.testing.assert_array_equal(ours[:3], ours[3:])
+    assert not np.array_equal(ours[0], ours[1])
