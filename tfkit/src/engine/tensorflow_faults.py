@@ -164,8 +164,8 @@ FAULTS = {
     ),
     "shape of a diagonal": Fault(
         ("MatrixDiagV3",),
-        "The static shape of a matrix with a vector of unknown size beside its main diagonal is wrong: (4, 4) "
-        "on the fifth.",
+        "The static shape of a matrix with a vector of unknown size beside its main diagonal is wrong: "
+        "(4, 4) on the fifth.",
         "2.21.0 (any CPU)",
         (),
         "`matrix_of_diagonal`",

@@ -40,7 +40,6 @@ def diag(x: Any, k: int = 0) -> tf.Tensor:
     return matrix_of_diagonal(x, k) if x.shape.rank == 1 else diagonal(x, k)
 
 
-
 @symbolic_op
 def diagflat(x: Any, k: int = 0) -> tf.Tensor:
     """Returns a matrix with all elements of a tensor, in order, on a diagonal and zeros elsewhere.
