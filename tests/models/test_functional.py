@@ -1,5 +1,7 @@
 """Models of symbolic inputs and outputs: what they are made of and how data finds its input."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -189,7 +191,6 @@ def test_configurations_list_calls_as_in_keras():
         a, b = library.Input((2,), name="a"), library.Input((2,), name="b")
         dense = library.layers.Dense(2, name="dense")
         model = library.Model([a, b], [dense(a), dense(b)])
-        return {entry["name"]: entry["inbound_nodes"] for entry in model.get_config()["layers"]}
+        return [json.dumps(entry["inbound_nodes"]) for entry in model.get_config()["layers"]]
 
     assert calls(tfkit) == calls(keras)
-    assert calls(tfkit)["a"] == []
