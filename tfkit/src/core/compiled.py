@@ -122,7 +122,8 @@ class _Trace:
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = descriptions.rebuild(description, iter(tensors))
             graph = None if recorded else tf.compat.v1.get_default_graph()
-            with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
+            settings = context.within(only_predicts=graph, direct=True)
+            with StateWatch(frozen=True) as self.watch, settings:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)
