@@ -314,3 +314,14 @@ def test_what_is_not_compiled_again_stays_as_in_keras():
     for ours, theirs in zip(histories(keras), histories(oracle), strict=True):
         assert list(ours) == list(theirs)
         np.testing.assert_allclose(list(ours.values()), list(theirs.values()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("none", [[], {}, ()])
+def test_an_empty_list_of_metrics_is_none_with_several_outputs(none):
+    for library in (keras, oracle):
+        x = library.Input((3,))
+        outputs = [library.layers.Dense(1, name=name)(x) for name in ("a", "b")]
+        model = library.Model(x, outputs)
+        model.compile("sgd", "mse", metrics=none, weighted_metrics=none)
+        history = model.fit(X, [Y, Y], verbose=0).history
+        assert list(history) == ["a_loss", "b_loss", "loss"]
