@@ -52,7 +52,7 @@ def in_xla(model, x):
         if trace.watch.unchanged()
     ]
     (trace,) = traces
-    return isinstance(trace._call, XlaCall)
+    return isinstance(trace.call, XlaCall)
 
 
 def test_jit_compile_reaches_direct_calls():
