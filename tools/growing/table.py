@@ -34,7 +34,8 @@ COLUMNS = {
 NOTES = {
     "weights": """Of the first `fit` with 1,000 weights, TensorFlow's preparation of the graph takes 57 %,
 mostly Grappler's passes, and the trace 39 %. The preparation grows by a power of 1.2, the trace by 1.0
-([what was tried](design/0013-what-was-tried.md)). Keras takes 3 times as long for the first `fit` of 300 weights.""",
+([what was tried](design/0013-what-was-tried.md)). Keras takes 3 times as long for the first `fit` of
+300 weights.""",
     "functional": """The number of Python calls for the summary and for saving `.h5` is linear in the
 number of layers. Python's garbage collector visits all objects while the largest model is saved, which
 takes a fifth of the time. With the collector off, the exponents were 1.12 for saving `.h5`, 1.02 for
