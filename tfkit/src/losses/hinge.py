@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.engine import replicas
 from tfkit.src.losses.tensors import as_tensors
-from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.losses.wrapper import PlainLoss
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -90,7 +90,7 @@ def categorical_hinge(y_true: Any, y_pred: Any) -> tf.Tensor:
     return tf.maximum(wrong - right + 1.0, 0.0)
 
 
-class Hinge(FunctionLoss):
+class Hinge(PlainLoss, function=hinge):
     """The hinge loss: `mean(max(1 - y_true * y_pred, 0))` over the last axis.
 
     Labels of 0 and 1 are first mapped to -1 and 1.
@@ -122,16 +122,8 @@ class Hinge(FunctionLoss):
         1.0
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "hinge",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(hinge, reduction=reduction, name=name, dtype=dtype)
 
-
-class SquaredHinge(FunctionLoss):
+class SquaredHinge(PlainLoss, function=squared_hinge):
     """The squared hinge loss: `mean(max(1 - y_true * y_pred, 0) ** 2)` over the last axis.
 
     Labels of 0 and 1 are first mapped to -1 and 1.
@@ -163,16 +155,8 @@ class SquaredHinge(FunctionLoss):
         1.25
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "squared_hinge",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(squared_hinge, reduction=reduction, name=name, dtype=dtype)
 
-
-class CategoricalHinge(FunctionLoss):
+class CategoricalHinge(PlainLoss, function=categorical_hinge):
     """The hinge loss of several classes: `max(1 + best wrong score - right score, 0)`.
 
     Args:
@@ -202,11 +186,3 @@ class CategoricalHinge(FunctionLoss):
         >>> float(CategoricalHinge()([[0.0, 1.0, 0.0]], [[0.5, 1.0, 0.25]]))
         0.5
     """
-
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "categorical_hinge",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(categorical_hinge, reduction=reduction, name=name, dtype=dtype)

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.losses.tensors import as_class_ids, as_tensors
-from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.losses.wrapper import PlainLoss
 from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -111,7 +111,7 @@ def ctc(y_true: Any, y_pred: Any) -> tf.Tensor:
     return tf.cast(losses, dtype)
 
 
-class KLDivergence(FunctionLoss):
+class KLDivergence(PlainLoss, function=kl_divergence):
     """The Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred))` over the last axis.
 
     Probabilities are clipped to at least `tfkit.config.epsilon()`.
@@ -143,16 +143,8 @@ class KLDivergence(FunctionLoss):
         0.1438
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "kl_divergence",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(kl_divergence, reduction=reduction, name=name, dtype=dtype)
 
-
-class Poisson(FunctionLoss):
+class Poisson(PlainLoss, function=poisson):
     """The Poisson loss: `mean(y_pred - y_true * log(y_pred))` over the last axis.
 
     Up to a term that does not depend on predictions, it is minus the log-likelihood of counts with
@@ -182,16 +174,8 @@ class Poisson(FunctionLoss):
         1.5
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "poisson",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(poisson, reduction=reduction, name=name, dtype=dtype)
 
-
-class CTC(FunctionLoss):
+class CTC(PlainLoss, function=ctc):
     """Connectionist temporal classification: minus the log-likelihood of label sequences.
 
     The likelihood of a sequence is the sum over all its alignments with the time steps. Class 0 is
@@ -222,11 +206,3 @@ class CTC(FunctionLoss):
         >>> round(float(CTC()([[1]], tf.zeros((1, 2, 2)))), 4)
         0.2877
     """
-
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "ctc",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(ctc, reduction=reduction, name=name, dtype=dtype)

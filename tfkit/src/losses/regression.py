@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.tensors import as_tensors_of_same_rank
-from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.losses.wrapper import FunctionLoss, PlainLoss
 from tfkit.src.ops.promotion import to_float32
 from tfkit.src.symbolic.tensors import symbolic_op
 
@@ -201,7 +200,7 @@ def log_cosh(y_true: Any, y_pred: Any) -> tf.Tensor:
     return tf.reduce_mean(error + tf.math.softplus(-2.0 * error) - math.log(2.0), -1)
 
 
-class MeanSquaredError(FunctionLoss):
+class MeanSquaredError(PlainLoss, function=mean_squared_error):
     """The mean squared error: `mean((y_true - y_pred) ** 2)` over the last axis.
 
     Args:
@@ -231,16 +230,8 @@ class MeanSquaredError(FunctionLoss):
         0.5
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "mean_squared_error",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(mean_squared_error, reduction=reduction, name=name, dtype=dtype)
 
-
-class MeanAbsoluteError(FunctionLoss):
+class MeanAbsoluteError(PlainLoss, function=mean_absolute_error):
     """The mean absolute error: `mean(abs(y_true - y_pred))` over the last axis.
 
     Args:
@@ -267,16 +258,8 @@ class MeanAbsoluteError(FunctionLoss):
         1.0
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "mean_absolute_error",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(mean_absolute_error, reduction=reduction, name=name, dtype=dtype)
 
-
-class MeanAbsolutePercentageError(FunctionLoss):
+class MeanAbsolutePercentageError(PlainLoss, function=mean_absolute_percentage_error):
     """The mean absolute error in percent: `100 * mean(abs((y_true - y_pred) / y_true))`.
 
     The mean is taken over the last axis. Targets nearer to 0 than `tfkit.config.epsilon()` are divided
@@ -306,16 +289,8 @@ class MeanAbsolutePercentageError(FunctionLoss):
         25.0
     """
 
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "mean_absolute_percentage_error",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(mean_absolute_percentage_error, **given(locals()))
 
-
-class MeanSquaredLogarithmicError(FunctionLoss):
+class MeanSquaredLogarithmicError(PlainLoss, function=mean_squared_logarithmic_error):
     """The mean squared error of logarithms: `mean((log(y_true + 1) - log(y_pred + 1)) ** 2)`.
 
     The mean is taken over the last axis. Negative numbers count as 0 (`tfkit.config.epsilon()`).
@@ -344,14 +319,6 @@ class MeanSquaredLogarithmicError(FunctionLoss):
         >>> round(float(MeanSquaredLogarithmicError()(y_true, y_pred)), 4)
         0.2402
     """
-
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "mean_squared_logarithmic_error",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(mean_squared_logarithmic_error, **given(locals()))
 
 
 class CosineSimilarity(FunctionLoss):
@@ -445,7 +412,7 @@ class Huber(FunctionLoss):
         super().__init__(huber, reduction=reduction, name=name, dtype=dtype, delta=delta)
 
 
-class LogCosh(FunctionLoss):
+class LogCosh(PlainLoss, function=log_cosh):
     """The mean of `log(cosh(y_pred - y_true))` over the last axis.
 
     It is about `e**2 / 2` for small errors `e` and about `abs(e) - log(2)` for large ones.
@@ -473,11 +440,3 @@ class LogCosh(FunctionLoss):
         >>> round(float(LogCosh()([[0.0, 0.0]], [[0.0, 1.0]])), 4)
         0.2169
     """
-
-    def __init__(
-        self,
-        reduction: str | None = "sum_over_batch_size",
-        name: str | None = "log_cosh",
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(log_cosh, reduction=reduction, name=name, dtype=dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from tfkit.src.base import tree
 from tfkit.src.base.nests import brief
@@ -125,3 +125,30 @@ class FunctionLoss(LossFunctionWrapper):
             if config[name] == default:
                 del config[name]
         return config
+
+
+class PlainLoss(FunctionLoss):
+    """A loss without options: `class MeanSquaredError(PlainLoss, function=mean_squared_error)`."""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self, reduction: str | None = ..., name: str | None = ..., dtype: Any = ...
+        ) -> None: ...
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None) -> None:
+        """Gives a loss of tfkit its constructor, in which the name is the function's by default."""
+        super().__init_subclass__()
+        if function is None:  # A subclass of a user.
+            return
+
+        def __init__(
+            self: PlainLoss,
+            reduction: str | None = "sum_over_batch_size",
+            name: str | None = function.__name__,
+            dtype: Any = None,
+        ) -> None:
+            FunctionLoss.__init__(self, function, reduction=reduction, name=name, dtype=dtype)
+
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        type.__setattr__(cls, "__init__", __init__)
