@@ -1,6 +1,6 @@
 """The kernels of TensorFlow that are wrong are so still, and tfkit is right in spite of them.
 
-A test of the first part that fails says that TensorFlow has mended a kernel: take its row out of `FAULTS`,
+A test of the first part that fails says that TensorFlow has mended a kernel: take its row out of `faults.py`,
 and the way around it where no older version of TensorFlow is supported.
 """
 
@@ -14,11 +14,11 @@ import pytest
 import tensorflow as tf
 
 import tfkit
+from tests.faults import FAULTS
 from tests.tolerances import assert_same_sums
 from tfkit import layers, ops
 from tfkit.src.engine import machine, tensorflow_faults
 from tfkit.src.engine.machine import assume_onednn, cpu_flags, onednn_is_on
-from tfkit.src.engine.tensorflow_faults import FAULTS
 from tfkit.src.export.verification import run_elsewhere
 
 HAS_ONEDNN = onednn_is_on()

@@ -14,46 +14,24 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import nests
-from tfkit.src.base.names import escaped
+from tfkit.src.base.names import escaped, words
 from tfkit.src.base.nests import brief
 
 # The attributes in which TensorFlow 2.21 keeps what it knows about the members of a `tf.Module`. Exact names:
 # all others are the user's, such as `_self_attention` and `_name_embedding`, whatever they begin with.
-TRACKING = frozenset(
-    {
-        "_self_name_based_restores",
-        "_self_saveable_object_factories",
-        "_self_setattr_tracking",
-        "_self_unconditional_checkpoint_dependencies",
-        "_self_unconditional_deferred_dependencies",
-        "_self_unconditional_dependency_names",
-        "_self_update_uid",
-    }
-)
+TRACKING = words("""
+    _self_name_based_restores _self_saveable_object_factories _self_setattr_tracking
+    _self_unconditional_checkpoint_dependencies _self_unconditional_deferred_dependencies
+    _self_unconditional_dependency_names _self_update_uid
+""")
 TENSORFLOWS = TRACKING | {"_name", "_name_scope"}
 # The attributes in which tfkit keeps its bookkeeping of layers, models and metrics.
-OWN = frozenset(
-    {
-        "_tfkit",
-        "_tfkit_added_variables",
-        "_tfkit_auto_named",
-        "_tfkit_compiled_loss",
-        "_tfkit_float_shape",
-        "_tfkit_graph",
-        "_tfkit_in_turn",
-        "_tfkit_input_shape_argument",
-        "_tfkit_known_size",
-        "_tfkit_loss_tracker",
-        "_tfkit_metrics",
-        "_tfkit_own_loss",
-        "_tfkit_own_changes",
-        "_tfkit_programs",
-        "_tfkit_settings",
-        "_tfkit_stack",
-        "_tfkit_states",
-        "_tfkit_why_untraced",
-    }
-)
+OWN = words("""
+    _tfkit _tfkit_added_variables _tfkit_auto_named _tfkit_compiled_loss _tfkit_float_shape
+    _tfkit_graph _tfkit_in_turn _tfkit_input_shape_argument _tfkit_known_size
+    _tfkit_loss_tracker _tfkit_metrics _tfkit_own_loss _tfkit_own_changes _tfkit_programs
+    _tfkit_settings _tfkit_stack _tfkit_states _tfkit_why_untraced
+""")
 BOOKKEEPING = TENSORFLOWS | OWN
 # Names that hold no members: bookkeeping, and settings of each layer that tfkit reads or replaces.
 RESERVED = BOOKKEEPING | {

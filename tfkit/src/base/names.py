@@ -7,7 +7,7 @@ import difflib
 import itertools
 import re
 import urllib.parse
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 from tfkit.src.base import limits
@@ -17,6 +17,11 @@ from tfkit.src.base.context import ThreadSetting
 _counts: ThreadSetting[collections.Counter[str]] = ThreadSetting(
     "name_counts", collections.Counter(), collections.Counter
 )
+
+
+def words(text: str) -> frozenset[str]:
+    """Returns the words of a text: tables of many names are written as texts."""
+    return frozenset(text.split())
 
 
 def to_snake_case(name: str) -> str:
@@ -196,28 +201,31 @@ for _line in _ARGUMENTS.split("\n")[1:-1]:
     for _name in _old.split():
         _NEW_NAMES.setdefault(_name, []).append(_new)
 
+
+def by_name(advice: Mapping[str, str]) -> dict[str, str]:
+    """Returns the texts of a table by single names, where its keys are lists of names."""
+    return {name: text for names, text in advice.items() for name in names.split()}
+
+
 # Arguments that nothing replaces, with what to do.
-_ADVICE = {
-    "affine": "Pass `center` and `scale`.",
-    "batch_first": "The batch is always the first axis: leave it out.",
-    "betas": "Pass `beta_1` and `beta_2`.",
-    "class_mode": "The loss says it: `loss='binary_crossentropy'`.",
-    "consume_less": "Leave it out.",
-    "in_channels": "The first call finds the inputs' channels: leave it out.",
-    "in_features": "The first call finds the inputs' width: leave it out.",
-    "input_length": "`Input(shape=(length,))` sets it.",
-    "input_size": "The first call finds the inputs' width: leave it out.",
-    "learning_rate": "Pass it to an optimizer: `optimizer=optimizers.Adam(learning_rate)`.",
-    "lr": "Pass it to an optimizer: `optimizer=optimizers.Adam(learning_rate)`.",
-    "max_queue_size": "Pass it to the constructor of a `PyDataset`.",
-    "nb_col": "`kernel_size` is a pair: `(rows, columns)`.",
-    "num_features": "The first call finds the number of features: leave it out.",
-    "num_layers": "Stack layers, all but the last with `return_sequences=True`.",
-    "schedule_decay": "Leave it out.",
-    "show_accuracy": "Pass `metrics=['accuracy']` to `compile()`.",
-    "use_multiprocessing": "Pass it to the constructor of a `PyDataset`.",
-    "workers": "Pass it to the constructor of a `PyDataset`.",
-}
+_ADVICE = by_name(
+    {
+        "affine": "Pass `center` and `scale`.",
+        "batch_first": "The batch is always the first axis: leave it out.",
+        "betas": "Pass `beta_1` and `beta_2`.",
+        "class_mode": "The loss says it: `loss='binary_crossentropy'`.",
+        "consume_less schedule_decay": "Leave it out.",
+        "in_channels": "The first call finds the inputs' channels: leave it out.",
+        "in_features input_size": "The first call finds the inputs' width: leave it out.",
+        "input_length": "`Input(shape=(length,))` sets it.",
+        "learning_rate lr": "Pass it to an optimizer: `optimizer=optimizers.Adam(learning_rate)`.",
+        "nb_col": "`kernel_size` is a pair: `(rows, columns)`.",
+        "num_features": "The first call finds the number of features: leave it out.",
+        "num_layers": "Stack layers, all but the last with `return_sequences=True`.",
+        "show_accuracy": "Pass `metrics=['accuracy']` to `compile()`.",
+        "max_queue_size use_multiprocessing workers": "Pass it to the constructor of a `PyDataset`.",
+    }
+)
 
 _DATA_ONLY = "Call `model.{}(generator)`, which accepts generators as well."
 _IN_EPOCHS = "`fit` computes gradients and updates the weights; in a loop of your own, use `tf.GradientTape`."
@@ -261,38 +269,37 @@ MISSING: dict[str, dict[str, str]] = {
 }
 
 # Classes and functions of older versions and other libraries.
-CLASSES = {
-    "AtrousConvolution2D": "Use `Conv2D(dilation_rate=...)`.",
-    "BatchNorm1d": "It is called `BatchNormalization`.",
-    "BatchNorm2d": "It is called `BatchNormalization`.",
-    "BCEWithLogitsLoss": "Use `BinaryCrossentropy(from_logits=True)`.",
-    "Checkpoint": "It is called `ModelCheckpoint`.",
-    "Conv1d": "It is called `Conv1D`.",
-    "Conv2d": "It is called `Conv2D`.",
-    "Conv3d": "It is called `Conv3D`.",
-    "CrossEntropyLoss": "Use `SparseCategoricalCrossentropy(from_logits=True)`.",
-    "CuDNNGRU": "Use `GRU`.",
-    "CuDNNLSTM": "Use `LSTM`.",
-    "Graph": "Use `Model(inputs, outputs)`.",
-    "Linear": "It is called `Dense`.",
-    "Merge": "Use `Concatenate`, `Add`, `Multiply`, `Average`, `Maximum` or `Dot`.",
-    "merge": "Use `concatenate`, `add`, `multiply`, `average`, `maximum` or `dot`.",
-    "MaxPool2d": "It is called `MaxPooling2D`.",
-    "advanced_activations": "Its layers are in `tfkit.layers`.",
-    "bmm": "It is called `matmul`.",
-    "cat": "It is called `concatenate`.",
-    "convolutional": "Its layers are in `tfkit.layers`.",
-    "core": "Its layers are in `tfkit.layers`.",
-    "initializations": "It is called `initializers`.",
-    "mm": "It is called `matmul`.",
-    "multi_gpu_model": "Use `distribution.DataParallel`.",
-    "no_grad": "Gradients are computed only in a `tf.GradientTape`: leave it out.",
-    "np_utils": "Its functions are in `tfkit.utils`.",
-    "objectives": "It is called `losses`.",
-    "permute": "It is called `transpose`.",
-    "recurrent": "Its layers are in `tfkit.layers`.",
-    "unsqueeze": "It is called `expand_dims`.",
+_RENAMED = {
+    "BatchNorm1d BatchNorm2d": "BatchNormalization",
+    "Checkpoint": "ModelCheckpoint",
+    "Conv1d": "Conv1D",
+    "Conv2d": "Conv2D",
+    "Conv3d": "Conv3D",
+    "Linear": "Dense",
+    "MaxPool2d": "MaxPooling2D",
+    "bmm mm": "matmul",
+    "cat": "concatenate",
+    "initializations": "initializers",
+    "objectives": "losses",
+    "permute": "transpose",
+    "unsqueeze": "expand_dims",
 }
+CLASSES = {old: f"It is called `{new}`." for old, new in by_name(_RENAMED).items()} | by_name(
+    {
+        "AtrousConvolution2D": "Use `Conv2D(dilation_rate=...)`.",
+        "BCEWithLogitsLoss": "Use `BinaryCrossentropy(from_logits=True)`.",
+        "CrossEntropyLoss": "Use `SparseCategoricalCrossentropy(from_logits=True)`.",
+        "CuDNNGRU": "Use `GRU`.",
+        "CuDNNLSTM": "Use `LSTM`.",
+        "Graph": "Use `Model(inputs, outputs)`.",
+        "Merge": "Use `Concatenate`, `Add`, `Multiply`, `Average`, `Maximum` or `Dot`.",
+        "merge": "Use `concatenate`, `add`, `multiply`, `average`, `maximum` or `dot`.",
+        "advanced_activations convolutional core recurrent": "Its layers are in `tfkit.layers`.",
+        "multi_gpu_model": "Use `distribution.DataParallel`.",
+        "no_grad": "Gradients are computed only in a `tf.GradientTape`: leave it out.",
+        "np_utils": "Its functions are in `tfkit.utils`.",
+    }
+)
 
 
 class Missing:
@@ -316,9 +323,8 @@ class Missing:
 def explain_missing(cls: type) -> type:
     """Makes a class advise on names that other libraries or older versions have; a decorator."""
     both = MISSING["Layer"] if cls.__name__ == "Model" else {}
-    for names, advice in {**both, **MISSING[cls.__name__]}.items():
-        for name in names.split():
-            setattr(cls, name, Missing(name, advice))
+    for name, advice in by_name({**both, **MISSING[cls.__name__]}).items():
+        setattr(cls, name, Missing(name, advice))
     return cls
 
 

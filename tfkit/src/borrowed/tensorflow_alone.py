@@ -30,6 +30,10 @@ from tfkit.src.borrowed.xla_flags import keep_nan
 _LATER = re.compile(
     r"tensorflow\._api\.v2\.(compat\.v[12]|lite|(__internal__\.)?feature_column|profiler\.experimental)"
 )
+_DECAYS = """
+    exponential_decay inverse_time_decay natural_exp_decay polynomial_decay cosine_decay
+    cosine_decay_restarts linear_cosine_decay noisy_linear_cosine_decay piecewise_constant
+"""
 # Modules that take names from an older Keras: where from, and what they are called there.
 _TAKEN: dict[str, tuple[str, dict[str, str]]] = {
     "tensorflow._api.v2.nn": (
@@ -38,19 +42,7 @@ _TAKEN: dict[str, tuple[str, dict[str, str]]] = {
     ),
     "tensorflow.python.training.training": (
         "tensorflow.python.training.learning_rate_decay",
-        {
-            name: name
-            for name in (
-                *(
-                    "exponential_decay",
-                    "inverse_time_decay",
-                    "natural_exp_decay",
-                    "polynomial_decay",
-                ),
-                *("cosine_decay", "cosine_decay_restarts", "linear_cosine_decay"),
-                *("noisy_linear_cosine_decay", "piecewise_constant"),
-            )
-        },
+        {name: name for name in _DECAYS.split()},
     ),
 }
 _lock = threading.RLock()

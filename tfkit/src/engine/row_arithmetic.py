@@ -7,71 +7,26 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.names import words
 from tfkit.src.engine.row_kinds import EQUAL, Kind, is_zero, joint_copies, mixed
 
 # The result is the first input in a different form.
-KEEPING = frozenset(
-    ("Identity", "StopGradient", "PreventGradient", "Cast", "Neg", "EnsureShape", "Snapshot")
-    + ("CheckNumerics", "CheckNumericsV2", "Real", "Imag", "Conj")
-)
+KEEPING = words("""
+    Identity StopGradient PreventGradient Cast Neg EnsureShape Snapshot CheckNumerics
+    CheckNumericsV2 Real Imag Conj
+""")
 ADDING = frozenset(("Add", "AddN", "AddV2", "BiasAdd", "Sub"))
 MULTIPLYING = frozenset(("Mul", "MulNoNan"))
 DIVIDING = frozenset(("Div", "DivNoNan", "RealDiv"))
-ELEMENTWISE = frozenset(
-    (
-        "Abs",
-        "Atan2",
-        "BitwiseAnd",
-        "BitwiseOr",
-        "Ceil",
-        "Cos",
-        "Elu",
-        "Equal",
-        "Erf",
-        "Exp",
-        "Expm1",
-    )
-    + (
-        "Floor",
-        "FloorDiv",
-        "FloorMod",
-        "Greater",
-        "GreaterEqual",
-        "Inv",
-        "IsFinite",
-        "IsInf",
-        "IsNan",
-    )
-    + ("LeakyRelu", "Less", "LessEqual", "Log", "Log1p", "LogicalAnd", "LogicalNot", "LogicalOr")
-    + (
-        "Maximum",
-        "Minimum",
-        "Mod",
-        "NotEqual",
-        "Pow",
-        "Reciprocal",
-        "Relu",
-        "Relu6",
-        "Round",
-        "Rsqrt",
-    )
-    + (
-        "Select",
-        "SelectV2",
-        "Selu",
-        "Sigmoid",
-        "Sign",
-        "Sin",
-        "Softplus",
-        "Softsign",
-        "Sqrt",
-        "Square",
-    )
-    + ("SquaredDifference", "Tan", "Tanh", "TruncateDiv", "Xdivy", "Xlogy", "ClipByValue", "Lgamma")
-    + ("Digamma", "Atan", "Acos", "Asin", "Sinh", "Cosh", "Asinh", "Acosh", "Atanh", "Erfc", "Rint")
-    + ("Complex", "ComplexAbs", "Angle")
-    + tuple(ADDING | MULTIPLYING | DIVIDING)
-)
+_OTHERS = words("""
+    Abs Atan2 BitwiseAnd BitwiseOr Ceil Cos Elu Equal Erf Exp Expm1 Floor FloorDiv FloorMod
+    Greater GreaterEqual Inv IsFinite IsInf IsNan LeakyRelu Less LessEqual Log Log1p LogicalAnd
+    LogicalNot LogicalOr Maximum Minimum Mod NotEqual Pow Reciprocal Relu Relu6 Round Rsqrt
+    Select SelectV2 Selu Sigmoid Sign Sin Softplus Softsign Sqrt Square SquaredDifference Tan
+    Tanh TruncateDiv Xdivy Xlogy ClipByValue Lgamma Digamma Atan Acos Asin Sinh Cosh Asinh Acosh
+    Atanh Erfc Rint Complex ComplexAbs Angle
+""")
+ELEMENTWISE = ADDING | MULTIPLYING | DIVIDING | _OTHERS
 
 
 def kept(op: Any, kind: Kind) -> Kind:

@@ -11,6 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.names import words
 from tfkit.src.borrowed.private import attr_value_pb2, attribute_scope, kernels
 from tfkit.src.engine.machine import device
 
@@ -24,19 +25,10 @@ PART = "part_for_xla"
 _GRADIENT_BODY = re.compile(r"body_\d+(_rewritten)?(_grad_\d+)+(_rewritten)?$")
 
 # Types of operations that store no result: it is known, stored already, or small.
-NOT_STORING = frozenset(
-    (
-        "Const",
-        "Placeholder",
-        "ReadVariableOp",
-        "Shape",
-        "NoOp",
-        "Identity",
-        "StridedSlice",
-        "Reshape",
-    )
-    + ("AssignVariableOp", "ExpandDims", "Pack")
-)
+NOT_STORING = words("""
+    Const Placeholder ReadVariableOp Shape NoOp Identity StridedSlice Reshape AssignVariableOp
+    ExpandDims Pack
+""")
 
 # Placeholders for arguments, which no device runs.
 _NO_COMPUTATION = frozenset(("Placeholder", "_Arg", "_Retval"))

@@ -10,9 +10,9 @@ CPU already, so these are taken out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
+from tfkit.src.base import protobuf
 from tfkit.src.borrowed.private import HloModuleProto
 
 _KEY = {
@@ -55,9 +55,9 @@ class _Entry:
     # TensorFlow does not export the message's class, so its fields are read here.
 
     def __init__(self, entry: bytes) -> None:
-        fields: dict[int, Any] = dict(_fields(entry))
+        fields: dict[int, Any] = dict(protobuf.fields(entry))
         key, self.module, self.code = fields.pop(1), fields.pop(2), fields.pop(3)
-        self.key = dict(_fields(key))
+        self.key = dict(protobuf.fields(key))
         if fields:
             raise ValueError(f"unknown fields {list(fields)}")
 
@@ -77,34 +77,3 @@ def _quoted(value: bytes) -> str:
     """Returns bytes as protobuf reads them in a text: as Python writes them, in single quotes."""
     # The double quote in front makes Python choose single quotes, and is cut off with the prefix `b'`.
     return "'" + repr(b'"' + value)[3:]
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, int | bytes]]:
-    """Yields number and value of each field of a message; values are integers and bytes.
-
-    Raises:
-        ValueError: for any other kind of field.
-    """
-    place = 0
-
-    def number() -> int:
-        nonlocal place
-        value = shift = 0
-        while True:
-            byte = message[place]
-            place += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while place < len(message):
-        tag = number()
-        value = number()
-        if tag & 7 == 2:
-            yield tag >> 3, message[place : place + value]
-            place += value
-        elif tag & 7 == 0:
-            yield tag >> 3, value
-        else:
-            raise ValueError(f"a field of kind {tag & 7}")

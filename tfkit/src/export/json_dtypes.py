@@ -5,23 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.names import words
 from tfkit.src.export.endpoints import Endpoint
 
-JSON_DTYPES = frozenset(
-    (
-        "bool",
-        "float32",
-        "float64",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "string",
-        "uint8",
-        "uint32",
-        "uint64",
-    )
-)
+JSON_DTYPES = words("""
+    bool float32 float64 int8 int16 int32 int64 string uint8 uint32 uint64
+""")
 
 
 def warn_of_others(endpoints: Mapping[str, Endpoint]) -> None:

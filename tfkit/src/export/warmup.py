@@ -8,13 +8,14 @@ Reference: tensorflow_serving/apis/prediction_log.proto, predict.proto, classifi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.protobuf import field, fields
 from tfkit.src.borrowed.private import TensorProto
 from tfkit.src.export.examples import CLASSIFY, REGRESS
 
@@ -56,28 +57,28 @@ def encode_request(model_name: str, signature: str, method_name: str, inputs: An
         method_name: the kind of request.
         inputs: arrays by name.
     """
-    spec = _field(1, model_name.encode()) + _field(3, signature.encode())
+    spec = field(1, model_name.encode()) + field(3, signature.encode())
     if method_name in _LOGS:
-        examples = b"".join(_field(1, example) for example in inputs["inputs"])
-        body = _field(2, _field(1, examples))
+        examples = b"".join(field(1, example) for example in inputs["inputs"])
+        body = field(2, field(1, examples))
     else:
         body = b"".join(
-            _field(2, _field(1, name.encode()) + _field(2, _tensor(array)))
+            field(2, field(1, name.encode()) + field(2, _tensor(array)))
             for name, array in inputs.items()
         )
-    return _field(_LOGS.get(method_name, _PREDICT_LOG), _field(1, _field(1, spec) + body))
+    return field(_LOGS.get(method_name, _PREDICT_LOG), field(1, field(1, spec) + body))
 
 
 def decode_request(record: bytes) -> tuple[str, dict[str, np.ndarray]]:
     """Returns signature and inputs of a request that `encode_request` wrote."""
-    ((log, content),) = _fields(record)
-    ((_, request),) = _fields(content)
-    parts = list(_fields(request))
-    signature = dict(_fields(parts[0][1]))[3].decode()
+    ((log, content),) = fields(record)
+    ((_, request),) = fields(content)
+    parts = list(fields(request))
+    signature = dict(fields(parts[0][1]))[3].decode()
     if log != _PREDICT_LOG:
-        ((_, examples),) = _fields(parts[1][1])
-        return signature, {"inputs": np.array([text for _, text in _fields(examples)], object)}
-    entries = [dict(_fields(entry)) for _, entry in parts[1:]]
+        ((_, examples),) = fields(parts[1][1])
+        return signature, {"inputs": np.array([text for _, text in fields(examples)], object)}
+    entries = [dict(fields(entry)) for _, entry in parts[1:]]
     return signature, {
         entry[1].decode(): tf.make_ndarray(TensorProto.FromString(entry[2])) for entry in entries
     }
@@ -85,38 +86,3 @@ def decode_request(record: bytes) -> tuple[str, dict[str, np.ndarray]]:
 
 def _tensor(array: np.ndarray) -> bytes:
     return tf.make_tensor_proto(array, shape=array.shape).SerializeToString()
-
-
-# --- Protocol buffers: fields of kind 2, which are messages and strings -------------------------------
-
-
-def _field(number: int, content: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    encoded = bytearray()
-    while value > 0x7F:
-        encoded.append(value & 0x7F | 0x80)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def _fields(message: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at < len(message):
-        key, at = _read_varint(message, at)
-        size, at = _read_varint(message, at)
-        yield key >> 3, message[at : at + size]
-        at += size
-
-
-def _read_varint(message: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = message[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at

@@ -12,90 +12,21 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from tfkit.src.base.names import words
 from tfkit.src.ops import activation_lookup
 from tfkit.src.symbolic.operations import FunctionCall, Operation
 from tfkit.src.symbolic.tensors import Node, symbolic_leaves
 
 # Parameters that are arguments of the call; all others are options of the constructor.
-_OF_THE_CALL = {
-    "x",
-    "x1",
-    "x2",
-    "xs",
-    "y",
-    "a",
-    "b",
-    "array",
-    "q",
-    "indices",
-    "values",
-    "inputs",
-    "kernel",
-    "depthwise_kernel",
-    "pointwise_kernel",
-    "target",
-    "output",
-    "targets",
-    "predictions",
-    "mean",
-    "variance",
-    "offset",
-    "scale",
-    "gamma",
-    "beta",
-    "bias",
-    "mask",
-    "query",
-    "key",
-    "value",
-    "target_length",
-    "output_length",
-    "sequence_lengths",
-    "images",
-    "transform",
-    "coordinates",
-    "start_points",
-    "end_points",
-    "translation",
-    "image1",
-    "image2",
-    "data",
-    "segment_ids",
-    "start",
-    "stop",
-    "step",
-    "bins",
-    "weights",
-    "fill_value",
-    "condition",
-    "condlist",
-    "choicelist",
-    "default",
-    "operands",
-    "constant_values",
-    "sorted_sequence",
-    "start_indices",
-    "updates",
-    "index",
-    "branches",
-    "variable",
-    "loop_vars",
-    "init_val",
-    "pred",
-    "true_fn",
-    "false_fn",
-    "elements",
-    "elems",
-    "f",
-    "fun",
-    "primals",
-    "tangents",
-    "init",
-    "abs_",
-    "angle",
-    "rtol",
-    "atol",
-}
+_OF_THE_CALL = words("""
+    x x1 x2 xs y a b array q indices values inputs kernel depthwise_kernel pointwise_kernel
+    target output targets predictions mean variance offset scale gamma beta bias mask query key
+    value target_length output_length sequence_lengths images transform coordinates start_points
+    end_points translation image1 image2 data segment_ids start stop step bins weights
+    fill_value condition condlist choicelist default operands constant_values sorted_sequence
+    start_indices updates index branches variable loop_vars init_val pred true_fn false_fn
+    elements elems f fun primals tangents init abs_ angle rtol atol
+""")
 # Where a parameter of such a name is an option, by the name of the op.
 _OPTIONS = {
     "allclose": {"rtol", "atol"},
@@ -115,6 +46,9 @@ _OPTIONS = {
 # And where a parameter with another name belongs to the call.
 _ARGUMENTS = {"get_item": {"key"}, "scale_and_translate": {"output_shape"}}
 # Classes whose names are not those of their ops in capitals.
+_LOWER_CASE = words("""
+    AllClose IsIn SearchSorted PSNR SSIM SVD JVP FFT FFT2 IFFT2 RFFT IRFFT STFT ISTFT CDist
+""")
 _IRREGULAR = {
     "LayerNorm": "layer_normalization",
     "BatchNorm": "batch_normalization",
@@ -122,24 +56,10 @@ _IRREGULAR = {
     "RGBToGrayscale": "rgb_to_grayscale",
     "RGBToHSV": "rgb_to_hsv",
     "HSVToRGB": "hsv_to_rgb",
-    "AllClose": "allclose",
-    "IsIn": "isin",
-    "SearchSorted": "searchsorted",
     "CTCLoss": "ctc_loss",
     "CTCDecode": "ctc_decode",
-    "PSNR": "psnr",
-    "SSIM": "ssim",
-    "SVD": "svd",
-    "JVP": "jvp",
-    "FFT": "fft",
-    "FFT2": "fft2",
-    "IFFT2": "ifft2",
-    "RFFT": "rfft",
-    "IRFFT": "irfft",
-    "STFT": "stft",
-    "ISTFT": "istft",
-    "CDist": "cdist",
     "Absolute": "abs",
+    **{name: name.lower() for name in _LOWER_CASE},
 }
 _CLASS_NAMES = {op: name for name, op in _IRREGULAR.items()}
 

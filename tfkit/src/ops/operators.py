@@ -14,24 +14,25 @@ def _reflected(op: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda self, other: op(other, self)
 
 
+# Operators of two operands, which may have them in either order.
+_OF_TWO = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.true_divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.mod,
+    "pow": arithmetic.power,
+    "matmul": products.matmul,
+    "and": arithmetic.logical_and,
+    "or": arithmetic.logical_or,
+    "xor": arithmetic.logical_xor,
+}
+
 define_operators(
     {
-        "__add__": arithmetic.add,
-        "__radd__": _reflected(arithmetic.add),
-        "__sub__": arithmetic.subtract,
-        "__rsub__": _reflected(arithmetic.subtract),
-        "__mul__": arithmetic.multiply,
-        "__rmul__": _reflected(arithmetic.multiply),
-        "__truediv__": arithmetic.true_divide,
-        "__rtruediv__": _reflected(arithmetic.true_divide),
-        "__floordiv__": arithmetic.floor_divide,
-        "__rfloordiv__": _reflected(arithmetic.floor_divide),
-        "__mod__": arithmetic.mod,
-        "__rmod__": _reflected(arithmetic.mod),
-        "__pow__": arithmetic.power,
-        "__rpow__": _reflected(arithmetic.power),
-        "__matmul__": products.matmul,
-        "__rmatmul__": _reflected(products.matmul),
+        **{f"__{name}__": op for name, op in _OF_TWO.items()},
+        **{f"__r{name}__": _reflected(op) for name, op in _OF_TWO.items()},
         "__neg__": elementwise.negative,
         "__abs__": elementwise.abs,
         "__round__": lambda self, ndigits=None: elementwise.round(self, ndigits or 0),
@@ -41,12 +42,6 @@ define_operators(
         "__ge__": arithmetic.greater_equal,
         "__eq__": arithmetic.equal,
         "__ne__": arithmetic.not_equal,
-        "__and__": arithmetic.logical_and,
-        "__rand__": _reflected(arithmetic.logical_and),
-        "__or__": arithmetic.logical_or,
-        "__ror__": _reflected(arithmetic.logical_or),
-        "__xor__": arithmetic.logical_xor,
-        "__rxor__": _reflected(arithmetic.logical_xor),
         "__invert__": arithmetic.logical_not,
         "__getitem__": indexing.get_item,
         "reshape": lambda self, newshape: shaping.reshape(self, newshape),

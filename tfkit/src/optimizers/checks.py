@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.names import advice_on
+from tfkit.src.base.names import advice_on, words
 from tfkit.src.base.nests import brief
 
 
@@ -67,15 +67,8 @@ def check_ema(momentum: float, overwrite_frequency: int | None) -> None:
         )
 
 
-_FROM_ZERO = (
-    "learning_rate",
-    "epsilon",
-    "weight_decay",
-    "clipnorm",
-    "clipvalue",
-    "global_clipnorm",
-)
-_BELOW_ONE = ("beta_1", "beta_2")
+_FROM_ZERO = words("learning_rate epsilon weight_decay clipnorm clipvalue global_clipnorm")
+_BELOW_ONE = words("beta_1 beta_2")
 
 
 def check_value(name: str, value: Any) -> None:
@@ -86,7 +79,7 @@ def check_value(name: str, value: Any) -> None:
     Raises:
         ValueError: that states the range.
     """
-    if not isinstance(value, (int, float, np.number)) or name not in _FROM_ZERO + _BELOW_ONE:
+    if not isinstance(value, (int, float, np.number)) or name not in _FROM_ZERO | _BELOW_ONE:
         return
     if name in _BELOW_ONE and not 0 <= value < 1:
         raise ValueError(f"`{name}` must be from 0 to below 1. Received: {name}={value!r}")

@@ -110,20 +110,11 @@ class Nadam(SlotsMadeOnce):
         g = tf.cast(gradient, variable.dtype)
         t = self._tfkit_step_number(variable.dtype)
         # As tensors, since Keras computes `1 - beta` in the variable's precision here.
-        beta_1, beta_2 = tf.cast(self.beta_1, t.dtype), tf.cast(self.beta_2, t.dtype)
+        betas = {"beta_1": tf.cast(self.beta_1, t.dtype), "beta_2": tf.cast(self.beta_2, t.dtype)}
         mu_product = tf.cast(self._u_product, variable.dtype)
         alpha = tf.cast(learning_rate, variable.dtype)
         new_w, new_m, new_v = nadam(
-            variable,
-            g,
-            m,
-            v,
-            t,
-            alpha,
-            mu_product=mu_product,
-            beta_1=beta_1,
-            beta_2=beta_2,
-            epsilon=self.epsilon,
+            variable, g, m, v, t, alpha, mu_product=mu_product, **betas, epsilon=self.epsilon
         )
         self.assign(m, new_m)
         self.assign(v, new_v)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
+from tfkit.src.base.names import by_name
+
 _CALIBRATION = (
     "It chooses the integers of weights with the help of example texts. Use `model.quantize('int4')`, "
     "which needs none."
@@ -60,16 +62,12 @@ def explain_in(root: ModuleType) -> None:
 
     Set here and not written into the modules, for type checkers to report such names as they did.
     """
-    for path in ABSENT:
+    for path, advice in ABSENT.items():
         module = root
         for part in filter(None, path.split(".")):
             module = getattr(module, part)
         public = f"{root.__name__}.{path}".rstrip(".")
-        module.__getattr__ = _getattr_of(module, public, _by_name(path))  # type: ignore[method-assign]
-
-
-def _by_name(path: str) -> dict[str, str]:
-    return {name: advice for names, advice in ABSENT[path].items() for name in names.split()}
+        module.__getattr__ = _getattr_of(module, public, by_name(advice))  # type: ignore[method-assign]
 
 
 def _getattr_of(module: ModuleType, public: str, advices: dict[str, str]) -> Callable[[str], Any]:

@@ -16,16 +16,8 @@ from tfkit.src.data.utils.resizing import smart_resize
 
 _FORMATS = (".bmp", ".gif", ".jpeg", ".jpg", ".png")
 _CHANNELS = {"rgb": 3, "rgba": 4, "grayscale": 1}
-_INTERPOLATIONS = (
-    "area",
-    "bicubic",
-    "bilinear",
-    "gaussian",
-    "lanczos3",
-    "lanczos5",
-    "mitchellcubic",
-    "nearest",
-)
+_METHODS = "area bicubic bilinear gaussian lanczos3 lanczos5 mitchellcubic nearest"
+_INTERPOLATIONS = tuple(_METHODS.split())
 
 
 @shortened

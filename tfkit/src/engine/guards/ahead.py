@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfkit.src.base.names import words
 from tfkit.src.borrowed.private import types_pb2
 from tfkit.src.engine.guards.survey import called_functions
 
@@ -18,31 +19,11 @@ from tfkit.src.engine.guards.survey import called_functions
 _MAX_NODES = 200
 
 # Operations that are slow, or that do more than compute a value.
-_EXCLUDED = (
-    "Assign",
-    "BatchMatMul",
-    "Conv",
-    "Cholesky",
-    "DepthwiseConv",
-    "Einsum",
-    "FFT",
-    "IFFT",
-    "MatMul",
-    "Matrix",
-    "Qr",
-    "Random",
-    "ResourceApply",
-    "ResourceScatter",
-    "Rng",
-    "SelfAdjointEig",
-    "Stateful",
-    "StatelessRandom",
-    "StatelessWhile",
-    "Svd",
-    "TensorScatter",
-    "While",
-    "Xla",
-)
+_EXCLUDED = words("""
+    Assign BatchMatMul Conv Cholesky DepthwiseConv Einsum FFT IFFT MatMul Matrix Qr Random
+    ResourceApply ResourceScatter Rng SelfAdjointEig Stateful StatelessRandom StatelessWhile Svd
+    TensorScatter While Xla
+""")
 
 
 def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
@@ -83,7 +64,7 @@ def prune(definition: Any, result: str, library: dict[str, Any]) -> bool:
 
 def _are_cheap(nodes: Iterable[Any], library: dict[str, Any]) -> bool:
     for number, node in enumerate(nodes):
-        if node.op.startswith(_EXCLUDED) or number >= _MAX_NODES:
+        if node.op.startswith(tuple(_EXCLUDED)) or number >= _MAX_NODES:
             return False
         for name in called_functions(node):
             # A predicate's own function is small by construction, and not in the library.

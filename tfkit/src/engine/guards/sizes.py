@@ -13,88 +13,22 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import words
+
 Size = Any  # An int, or the name of an unknown size.
 Shape = tuple[Size, ...]
 
-_SAME_AS_FIRST = frozenset(
-    (
-        "Abs",
-        "BiasAdd",
-        "Cast",
-        "CheckNumerics",
-        "Cos",
-        "Cumsum",
-        "Elu",
-        "EluGrad",
-        "EnsureShape",
-        "Erf",
-        "Exp",
-        "Identity",
-        "InvGrad",
-        "Log",
-        "Log1p",
-        "LogSoftmax",
-        "Neg",
-        "OnesLike",
-        "PreventGradient",
-        "Reciprocal",
-        "Relu",
-        "Relu6",
-        "Relu6Grad",
-        "ReluGrad",
-        "Rsqrt",
-        "RsqrtGrad",
-        "Selu",
-        "SeluGrad",
-        "Sigmoid",
-        "SigmoidGrad",
-        "Sign",
-        "Sin",
-        "Snapshot",
-        "Softmax",
-        "Softplus",
-        "SoftplusGrad",
-        "Softsign",
-        "SoftsignGrad",
-        "Sqrt",
-        "SqrtGrad",
-        "Square",
-        "StopGradient",
-        "Tanh",
-        "TanhGrad",
-        "ZerosLike",
-    )
-)
-_BROADCASTING = frozenset(
-    (
-        "Add",
-        "AddN",
-        "AddV2",
-        "Div",
-        "DivNoNan",
-        "Equal",
-        "FloorDiv",
-        "FloorMod",
-        "Greater",
-        "GreaterEqual",
-        "Less",
-        "LessEqual",
-        "LogicalAnd",
-        "LogicalOr",
-        "Maximum",
-        "Minimum",
-        "Mul",
-        "MulNoNan",
-        "NotEqual",
-        "Pow",
-        "RealDiv",
-        "Select",
-        "SelectV2",
-        "SquaredDifference",
-        "Sub",
-        "Xdivy",
-    )
-)
+_SAME_AS_FIRST = words("""
+    Abs BiasAdd Cast CheckNumerics Cos Cumsum Elu EluGrad EnsureShape Erf Exp Identity InvGrad
+    Log Log1p LogSoftmax Neg OnesLike PreventGradient Reciprocal Relu Relu6 Relu6Grad ReluGrad
+    Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Snapshot Softmax Softplus
+    SoftplusGrad Softsign SoftsignGrad Sqrt SqrtGrad Square StopGradient Tanh TanhGrad ZerosLike
+""")
+_BROADCASTING = words("""
+    Add AddN AddV2 Div DivNoNan Equal FloorDiv FloorMod Greater GreaterEqual Less LessEqual
+    LogicalAnd LogicalOr Maximum Minimum Mul MulNoNan NotEqual Pow RealDiv Select SelectV2
+    SquaredDifference Sub Xdivy
+""")
 _REDUCTIONS = frozenset(("All", "Any", "Max", "Mean", "Min", "Prod", "Sum"))
 
 

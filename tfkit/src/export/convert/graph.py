@@ -8,19 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from tfkit.src.base.names import words
+
 # Types of nodes that call the function in their attribute `f`.
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 # Those that assign to the variable that is their first input.
-ASSIGNMENTS = frozenset(
-    {
-        "AssignVariableOp",
-        "AssignAddVariableOp",
-        "AssignSubVariableOp",
-        "ResourceScatterAdd",
-        "ResourceScatterSub",
-        "ResourceScatterUpdate",
-    }
-)
+ASSIGNMENTS = words("""
+    AssignVariableOp AssignAddVariableOp AssignSubVariableOp ResourceScatterAdd
+    ResourceScatterSub ResourceScatterUpdate
+""")
 
 
 # Draws by the generators of the process or of an operation, which a converted call does not have: they become

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from tfkit.src.base.names import words
 from tfkit.src.export.convert import host
 from tfkit.src.export.convert.graph import (
     CALLS,
@@ -42,34 +43,11 @@ from tfkit.src.export.convert.graph import (
 from tfkit.src.export.convert.patterns import PATTERNS, fused
 
 # Names of parameters of formulas whose values must be known while the program is made.
-KNOWN = frozenset(
-    {
-        "axis",
-        "block_shape",
-        "crops",
-        "delta",
-        "depth",
-        "dims",
-        "input_sizes",
-        "k",
-        "limit",
-        "multiples",
-        "num_cols",
-        "num_elements",
-        "num_rows",
-        "num_segments",
-        "output_size",
-        "paddings",
-        "perm",
-        "scale",
-        "segment_ids",
-        "shape",
-        "size",
-        "start",
-        "strides",
-        "translation",
-    }
-)
+KNOWN = words("""
+    axis block_shape crops delta depth dims input_sizes k limit multiples num_cols num_elements
+    num_rows num_segments output_size paddings perm scale segment_ids shape size start strides
+    translation
+""")
 # Names of those that are given likewise if they are known, and as arrays otherwise.
 KNOWN_OR_ARRAYS = frozenset({"begin", "end", "index"})
 NUMBERS = frozenset({"a", "b"})

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.names import words
 from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.affine import RandomRotation, RandomShear, RandomTranslation
@@ -261,12 +262,9 @@ class AugMix(_Choosing):
         self.chain_depth = chain_depth
         self.alpha = alpha
         self.all_ops = all_ops
-        robust = (
-            "random_brightness",
-            "random_color_degeneration",
-            "random_contrast",
-            "random_sharpness",
-        )
+        robust = words("""
+            random_brightness random_color_degeneration random_contrast random_sharpness
+        """)
         self._names = tuple(name for name in self._choices if all_ops or name not in robust)
 
     def draw(self, images: Any, seed: Any) -> Any:

@@ -60,7 +60,8 @@ def _run(command: Command, args: argparse.Namespace, begin: Callable[[], None] |
         elif begin is not None:
             # NumPy's linear algebra, which no such command uses, would start a thread for each core.
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        return int(later.load(later.Place(command.module, "run"))(args))
+        module = command.module or f"{__name__}.{args.command}"
+        return int(later.load(later.Place(module, "run"))(args))
     except BrokenPipeError:
         return _end_unread()
     except KeyboardInterrupt:

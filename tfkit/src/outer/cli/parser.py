@@ -51,14 +51,15 @@ class Command(NamedTuple):
     Attributes:
         summary: what it does, for the help.
         add_arguments: a function that adds its arguments to a parser.
-        module: the module whose `run` receives the parsed arguments.
         needs_tensorflow: whether it needs the package `tfkit` as a whole, and so TensorFlow.
+        module: the module whose `run` receives the parsed arguments; `None` for the one next to this file
+            that has the command's name.
     """
 
     summary: str
     add_arguments: Callable[[Parser], None]
-    module: str
     needs_tensorflow: bool = True
+    module: str | None = None
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
@@ -183,50 +184,37 @@ def _add_completion(parser: Parser) -> None:
     )
 
 
-_HERE = "tfkit.src.outer.cli"
 COMMANDS = {
     "inspect": Command(
         "show what a file contains: configuration, weights, sizes; runs nothing",
         _add_inspect,
-        f"{_HERE}.inspect",
         needs_tensorflow=False,
     ),
-    "verify": Command(
-        "verify all checksums of a file", _add_file, f"{_HERE}.verify", needs_tensorflow=False
-    ),
-    "diff": Command(
-        "show the differences between two files", _add_diff, f"{_HERE}.diff", needs_tensorflow=False
-    ),
-    "convert": Command(
-        "read a model and save it in a different format", _add_convert, f"{_HERE}.convert"
-    ),
+    "verify": Command("verify all checksums of a file", _add_file, needs_tensorflow=False),
+    "diff": Command("show the differences between two files", _add_diff, needs_tensorflow=False),
+    "convert": Command("read a model and save it in a different format", _add_convert),
     "export": Command(
         "write a model for inference: SavedModel, ONNX, LiteRT, OpenVINO, PyTorch, StableHLO",
         _add_export,
-        f"{_HERE}.export",
     ),
-    "summary": Command("print a table of a model's layers", _add_source, f"{_HERE}.summary"),
-    "plot": Command("draw a picture of a model's layers", _add_plot, f"{_HERE}.plot"),
+    "summary": Command("print a table of a model's layers", _add_source),
+    "plot": Command("draw a picture of a model's layers", _add_plot),
     "serve": Command(
         "serve exported models for a try: answers TF Serving's requests",
         serve.add_arguments,
-        "tfkit.src.outer.serving.command",
+        module="tfkit.src.outer.serving.command",
     ),
     "run": Command(
-        "run a program written for Keras on tfkit",
-        _add_program,
-        f"{_HERE}.run",
-        needs_tensorflow=False,
+        "run a program written for Keras on tfkit", _add_program, needs_tensorflow=False
     ),
     "launch": Command(
         "run a script in all processes of a local cluster, to try distributed training",
         launch.add_arguments,
-        "tfkit.src.outer.launch.command",
+        module="tfkit.src.outer.launch.command",
     ),
     "completion": Command(
         "print a script that completes commands and options in your shell",
         _add_completion,
-        f"{_HERE}.completion",
         needs_tensorflow=False,
     ),
 }

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from tfkit.src.base.names import words
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop.stand_in import table
 
@@ -22,37 +23,12 @@ _ROOTS = ("keras._tf_keras.keras", "keras._tf_keras", "keras.src", "keras", "ten
 _SOURCES = {"legacy": "", "trainers": "utils"}
 _PRIVATE = "keras.src."
 # The folders and files in `keras.src`, where Keras is not installed.
-_IN_SRC = {
-    "activations",
-    "applications",
-    "backend",
-    "callbacks",
-    "constraints",
-    "datasets",
-    "distillation",
-    "distribution",
-    "dtype_policies",
-    "export",
-    "initializers",
-    "layers",
-    "legacy",
-    "losses",
-    "metrics",
-    "models",
-    "ops",
-    "optimizers",
-    "quantizers",
-    "random",
-    "regularizers",
-    "saving",
-    "testing",
-    "trainers",
-    "tree",
-    "utils",
-    "version",
-    "visualization",
-    "wrappers",
-}
+_IN_SRC = words("""
+    activations applications backend callbacks constraints datasets distillation distribution
+    dtype_policies export initializers layers legacy losses metrics models ops optimizers
+    quantizers random regularizers saving testing trainers tree utils version visualization
+    wrappers
+""")
 
 
 class _StandIn(ModuleType):
