@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
@@ -10,6 +10,7 @@ from tfkit.src.base import tree, watching
 from tfkit.src.base.errors.tracebacks import shorten
 from tfkit.src.base.members import Helper
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.losses.missing import without_missing_labels
 from tfkit.src.losses.reduction import mask_along, reduce_weighted_values, standardize_reduction
@@ -17,7 +18,7 @@ from tfkit.src.losses.tensors import as_tensor
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
-class Loss(Helper, watching.Watched):
+class Loss(Configured, Helper, watching.Watched):
     """The base of losses: `call` computes losses per sample, which are weighted, masked and reduced.
 
     A subclass defines `call(y_true, y_pred)`, which returns one loss per sample (or per sample and
@@ -138,14 +139,3 @@ class Loss(Helper, watching.Watched):
         if self._tfkit_has_own_dtype:
             config["dtype"] = self.dtype
         return config
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a loss from the result of `get_config()`.
-
-        Example:
-            >>> loss = tfkit.losses.Huber(delta=2.0)
-            >>> tfkit.losses.Huber.from_config(loss.get_config()).name
-            'huber_loss'
-        """
-        return cls(**config)

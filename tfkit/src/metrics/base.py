@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
@@ -14,6 +14,7 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.members import TRACKING, MetricBase, View
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.borrowed.private import Module
 from tfkit.src.weights.initializers import lookup as initializers
 from tfkit.src.weights.variables import copying
@@ -21,7 +22,7 @@ from tfkit.src.weights.variables.together import temporary_values
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class Metric(Overridable, MetricBase, watching.Watched, Module):
+class Metric(Configured, Overridable, MetricBase, watching.Watched, Module):
     """The base of metrics: variables that are updated batch by batch, and a result computed from them.
 
     A subclass makes its state in `__init__` with `add_variable()`, adds a batch to it in
@@ -293,17 +294,6 @@ class Metric(Overridable, MetricBase, watching.Watched, Module):
             3
         """
         return {"name": self.name, "dtype": self.dtype}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a metric with the arguments in `config`.
-
-        Example:
-            >>> metric = tfkit.metrics.TopKCategoricalAccuracy(k=3, name="top3")
-            >>> type(metric).from_config(metric.get_config()).name
-            'top3'
-        """
-        return cls(**config)
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the contents of a copy or a pickle: the attributes, and the values of the variables."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.dtypes import standardize_dtype
 
 ADD_BATCH = "If it is a single sample, add the batch axis: `images[:1]` instead of `images[0]`, or `x[None]`."
@@ -19,7 +20,7 @@ class Specified(HasPath, Protocol):
     input_spec: Any
 
 
-class InputSpec:
+class InputSpec(Configured):
     """The dtype, number of axes and sizes that a layer expects of an input.
 
     A layer checks its inputs against its attribute `input_spec` at each call.
@@ -88,11 +89,6 @@ class InputSpec:
         """Returns the constructor's arguments."""
         fields = ("dtype", "shape", "ndim", "max_ndim", "min_ndim", "axes", "optional")
         return {field: getattr(self, field) for field in fields}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> InputSpec:
-        """Returns the specification that a configuration describes."""
-        return cls(**config)
 
     def violation(self, value: Any) -> str | None:
         """Returns what is wrong with `value`, as `expected ..., found ...`, or `None`."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import Configured, attributes
 
 _Axes = int | Sequence[int]
 
 
-class Constraint(watching.Watched):
+class Constraint(Configured, watching.Watched):
     """The base of constraints: functions that project a variable's value after each update.
 
     A subclass defines `__call__(w)`, which returns the projected value, and `get_config()` where
@@ -46,16 +46,6 @@ class Constraint(watching.Watched):
             {'max_value': 2, 'axis': 0}
         """
         return {}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a constraint from the result of `get_config()`.
-
-        Example:
-            >>> tfkit.constraints.NonNeg.from_config({})(tf.constant([-1.0, 1.0])).numpy()
-            array([0., 1.], dtype=float32)
-        """
-        return cls(**config)
 
 
 def _norms(w: tf.Tensor, axis: _Axes) -> tf.Tensor:

@@ -19,6 +19,7 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.generators import generators_in_force, set_generators
 from tfkit.src.base.members import SeedBase
 from tfkit.src.base.names import auto_name
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.dtypes import is_float, is_int, standardize_dtype
 from tfkit.src.engine import dataset_functions, philox, replicas
 from tfkit.src.engine.known_rows import as_many_rows
@@ -28,7 +29,7 @@ from tfkit.src.weights.variables import copying
 from tfkit.src.weights.variables.variables import make_variable
 
 
-class SeedGenerator(SeedBase, tf.Module):
+class SeedGenerator(Configured, SeedBase, tf.Module):
     """A stream of seeds whose position is a variable, so that it is saved and resumed with a model.
 
     Args:
@@ -111,11 +112,6 @@ class SeedGenerator(SeedBase, tf.Module):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return {"seed": self._initial_seed, "name": self.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> SeedGenerator:
-        """Returns a generator at the start of its stream, from `get_config()`."""
-        return cls(**config)
 
 
 def _next_one(state: tf.Tensor) -> tf.Tensor:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
+from tfkit.src.base.registry.constructors import Configured
 
 
-class Regularizer(watching.Watched):
+class Regularizer(Configured, watching.Watched):
     """The base of regularizers: functions from a tensor to a penalty that is added to the loss.
 
     A subclass defines `__call__(x)`, which returns a scalar tensor, and `get_config()` where its
@@ -50,16 +51,6 @@ class Regularizer(watching.Watched):
             f"Regularizer {type(self).__name__} must define `get_config(self)` to be saved: the "
             "constructor's arguments as a dict."
         )
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a regularizer from the result of `get_config()`.
-
-        Example:
-            >>> float(tfkit.regularizers.L2.from_config({"l2": 0.25})(tf.constant([2.0])))
-            1.0
-        """
-        return cls(**config)
 
 
 def _penalty_factor(value: Any, name: str) -> float:

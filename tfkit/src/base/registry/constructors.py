@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from tfkit.src.base.errors.tracebacks import shorten
 from tfkit.src.base.names import advice_on, is_old
@@ -44,6 +44,15 @@ def made_of(cls: Callable[..., Made], variables: Mapping[str, Any]) -> Made:
     """Returns an object of a dataclass, whose fields are the variables with their names, from `locals()`."""
     names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return cls(**{name: variables[name] for name in names})
+
+
+class Configured:
+    """A class whose configuration is the arguments of its constructor."""
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        """Returns an object from the result of `get_config()`."""
+        return cls(**config)
 
 
 class ConstructorSignature:

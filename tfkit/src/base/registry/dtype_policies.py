@@ -15,6 +15,7 @@ from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
 from tfkit.src.base.protocols import HasPath
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import (
     deserialize_keras_object,
@@ -32,7 +33,7 @@ _global_policy: ThreadSetting[DTypePolicy | None] = ThreadSetting("dtype_policy"
 names_of_quantized: list[Callable[[str], DTypePolicy]] = []
 
 
-class DTypePolicy(Overridable):
+class DTypePolicy(Configured, Overridable):
     """The dtypes in which a layer computes and stores its weights.
 
     Args:
@@ -105,11 +106,6 @@ class DTypePolicy(Overridable):
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return {"name": self.name}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> DTypePolicy:
-        """Returns the policy that a configuration describes."""
-        return cls(**config)
 
     def __repr__(self) -> str:
         return f'<DTypePolicy "{self.name}">'

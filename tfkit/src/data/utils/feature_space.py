@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import Configured, attributes
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core.layer import Layer
 from tfkit.src.data.utils.feature_kinds import KINDS, FeatureKinds
@@ -31,7 +31,7 @@ from tfkit.src.layers.preprocessing.hashed_crossing import HashedCrossing
 _INPUT_SHAPE = (None, 1)
 
 
-class FeatureSpace(FeatureKinds, Layer):
+class FeatureSpace(Configured, FeatureKinds, Layer):
     """Encodes the columns of a table as numbers and vectors: one layer for each, and crosses of them.
 
     It is used on dicts, in `dataset.map(feature_space)`, or in a functional model by `get_inputs()` and
@@ -317,11 +317,6 @@ class FeatureSpace(FeatureKinds, Layer):
             "crosses": serialize_keras_object(self.crosses),
             **attributes(self, "crossing_dim", "hashing_dim", "num_discretization_bins"),
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> FeatureSpace:
-        """Returns a feature space with these arguments."""
-        return cls(**config)
 
     def get_build_config(self) -> dict[str, Any] | None:
         """Returns the shapes of the columns by name; `None` before `adapt`."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import Configured, attributes
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.preprocessing.category_encoding import CategoryEncoding
@@ -22,7 +22,7 @@ from tfkit.src.symbolic.tensors import KerasTensor
 _TENSORS = (tf.Tensor, tf.SparseTensor, tf.RaggedTensor)
 
 
-class Feature:
+class Feature(Configured):
     """A column, and its conversion to a number, an index or a vector.
 
     Args:
@@ -56,13 +56,8 @@ class Feature:
             "output_mode": self.output_mode,
         }
 
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Feature:
-        """Returns a feature with these arguments."""
-        return cls(**config)
 
-
-class Cross:
+class Cross(Configured):
     """Features whose combinations of values are hashed together.
 
     Args:
@@ -85,11 +80,6 @@ class Cross:
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return attributes(self, "feature_names", "crossing_dim", "output_mode")
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Cross:
-        """Returns a cross with these arguments."""
-        return cls(**config)
 
 
 def check_mode(output_mode: str, allowed: tuple[str, ...]) -> None:

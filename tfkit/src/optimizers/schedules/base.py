@@ -7,11 +7,12 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.never_called import Overridable
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.base.watching import Watched
 
 
-class LearningRateSchedule(Overridable, Watched):
+class LearningRateSchedule(Configured, Overridable, Watched):
     """The base of schedules: the learning rate as a function of the number of updates so far.
 
     A subclass defines `__call__(step)` with TensorFlow operations, and `get_config` if models that
@@ -51,17 +52,6 @@ class LearningRateSchedule(Overridable, Watched):
         raise NotImplementedError(
             f"Learning rate schedule '{type(self).__name__}' must override `get_config()` to be saved."
         )
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> LearningRateSchedule:
-        """Returns the schedule that `get_config` describes.
-
-        Example:
-            >>> schedule = tfkit.optimizers.schedules.ExponentialDecay(0.5, 100, 0.9)
-            >>> float(type(schedule).from_config(schedule.get_config())(0))
-            0.5
-        """
-        return cls(**config)
 
 
 def as_rate(value: Any) -> tf.Tensor:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.losses import lookup
 from tfkit.src.losses.base import Loss
 from tfkit.src.losses.wrapper import LossFunctionWrapper
 from tfkit.src.training.models.model import Model
 
 
-class DistillationLoss:
+class DistillationLoss(Configured):
     """The base of losses between a teacher and its student; a subclass defines `compute_loss`.
 
     A subclass with arguments in its constructor defines `get_config()`, so that a `Distiller` with it can be
@@ -75,11 +76,6 @@ class DistillationLoss:
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
         return {}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a loss with these arguments."""
-        return cls(**config)
 
 
 class _OfOutputs(DistillationLoss):

@@ -6,8 +6,10 @@ from typing import Any, Self
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import Configured
 
-class Initializer:
+
+class Initializer(Configured):
     """The base of initializers: functions from a shape to the initial value of a variable.
 
     A subclass defines `__call__(shape, dtype=None)`, which returns a tensor of that shape and
@@ -46,17 +48,6 @@ class Initializer:
             {'seed': 1, 'mean': 0.0, 'stddev': 0.1}
         """
         return {}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an initializer from the result of `get_config()`.
-
-        Example:
-            >>> config = tfkit.initializers.Constant(2.0).get_config()
-            >>> float(tfkit.initializers.Constant.from_config(config)(()))
-            2.0
-        """
-        return cls(**config)
 
     def clone(self) -> Self:
         """Returns a new initializer with the same configuration; without a seed it draws a new one.

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import Configured, attributes
 from tfkit.src.weights.quantizers.abs_max import abs_max_quantize, check_range
 
 
-class Quantizer:
+class Quantizer(Configured):
     """The base of quantizers; a subclass defines `__call__` and `get_config`.
 
     Args:
@@ -46,17 +46,6 @@ class Quantizer:
         raise NotImplementedError(
             f"Quantizer {type(self).__name__} must define `get_config(self)` to be saved."
         )
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a quantizer from the result of `get_config()`.
-
-        Example:
-            >>> quantizer = tfkit.quantizers.AbsMaxQuantizer(axis=-1)
-            >>> type(quantizer).from_config(quantizer.get_config()).axis
-            (-1,)
-        """
-        return cls(**config)
 
 
 class AbsMaxQuantizer(Quantizer):

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
+from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.quantized_policies import check_mode
 from tfkit.src.weights.quantizers import lookup
 from tfkit.src.weights.quantizers.base import AbsMaxQuantizer
 
 
-class QuantizationConfig:
+class QuantizationConfig(Configured):
     """The base of configurations of a quantization; a subclass defines `mode`.
 
     Args:
@@ -39,11 +40,6 @@ class QuantizationConfig:
             "weight_quantizer": lookup.serialize(self.weight_quantizer),
             "activation_quantizer": lookup.serialize(self.activation_quantizer),
         }
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns a configuration from the result of `get_config()`."""
-        return cls(**config)
 
     @staticmethod
     def weight_quantizer_or_default(config: Any, default: Callable[..., Any]) -> Callable[..., Any]:
