@@ -5,17 +5,17 @@ Reference: Maas, Daly, Pham, Huang, Ng, Potts (2011), "Learning word vectors for
 
 from __future__ import annotations
 
-import functools
 import os
 from typing import Any
 
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.datasets.folders import PUBLISHED, find
 from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.splits import Pair, shuffled
-from tfkit.src.data.datasets.word_sequences import numbered, read_words
+from tfkit.src.data.datasets.word_sequences import Numbering, read_words
 
 URL = f"{PUBLISHED}/imdb.npz"
 SHA256 = "69664113be75683a8fe16e3ed0ab59fda8886cb3cd7ada244f7d9544e4676b9f"
@@ -71,15 +71,7 @@ def load_data(
     generator = np.random.RandomState(seed)
     x_train, y_train = shuffled(x_train, y_train, generator)
     x_test, y_test = shuffled(x_test, y_test, generator)
-    encode = functools.partial(
-        numbered,
-        num_words=num_words,
-        skip_top=skip_top,
-        maxlen=maxlen,
-        start_char=start_char,
-        oov_char=oov_char,
-        index_from=index_from,
-    )
+    encode = made_of(Numbering, locals()).apply
     return encode(x_train, y_train), encode(x_test, y_test)
 
 

@@ -9,10 +9,11 @@ import os
 
 import numpy as np
 
+from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.datasets.folders import PUBLISHED, find
 from tfkit.src.data.datasets.npz import read_npz
 from tfkit.src.data.datasets.splits import Pair, shuffled, split
-from tfkit.src.data.datasets.word_sequences import numbered, read_words
+from tfkit.src.data.datasets.word_sequences import Numbering, read_words
 
 URL = f"{PUBLISHED}/reuters.npz"
 SHA256 = "d6586e694ee56d7a4e65172e12b3e987c03096cb01eab99753921ef915959916"
@@ -65,16 +66,7 @@ def load_data(
     """
     x, y = read_npz(find(path, URL, SHA256), ("x", "y"), objects=True)
     x, y = shuffled(x, y, np.random.RandomState(seed))
-    x, y = numbered(
-        x,
-        y,
-        num_words=num_words,
-        skip_top=skip_top,
-        maxlen=maxlen,
-        start_char=start_char,
-        oov_char=oov_char,
-        index_from=index_from,
-    )
+    x, y = made_of(Numbering, locals()).apply(x, y)
     return split(x, y, test_split)
 
 

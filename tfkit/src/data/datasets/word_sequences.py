@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,47 +14,47 @@ from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.data.datasets.splits import Pair
 
 
-def numbered(
-    sequences: Iterable[Sequence[int]],
-    labels: Sequence[Any] | np.ndarray,
-    *,
-    num_words: int | None,
-    skip_top: int,
-    maxlen: int | None,
-    start_char: int | None,
-    oov_char: int | None,
-    index_from: int | None,
-) -> Pair:
-    """Returns the sequences with the numbers that a user requests, and their labels.
+@dataclasses.dataclass(frozen=True)
+class Numbering:
+    """The numbers of words that a user requests.
 
-    Args:
-        sequences: lists of word numbers.
-        labels: one for each.
+    Attributes:
         num_words: words from this number on are out of the vocabulary; `None` for none.
         skip_top: words below this number are, too.
         maxlen: sequences of this length or longer are left out; `None` for none.
         start_char: prepended to each sequence; `None` for nothing.
         oov_char: replaces words out of the vocabulary; `None` leaves them out.
         index_from: added to each number; `None` for 0.
-
-    Raises:
-        ValueError: if no sequence is shorter than `maxlen`.
     """
-    start = [] if start_char is None else [start_char]
-    offset = index_from or 0
-    texts = [[*start, *(word + offset for word in text)] for text in sequences]
-    kept = [number for number, text in enumerate(texts) if maxlen is None or len(text) < maxlen]
-    if not kept:
-        raise ValueError(
-            f"No sequence is shorter than `maxlen`. Received: maxlen={maxlen}. The shortest one has "
-            f"{min(map(len, texts), default=0)} words."
-        )
-    most = np.inf if num_words is None else num_words
-    result = np.empty(len(kept), object)
-    for place, number in enumerate(kept):
-        known = [word if skip_top <= word < most else oov_char for word in texts[number]]
-        result[place] = [word for word in known if word is not None]
-    return result, np.asarray(labels)[kept]
+
+    num_words: int | None
+    skip_top: int
+    maxlen: int | None
+    start_char: int | None
+    oov_char: int | None
+    index_from: int | None
+
+    def apply(self, sequences: Iterable[Sequence[int]], labels: Sequence[Any] | np.ndarray) -> Pair:
+        """Returns lists of word numbers with these numbers, and the labels of those that are kept.
+
+        Raises:
+            ValueError: if no sequence is shorter than `maxlen`.
+        """
+        start = [] if self.start_char is None else [self.start_char]
+        offset, maxlen = self.index_from or 0, self.maxlen
+        texts = [[*start, *(word + offset for word in text)] for text in sequences]
+        kept = [number for number, text in enumerate(texts) if maxlen is None or len(text) < maxlen]
+        if not kept:
+            raise ValueError(
+                f"No sequence is shorter than `maxlen`. Received: maxlen={maxlen}. The shortest one has "
+                f"{min(map(len, texts), default=0)} words."
+            )
+        most = np.inf if self.num_words is None else self.num_words
+        result = np.empty(len(kept), object)
+        for place, number in enumerate(kept):
+            known = [w if self.skip_top <= w < most else self.oov_char for w in texts[number]]
+            result[place] = [word for word in known if word is not None]
+        return result, np.asarray(labels)[kept]
 
 
 def read_words(path: Path) -> dict[str, int]:
