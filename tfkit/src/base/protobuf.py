@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def varint(value: int) -> bytes:
+def _varint(value: int) -> bytes:
     """Returns an integer of 0 or more as bytes of seven bits, the lowest first."""
     encoded = bytearray()
     while value > 0x7F:
@@ -18,7 +18,7 @@ def varint(value: int) -> bytes:
 
 def field(number: int, content: bytes) -> bytes:
     """Returns a field of kind 2: a message or a string."""
-    return varint(number << 3 | 2) + varint(len(content)) + content
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
 
 
 def fields(message: bytes) -> Iterator[tuple[int, Any]]:

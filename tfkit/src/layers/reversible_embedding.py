@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.base.registry.serialization import serialize_keras_object
 from tfkit.src.layers.checks import check
 from tfkit.src.layers.embedding import Embedding
@@ -76,15 +77,7 @@ class ReversibleEmbedding(Embedding):
         logit_soft_cap: float | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(
-            input_dim,
-            output_dim,
-            embeddings_initializer=embeddings_initializer,
-            embeddings_regularizer=embeddings_regularizer,
-            embeddings_constraint=embeddings_constraint,
-            mask_zero=mask_zero,
-            **kwargs,
-        )
+        super().__init__(**given(locals(), "tie_weights", "reverse_dtype", "logit_soft_cap"))
         holds = reverse_dtype is None or tf.as_dtype(reverse_dtype).is_floating
         check(self, holds, "reverse_dtype", "None or a float dtype", reverse_dtype)
         is_number = isinstance(logit_soft_cap, (int, float)) and logit_soft_cap > 0

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, shape_of
 from tfkit.src.layers.image.warping import WarpingLayer, affine_maps
@@ -63,9 +64,7 @@ class RandomRotation(WarpingLayer):
         data_format: str | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "factor"))
         self.factor = factors.symmetric(self, factor=factor)
 
     def draw(self, images: Any, seed: Any) -> Any:
@@ -134,9 +133,7 @@ class RandomZoom(WarpingLayer):
         data_format: str | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "height_factor", "width_factor"))
         self.height_factor = height_factor
         self.width_factor = width_factor
         # At -1 nothing of the image would be seen.
@@ -212,9 +209,7 @@ class RandomTranslation(WarpingLayer):
         data_format: str | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "height_factor", "width_factor"))
         self.height_factor = height_factor
         self.width_factor = width_factor
         self._height_range = factors.symmetric(self, height_factor=height_factor)
@@ -292,9 +287,7 @@ class RandomShear(WarpingLayer):
         seed: int | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            fill_mode, interpolation, fill_value, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "x_factor", "y_factor"))
         self.x_factor = self._range(x_factor=x_factor)
         self.y_factor = self._range(y_factor=y_factor)
 

@@ -7,6 +7,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.names import words
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.affine import RandomRotation, RandomShear, RandomTranslation
@@ -148,9 +149,7 @@ class RandAugment(_Choosing):
         data_format: str | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            factor, value_range, interpolation, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "num_ops"))
         check(
             self,
             is_integer(num_ops) and num_ops >= 0,
@@ -253,9 +252,7 @@ class AugMix(_Choosing):
         data_format: str | None = None,
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
-        super().__init__(
-            factor, value_range, interpolation, seed, data_format=data_format, **kwargs
-        )
+        super().__init__(**given(locals(), "num_chains", "chain_depth", "alpha", "all_ops"))
         for name, value in (("num_chains", num_chains), ("chain_depth", chain_depth)):
             check(self, is_integer(value) and value > 0, name, "a positive integer", value)
         self.num_chains = num_chains

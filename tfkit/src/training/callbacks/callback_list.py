@@ -278,14 +278,7 @@ def make_callback_list(
     """Returns a `CallbackList` of the `callbacks` passed to `fit` and the other loops."""
     if isinstance(callbacks, CallbackList):
         return callbacks
-    return CallbackList(
-        callbacks,
-        add_history=add_history,
-        add_progbar=verbose != 0,
-        model=model,
-        verbose=verbose,
-        **params,
-    )
+    return CallbackList(callbacks, add_history, verbose != 0, model, verbose=verbose, **params)
 
 
 def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
