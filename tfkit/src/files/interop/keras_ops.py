@@ -6,99 +6,70 @@ In Keras the arguments that are not tensors belong to the constructor; here they
 from __future__ import annotations
 
 import inspect
-import re
+from collections.abc import Container
 from typing import Any
 
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry.tables import builtins_of
+from tfkit.src.ops.classes import options_of
 
-# The classes of `keras.src.ops`, by module, with the arguments of their constructors.
+# The classes of `keras.src.ops`, by module.
 _TABLE = {
     "core": """
-        Cast(dtype); ConvertToTensor(dtype sparse ragged); SaturateCast(dtype); Scatter(shape);
-        ScatterUpdate(reduction); Slice(shape); SliceUpdate; StopGradient; Unstack(num axis)
+        Cast ConvertToTensor SaturateCast Scatter ScatterUpdate Slice SliceUpdate
+        StopGradient Unstack
     """,
     "linalg": """
-        Cholesky(upper); CholeskyInverse(upper); Det; Eig; Eigh; Inv; Lstsq(rcond); LuFactor;
-        MatrixRank(tol); Norm(ord axis keepdims); Pinv(rcond); Qr(mode);
-        SVD(full_matrices compute_uv); Solve; SolveTriangular(lower)
+        Cholesky CholeskyInverse Det Eig Eigh Inv Lstsq LuFactor MatrixRank Norm Pinv Qr SVD
+        Solve SolveTriangular
     """,
     "math": """
-        Erf; Erfc; Erfinv; ExtractSequences(sequence_length sequence_stride); FFT; FFT2; IFFT2;
-        IRFFT(fft_length); ISTFT(sequence_length sequence_stride fft_length length window center);
-        InTopK(k); Logdet; Logsumexp(axis keepdims); RFFT(fft_length); Rsqrt;
-        STFT(sequence_length sequence_stride fft_length window center);
-        SegmentMax(num_segments sorted); SegmentMin(num_segments sorted);
-        SegmentProd(num_segments sorted); SegmentSum(num_segments sorted); TopK(k sorted);
-        ViewAsComplex; ViewAsReal
+        Erf Erfc Erfinv ExtractSequences FFT FFT2 IFFT2 IRFFT ISTFT InTopK Logdet Logsumexp
+        RFFT Rsqrt STFT SegmentMax SegmentMin SegmentProd SegmentSum TopK ViewAsComplex
+        ViewAsReal
     """,
     "nn": """
-        AdaptiveAveragePool(output_size data_format); AdaptiveMaxPool(output_size data_format);
-        AveragePool(pool_size strides padding data_format); BinaryCrossentropy(from_logits);
-        CTCDecode(strategy beam_width top_paths merge_repeated mask_index); CTCLoss(mask_index);
-        CategoricalCrossentropy(from_logits axis); Celu(alpha);
-        Conv(strides padding data_format dilation_rate);
-        ConvTranspose(strides padding output_padding data_format dilation_rate);
-        DepthToSpace(block_size data_format);
-        DepthwiseConv(strides padding data_format dilation_rate);
-        DotProductAttention(is_causal flash_attention attn_logits_soft_cap); Elu(alpha);
-        Fold(output_size kernel_size dilation padding stride); Gelu(approximate); Glu(axis);
-        HardShrink(threshold); HardSigmoid; HardSilu; HardTanh; LeakyRelu(negative_slope);
-        LogSigmoid; LogSoftmax(axis); MaxPool(pool_size strides padding data_format);
-        Moments(axes keepdims synchronized); MultiHot(num_classes axis dtype sparse);
-        Normalize(axis order epsilon); OneHot(num_classes axis dtype sparse); PSNR(max_val); Polar;
-        Relu; Relu6; Selu; SeparableConv(strides padding data_format dilation_rate); Sigmoid; Silu;
-        SoftShrink(threshold); Softmax(axis); Softplus; Softsign;
-        SpaceToDepth(block_size data_format); SparseCategoricalCrossentropy(from_logits axis);
-        SparsePlus; SparseSigmoid; Sparsemax(axis); Squareplus(b); TanhShrink;
-        Threshold(threshold default_value); Unfold(kernel_size dilation padding stride)
+        AdaptiveAveragePool AdaptiveMaxPool AveragePool BinaryCrossentropy CTCDecode CTCLoss
+        CategoricalCrossentropy Celu Conv ConvTranspose DepthToSpace DepthwiseConv
+        DotProductAttention Elu Fold Gelu Glu HardShrink HardSigmoid HardSilu HardTanh
+        LeakyRelu LogSigmoid LogSoftmax MaxPool Moments MultiHot Normalize OneHot PSNR Polar
+        Relu Relu6 Selu SeparableConv Sigmoid Silu SoftShrink Softmax Softplus Softsign
+        SpaceToDepth SparseCategoricalCrossentropy SparsePlus SparseSigmoid Sparsemax
+        Squareplus TanhShrink Threshold Unfold
     """,
     "numpy": """
-        Abs; Absolute; Add; All(axis keepdims); Amax(axis keepdims); Amin(axis keepdims); Angle;
-        Any(axis keepdims); Append(axis); Arange(dtype); Arccos; Arccosh; Arcsin; Arcsinh; Arctan;
-        Arctan2; Arctanh; Argmax(axis keepdims); Argmin(axis keepdims); Argpartition(kth axis);
-        Argsort(axis); Array(dtype); ArraySplit(indices_or_sections axis); Average(axis);
-        Bincount(weights minlength sparse); BitwiseAnd; BitwiseInvert; BitwiseLeftShift; BitwiseNot;
-        BitwiseOr; BitwiseRightShift; BitwiseXor; BroadcastTo(shape); Cbrt; Ceil; Clip(x_min x_max);
-        Concatenate(axis); Conj; Conjugate; Copy; Corrcoef; Correlate(mode); Cos; Cosh;
-        CountNonzero(axis); Cross(axisa axisb axisc axis); Cumprod(axis dtype); Cumsum(axis dtype);
-        Deg2rad; Diag(k); Diagflat(k); Diagonal(offset axis1 axis2); Diff(n axis); Digitize; Divide;
-        DivideNoNan; Dot; Dsplit(indices_or_sections); Dstack; Einsum(subscripts); EmptyLike(dtype);
-        Equal; Exp; Exp2; ExpandDims(axis); Expm1; Fabs; Flip(axis); Fliplr; Flipud; Floor;
-        FloorDivide; Fmax; Fmin; Fmod; Full(shape dtype); FullLike(dtype); Gcd;
-        Geomspace(num endpoint dtype axis); GetItem; Greater; GreaterEqual; Heaviside;
-        Hsplit(indices_or_sections); Hstack; Hypot; I0; Imag; Inner; Isclose(equal_nan); Isfinite;
-        Isinf; Isnan; Isneginf; Isposinf; Isreal; Kron; Lcm; Ldexp; LeftShift; Less; LessEqual;
-        Linspace(num endpoint retstep dtype axis); Log; Log10; Log1p; Log2; Logaddexp; Logaddexp2;
-        LogicalAnd; LogicalNot; LogicalOr; LogicalXor; Logspace(num endpoint base dtype axis);
-        Matmul; Max(axis keepdims initial); Maximum; Mean(axis keepdims); Median(axis keepdims);
-        Meshgrid(indexing); Min(axis keepdims initial); Minimum; Mod; Moveaxis(source destination);
-        Multiply; NanToNum(nan posinf neginf); Nanargmax(axis keepdims); Nanargmin(axis keepdims);
-        Nancumprod(axis dtype); Nancumsum(axis dtype); Nanmax(axis keepdims);
-        Nanmean(axis keepdims); Nanmedian(axis keepdims); Nanmin(axis keepdims);
-        Nanpercentile(axis method keepdims); Nanprod(axis keepdims);
-        Nanquantile(axis method keepdims); Nanstd(axis keepdims); Nansum(axis keepdims);
-        Nanvar(axis keepdims); Ndim; Negative; Nextafter; Nonzero; NotEqual; OnesLike(dtype); Outer;
-        Pad(pad_width mode); Percentile(axis method keepdims); Power; Prod(axis keepdims dtype);
-        Ptp(axis keepdims); Quantile(axis method keepdims); Rad2deg; Ravel; Real; Reciprocal;
-        Repeat(repeats axis); Reshape(newshape); RightShift; Roll(shift axis); Rot90(k axes);
-        Round(decimals); Select; Sign; Signbit; Sin; Sinc; Sinh; Size; Slogdet; Sort(axis);
-        Split(indices_or_sections axis); Sqrt; Square; Squeeze(axis); Stack(axis);
-        Std(axis keepdims); Subtract; Sum(axis keepdims); Swapaxes(axis1 axis2); Take(axis);
-        TakeAlongAxis(axis); Tan; Tanh; Tensordot(axes); Tile(repeats); Trace(offset axis1 axis2);
-        Transpose(axes); Trapezoid(x dx axis); Tril(k); Triu(k); TrueDivide; Trunc;
-        Unique(sorted return_index return_inverse return_counts axis size fill_value);
-        UnravelIndex(shape); Vander(N increasing); Var(axis keepdims); Vdot; View(dtype);
-        Vsplit(indices_or_sections); Vstack; Where; ZerosLike(dtype)
+        Abs Absolute Add All Amax Amin Angle Any Append Arange Arccos Arccosh Arcsin Arcsinh
+        Arctan Arctan2 Arctanh Argmax Argmin Argpartition Argsort Array ArraySplit Average
+        Bincount BitwiseAnd BitwiseInvert BitwiseLeftShift BitwiseNot BitwiseOr
+        BitwiseRightShift BitwiseXor BroadcastTo Cbrt Ceil Clip Concatenate Conj Conjugate
+        Copy Corrcoef Correlate Cos Cosh CountNonzero Cross Cumprod Cumsum Deg2rad Diag
+        Diagflat Diagonal Diff Digitize Divide DivideNoNan Dot Dsplit Dstack Einsum
+        EmptyLike Equal Exp Exp2 ExpandDims Expm1 Fabs Flip Fliplr Flipud Floor FloorDivide
+        Fmax Fmin Fmod Full FullLike Gcd Geomspace GetItem Greater GreaterEqual Heaviside
+        Hsplit Hstack Hypot I0 Imag Inner Isclose Isfinite Isinf Isnan Isneginf Isposinf
+        Isreal Kron Lcm Ldexp LeftShift Less LessEqual Linspace Log Log10 Log1p Log2
+        Logaddexp Logaddexp2 LogicalAnd LogicalNot LogicalOr LogicalXor Logspace Matmul Max
+        Maximum Mean Median Meshgrid Min Minimum Mod Moveaxis Multiply NanToNum Nanargmax
+        Nanargmin Nancumprod Nancumsum Nanmax Nanmean Nanmedian Nanmin Nanpercentile Nanprod
+        Nanquantile Nanstd Nansum Nanvar Ndim Negative Nextafter Nonzero NotEqual OnesLike
+        Outer Pad Percentile Power Prod Ptp Quantile Rad2deg Ravel Real Reciprocal Repeat
+        Reshape RightShift Roll Rot90 Round Select Sign Signbit Sin Sinc Sinh Size Slogdet
+        Sort Split Sqrt Square Squeeze Stack Std Subtract Sum Swapaxes Take TakeAlongAxis
+        Tan Tanh Tensordot Tile Trace Transpose Trapezoid Tril Triu TrueDivide Trunc Unique
+        UnravelIndex Vander Var Vdot View Vsplit Vstack Where ZerosLike
     """,
 }
-
-# Function: module, class, arguments of the constructor.
-_CLASSES: dict[str, tuple[str, str, list[str]]] = {
-    to_snake_case(name): (module, name, arguments.split())
-    for module, text in _TABLE.items()
-    for name, arguments in re.findall(r"(\w+)(?:\(([\w ]*)\))?", text)
+# Function: module and class.
+_CLASSES: dict[str, tuple[str, str]] = {
+    to_snake_case(name): (module, name)
+    for module, names in _TABLE.items()
+    for name in names.split()
 }
+
+
+def _settable(function: str) -> Container[str]:
+    """Returns the arguments of the constructor of a function's class."""
+    return options_of(builtins_of("ops")[function]).parameters
 
 
 def is_op(entry: dict[str, Any]) -> bool:
@@ -115,7 +86,8 @@ def is_op(entry: dict[str, Any]) -> bool:
 def from_keras(entry: dict[str, Any]) -> dict[str, Any]:
     """Returns an op of Keras as the call of a function."""
     name = to_snake_case(entry["class_name"])
-    settings = {key: value for key, value in entry["config"].items() if key in _CLASSES[name][2]}
+    settable = _settable(name)
+    settings = {key: value for key, value in entry["config"].items() if key in settable}
     # An op such as `Einsum(subscripts)` has its first argument among the settings; the function
     # needs it in front.
     first = next(iter(inspect.signature(builtins_of("ops")[name]).parameters))
@@ -147,7 +119,8 @@ def to_keras(entry: dict[str, Any]) -> dict[str, Any]:
             f"Cannot write a model that calls `{function}` on symbolic tensors to a `.keras` file, which "
             "has no name for it. Put the call into a Layer's `call()`, or save to `.h5`."
         )
-    module, name, settable = _CLASSES[function]
+    module, name = _CLASSES[function]
+    settable = _settable(function)
     parameters = list(inspect.signature(builtins_of("ops")[function]).parameters)
     (call,) = entry["inbound_nodes"]
     # Arguments collected by a star belong to the call, and have no name in the list of settings.
