@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import given
 from tfkit.src.training.callbacks.callback import Callback
 
 _HOOKS = {name for name in vars(Callback) if name.startswith("on_")}
@@ -45,21 +46,13 @@ class LambdaCallback(Callback):
         on_train_batch_end: Callable[..., Any] | None = None,
         **kwargs: Any,
     ) -> None:
+        functions = given(locals())
         super().__init__()
         unknown = sorted(name for name in set(kwargs) - _HOOKS if name.startswith("on_"))
         if unknown:
             raise ValueError(
                 f"Unknown hooks. Expected names among {sorted(_HOOKS)}. Received: {unknown}"
             )
-        functions = {
-            "on_epoch_begin": on_epoch_begin,
-            "on_epoch_end": on_epoch_end,
-            "on_train_begin": on_train_begin,
-            "on_train_end": on_train_end,
-            "on_train_batch_begin": on_train_batch_begin,
-            "on_train_batch_end": on_train_batch_end,
-            **kwargs,
-        }
         for name, function in functions.items():
             if function is not None:
                 setattr(self, name, function)
