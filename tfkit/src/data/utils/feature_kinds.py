@@ -14,16 +14,6 @@ from tfkit.src.layers.preprocessing.integer_lookup import IntegerLookup
 from tfkit.src.layers.preprocessing.normalization import Normalization
 from tfkit.src.layers.preprocessing.string_lookup import StringLookup
 
-KINDS = (
-    "float",
-    "float_rescaled",
-    "float_normalized",
-    "float_discretized",
-    "integer_categorical",
-    "string_categorical",
-    "integer_hashed",
-    "string_hashed",
-)
 _Number = float  # In the class below, `float` is a kind of feature.
 
 
@@ -158,6 +148,9 @@ class FeatureKinds:
             name: beginning of the name of the layer.
         """
         return Feature("string", Hashing(num_bins, name=_named("string_hashed", name)), output_mode)
+
+
+KINDS = tuple(it for it in vars(FeatureKinds) if it.startswith(("float", "integer", "string")))
 
 
 def _named(kind: str, name: str | None) -> str:
