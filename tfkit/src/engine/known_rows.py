@@ -16,22 +16,18 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import context
+from tfkit.src.base.names import words
 
 # Their result has the rows of their first input.
-_KEEPING = frozenset(
-    ("Cast", "EnsureShape", "Identity", "StopGradient")
-    + ("Abs", "Erf", "Exp", "Neg", "Rsqrt", "Sqrt", "Square", "Tanh")
-    + ("Elu", "LeakyRelu", "Relu", "Relu6", "Selu", "Sigmoid", "Softmax", "Softplus", "Softsign")
-    + ("BiasAdd", "Conv2D", "Conv3D", "DepthwiseConv2dNative")
-    + ("AvgPool", "AvgPool3D", "MaxPool", "MaxPoolV2", "MaxPool3D")
-    + ("MirrorPad", "Pad", "PadV2", "ResizeBilinear", "ResizeNearestNeighbor")
-)
+_KEEPING = words("""
+    Cast EnsureShape Identity StopGradient Abs Erf Exp Neg Rsqrt Sqrt Square Tanh Elu LeakyRelu
+    Relu Relu6 Selu Sigmoid Softmax Softplus Softsign BiasAdd Conv2D Conv3D
+    DepthwiseConv2dNative AvgPool AvgPool3D MaxPool MaxPoolV2 MaxPool3D MirrorPad Pad PadV2
+    ResizeBilinear ResizeNearestNeighbor
+""")
 # Their inputs are repeated along axes of size 1 to one shape. The result has no rows if one input has none,
 # so that all inputs must have some.
-_BROADCASTING = frozenset(
-    ("AddN", "AddV2", "Maximum", "Minimum", "Mul", "RealDiv", "SelectV2")
-    + ("SquaredDifference", "Sub")
-)
+_BROADCASTING = words("AddN AddV2 Maximum Minimum Mul RealDiv SelectV2 SquaredDifference Sub")
 _TRANSPOSED = frozenset(("Conv2DBackpropInput", "Conv3DBackpropInputV2"))
 _REDUCING = frozenset(("Max", "Mean", "Min", "Sum"))
 # Operations on one path back to the batch; the search calls itself, with three frames of Python for each.

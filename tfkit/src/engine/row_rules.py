@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import words
 from tfkit.src.engine.row_arithmetic import (
     ADDING,
     DIVIDING,
@@ -41,10 +42,7 @@ _EXCHANGES = frozenset(
 _REDUCING = {"Sum": "sum", "Mean": "sum", "Max": "max", "Any": "max", "Min": "min", "All": "min"}
 _OTHER_REDUCTIONS = frozenset(("Prod", "EuclideanNorm", "ArgMax", "ArgMin"))
 # Along an axis, each result depends on the other values, or is one of them.
-_ALONG_LAST = frozenset(
-    ("LogSoftmax", "Softmax", "TopK", "TopKV2", "FFT", "IFFT", "RFFT", "IRFFT", "NthElement")
-    + ("InTopK", "InTopKV2")
-)
+_ALONG_LAST = words("LogSoftmax Softmax TopK TopKV2 FFT IFFT RFFT IRFFT NthElement InTopK InTopKV2")
 _ALONG = {"Cumsum": 1, "Cumprod": 1, "CumulativeLogsumexp": 1, "ReverseV2": 1, "Roll": 2}
 _OF_ALL = frozenset(
     ("RandomShuffle", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff")
@@ -64,19 +62,16 @@ _SEGMENTS = frozenset(
     + ("UnsortedSegmentMin", "UnsortedSegmentProd")
 )
 # They move values, and change none.
-_ARRANGING = frozenset(
-    ("BroadcastTo", "ConcatV2", "Diag", "DiagPart", "ExpandDims", "GatherV2", "MatrixDiagPartV3")
-    + ("MatrixDiagV3", "Pack", "Pad", "PadV2", "Reshape", "ReverseV2", "Slice", "Split", "SplitV")
-    + ("Squeeze", "StridedSlice", "Tile", "Transpose", "Unpack")
-)
+_ARRANGING = words("""
+    BroadcastTo ConcatV2 Diag DiagPart ExpandDims GatherV2 MatrixDiagPartV3 MatrixDiagV3 Pack
+    Pad PadV2 Reshape ReverseV2 Slice Split SplitV Squeeze StridedSlice Tile Transpose Unpack
+""")
 # They call functions, in which kinds are not followed.
 _CONDITIONAL = frozenset(
     ("Case", "If", "PartitionedCall", "StatefulPartitionedCall", "StatelessCase", "StatelessIf")
     + ("StatelessWhile", "While")
 )
-_WITHOUT_VALUES = frozenset(
-    ("BroadcastGradientArgs", "Rank", "Shape", "ShapeN", "Size", "ZerosLike")
-)
+_WITHOUT_VALUES = words("BroadcastGradientArgs Rank Shape ShapeN Size ZerosLike")
 
 
 def kind_after(tensor: tf.Tensor, kinds: list[Kind]) -> Kind:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.names import words
 from tfkit.src.engine.row_kinds import EQUAL, Kind, axis_of_none, mixed, static_value
 
 # Operations that make values from sizes.
@@ -14,10 +15,7 @@ _MAKING = frozenset(
     ("BroadcastTo", "Fill", "Multinomial", "OneHot", "RandomGamma", "RandomStandardNormal", "Range")
     + ("RandomUniform", "RandomUniformInt", "Tile", "TruncatedNormal")
 )
-_UNCHANGED = frozenset(
-    ("Abs", "Cast", "EnsureShape", "ExpandDims", "Identity", "OnesLike", "Reshape", "Squeeze")
-    + ("StopGradient",)
-)
+_UNCHANGED = words("Abs Cast EnsureShape ExpandDims Identity OnesLike Reshape Squeeze StopGradient")
 _DIVIDING = frozenset(("Div", "DivNoNan", "FloorDiv", "RealDiv", "TruncateDiv"))
 # What is added to a number of rows protects a division by 0 if it is no larger, as an epsilon does.
 _SMALL = 1e-3
