@@ -11,8 +11,9 @@ import tensorflow as tf
 from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, is_integer
-from tfkit.src.layers.sparse import combined, dense, is_sparse, with_shape
+from tfkit.src.layers.sparse import combined, dense, is_sparse
 from tfkit.src.ops.promotion import promote
+from tfkit.src.ops.sparse import with_shape
 from tfkit.src.symbolic.masking import get_mask
 
 

@@ -13,7 +13,8 @@ from tfkit.src.base.protocols import LayerOptions
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_positive_integer, check_type, is_integer
-from tfkit.src.layers.sparse import is_sparse, with_shape
+from tfkit.src.layers.sparse import is_sparse
+from tfkit.src.ops.sparse import with_shape
 from tfkit.src.symbolic.input_spec import InputSpec
 
 

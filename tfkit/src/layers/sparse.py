@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.engine.derivatives import derivative
+from tfkit.src.ops.sparse import with_shape
 
 
 def is_sparse(x: Any) -> bool:
@@ -37,12 +38,6 @@ def combined(function: Callable[[list[tf.Tensor]], tf.Tensor], inputs: list[Any]
     values = [tf.sparse.add(tf.sparse.reorder(x), pattern).values for x in inputs]
     outputs = pattern.with_values(function(values))
     return with_shape(outputs, inputs[0].shape)
-
-
-def with_shape(x: tf.SparseTensor, shape: Any) -> tf.SparseTensor:
-    """Returns `x` with the static `shape`."""
-    x.set_shape(shape)
-    return x
 
 
 def product(x: tf.SparseTensor, kernel: Any) -> tf.Tensor:
