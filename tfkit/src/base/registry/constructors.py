@@ -51,7 +51,13 @@ class Configured:
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Returns an object from the result of `get_config()`."""
+        """Returns an object from the result of `get_config()`.
+
+        Example:
+            >>> metric = tfkit.metrics.TopKCategoricalAccuracy(k=3, name="top3")
+            >>> type(metric).from_config(metric.get_config()).name
+            'top3'
+        """
         return cls(**config)
 
 
