@@ -132,17 +132,6 @@ def test_other_sizes_after_a_refused_training():
     assert made.layers[0].kernel.shape == (4, 3)
 
 
-@pytest.mark.parametrize("metrics", [{"p": ["mae"], "other": ["mae"]}, [["mae"]]])
-def test_metrics_that_fit_no_output_are_refused_each_time(metrics):
-    inputs = keras.Input((4,))
-    outputs = {name: keras.layers.Dense(1, name=name)(inputs) for name in "pq"}
-    made = keras.Model(inputs, outputs)
-    made.compile("sgd", "mse", metrics=metrics)
-    for _ in range(2):
-        with pytest.raises(ValueError, match="metrics"):
-            made.fit(x, {"p": y, "q": y}, verbose=0)
-
-
 @pytest.mark.parametrize(("hook", "steps"), [("on_train_batch_end", 1), ("on_test_begin", 2)])
 def test_batches_before_an_error_count(hook, steps):
     """The state is the same as after a training that ended there."""
