@@ -55,7 +55,12 @@ def unchanged_unless_run(model: Trainer, mode: str) -> Iterator[None]:
     own = {name: vars(model)[name] for name in model._tfkit_own_settings if name in vars(model)}
     # Copies of a strategy's variables, and values in JAX, are not read without need.
     is_plain = model._tfkit_devices is None and programs.values is None
-    values = [(it, tf.identity(it)) for it in model.metrics_variables] if is_plain else []
+    # Those of `compile`: to look for metrics in all layers takes longer than a small evaluation.
+    metrics: list[Any] = [model._tfkit_loss_tracker, model._tfkit_metrics]
+    if model._tfkit_compiled_loss is not None:
+        metrics += model._tfkit_compiled_loss.metrics
+    variables = [each for it in metrics if it is not None and is_plain for each in it.variables]
+    values = [(variable, variable.read_value()) for variable in variables]
 
     def progress() -> Any:
         optimizer = model._tfkit_settings.optimizer
