@@ -6,6 +6,7 @@ wrapped, so what a user stores is not changed, and what is appended to a list la
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -44,6 +45,31 @@ RESERVED = BOOKKEEPING | {
 # Types of most attributes, which hold no members: the walk need not begin.
 PLAIN = frozenset((bool, int, float, str, type(None)))
 _WITHOUT_KEYS = (set, frozenset, deque)
+
+
+@contextlib.contextmanager
+def kept_on_error(*owners: Any) -> Iterator[None]:
+    """Context manager: after an error, objects have their attributes, and lists their items, as before."""
+    before = [
+        {name: (it, list(it) if isinstance(it, list) else None) for name, it in vars(owner).items()}
+        for owner in owners
+    ]
+    try:
+        yield
+    except BaseException:
+        for owner, attributes in zip(owners, before, strict=True):
+            for name in vars(owner).keys() - attributes.keys() - TRACKING:
+                delattr(owner, name)
+            for name, (value, items) in attributes.items():
+                if vars(owner).get(name) is not value and name not in TRACKING:
+                    setattr(owner, name, value)
+                if items is None or len(items) == len(value):
+                    continue
+                if type(value) is list:
+                    value[:] = items
+                else:  # A list of TensorFlow's that has lost items could not be saved any more.
+                    setattr(owner, name, items)
+        raise
 
 
 class Helper:

@@ -164,21 +164,21 @@ def build_once(build: Callable[..., None]) -> Callable[..., None]:
         with claimed(self) if waits else contextlib.nullcontext():
             if waits and state.built:  # Another thread has built it already.
                 return
-            before, builds = state.build_state(), state.builds
+            builds = state.builds
             if not builds:
                 state.called_by(current_frame())
             # A `build` may call the `build` of its base class, which is part of the same build. If a user
             # calls the `build` of a complete layer again, no weights are added.
             unfinished = builds > 0 or not state.locked
             state.builds += unfinished
+            # An outermost call undoes what it has built inside.
+            undone = tracking.all_layers(self) if current_frame() is None else [self]
             try:
                 # Outside of any trace in progress, because a weight outlives it. The frame makes this layer
                 # the caller of the layers that it builds, so that they have paths.
-                with init_scope(), CallFrame(self) if unfinished else contextlib.nullcontext():
+                frame = CallFrame(self) if unfinished else contextlib.nullcontext()
+                with undone_on_error(undone), init_scope(), frame:
                     build(self, *args, **kwargs)
-            except BaseException:
-                state.set_build_state(before)
-                raise
             finally:
                 state.builds = builds
             bound = inspect.signature(build).bind(self, *args, **kwargs).arguments

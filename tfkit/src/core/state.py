@@ -235,7 +235,7 @@ class LayerState(watching.Called):
     def build_state(self) -> dict[str, Any]:
         """Returns the state that building changes."""
         state = {name: getattr(self, name) for name in _CHANGED_BY_BUILDING}
-        return {"weights": list(self.weights), **state}
+        return {"weights": list(self.weights), "nodes": list(self.nodes), **state}
 
     def set_build_state(self, before: dict[str, Any]) -> None:
         """Restores a state that `build_state` returned."""

@@ -298,5 +298,5 @@ class Stateful(_Module):
                 f'"0", "1", ... Received the keys {list(store)}. Where `save_own_variables()` stores '
                 "something else, `load_own_variables()` must be overridden to read it."
             )
-        for index, weight in enumerate(weights):
-            weight.assign(store[str(index)])
+        values = [store[str(index)] for index in range(len(weights))]
+        assign_all(weights, values, f"layer '{self._tfkit.path}'")

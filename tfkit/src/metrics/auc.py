@@ -11,7 +11,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import attributes
-from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.base import Metric, undone_on_error
 from tfkit.src.metrics.confusion import (
     ConfusionCounts,
     add_counts,
@@ -137,6 +137,7 @@ class AUC(Metric):
         return self._thresholds.tolist()
 
     @shortened
+    @undone_on_error
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch at each threshold."""
         y_pred = tf.convert_to_tensor(y_pred)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -11,7 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import nests, settings, watching
 from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.members import TRACKING, MetricBase, View
+from tfkit.src.base.members import TRACKING, MetricBase, View, kept_on_error
 from tfkit.src.base.names import auto_name
 from tfkit.src.base.registry import dtype_policies
 from tfkit.src.base.registry.constructors import Configured
@@ -318,6 +319,17 @@ class Metric(Configured, Overridable, MetricBase, watching.Watched, Module):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} name={self._name}>"
+
+
+def undone_on_error(update_state: Callable[..., None]) -> Callable[..., None]:
+    """Lets an error in the first `update_state` remove the variables that it has made."""
+
+    @functools.wraps(update_state)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> None:
+        with contextlib.nullcontext() if self._built else kept_on_error(self):
+            update_state(self, *args, **kwargs)
+
+    return wrapper
 
 
 def _leaves(value: Any) -> Iterator[Any]:

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import attributes
-from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.base import Metric, undone_on_error
 from tfkit.src.metrics.reduction import entry_weights, weighted
 from tfkit.src.symbolic.masking import get_mask
 
@@ -101,6 +101,7 @@ class FBetaScore(Metric):
         self._built = True
 
     @shortened
+    @undone_on_error
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Counts the decisions of a batch."""
         mask = get_mask(y_pred)

@@ -10,7 +10,7 @@ from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
-from tfkit.src.metrics.base import Metric
+from tfkit.src.metrics.base import Metric, undone_on_error
 from tfkit.src.metrics.reduction import entry_weights, weighted
 from tfkit.src.symbolic.masking import get_mask
 
@@ -89,6 +89,7 @@ class R2Score(Metric):
         self._built = True
 
     @shortened
+    @undone_on_error
     def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Adds the weighted sums of a batch."""
         mask = get_mask(y_pred)
@@ -97,6 +98,14 @@ class R2Score(Metric):
         )
         if not self._built:
             self._build(y_true.shape, y_pred.shape)
+        outputs = tf.TensorShape([None, *self.sum.shape])
+        if not (
+            outputs.is_compatible_with(y_true.shape) and outputs.is_compatible_with(y_pred.shape)
+        ):
+            raise ValueError(
+                f"R2Score '{self.name}' expects data of shape {tuple(outputs)}, as before. Received: "
+                f"y_true.shape={y_true.shape}, y_pred.shape={y_pred.shape}"
+            )
         weights = entry_weights(sample_weight, mask, y_true, self.dtype)
         counts = (
             tf.ones_like(y_true) if weights is None else tf.broadcast_to(weights, tf.shape(y_true))

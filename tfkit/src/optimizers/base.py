@@ -208,6 +208,7 @@ class Optimizer(SlotOwner):
             >>> len(optimizer.variables)
             4
         """
+        checks.check_variables(variables)
         if self.use_ema:
             self._model_variables_moving_average = self.add_optimizer_variables(
                 variables, "average"
@@ -228,6 +229,11 @@ class Optimizer(SlotOwner):
             settings: the arguments of the model's `compile`; it is read where the optimizer updates.
         """
         self._tfkit_untracked.owners.add(settings)
+
+    def _tfkit_parts(self) -> list[Any]:
+        """Returns the objects whose attributes `build` changes."""
+        untracked = self._tfkit_untracked
+        return [self, self._tfkit_restored, untracked, untracked.exclusions]
 
     def leaves(self, settings: Any) -> None:
         """Unregisters a model that is trained with a different optimizer from now on."""
@@ -267,7 +273,7 @@ class Optimizer(SlotOwner):
             array([0.5, 1.5], dtype=float32)
         """
         try:
-            pairs = list(grads_and_vars)
+            pairs = checks.checked_pairs(grads_and_vars)
             self.apply([gradient for gradient, _ in pairs], [variable for _, variable in pairs])
         except BaseException as error:
             shorten(error)
@@ -401,30 +407,20 @@ class Optimizer(SlotOwner):
                     "Expected pairs of a gradient and a variable, in this order. Received in place of a "
                     f"variable: {brief(others[0])}"
                 )
-            if not self.built:
-                self.build(variables)
-        if len(grads) != len(variables):
-            raise ValueError(
-                "There must be one gradient for each variable. "
-                f"Received: {len(grads)} gradients for {len(variables)} variables."
-            )
-        for gradient, variable in zip(grads, variables, strict=True):
-            shape = getattr(gradient, "shape", None)  # Slices may not know it.
-            if shape is not None and not variable.shape.is_compatible_with(shape):
+        names = [variable_path(v) for v in variables]
+        checks.check_gradients(grads, variables, names)
+        for variable, name in zip(variables, names, strict=True):
+            if self.built and distribution.key(variable) not in self._tfkit_untracked.index_of:
                 raise ValueError(
-                    f"The gradient of variable '{variable_path(variable)}' must have the variable's "
-                    f"shape, {variable.shape}. Received: a gradient of shape {shape}"
-                )
-            # A gradient of a convolution may lack its static shape.
-            if isinstance(gradient, tf.Tensor):
-                gradient.set_shape(variable.shape)
-            if distribution.key(variable) not in self._tfkit_untracked.index_of:
-                raise ValueError(
-                    f"Unknown variable '{variable_path(variable)}' of shape {variable.shape}: "
+                    f"Unknown variable '{name}' of shape {variable.shape}: "
                     f"optimizer '{self.name}' was built for others. Make a new optimizer for a new set of "
                     "variables; after layers of a model were added or unfrozen, compile it with the new one."
                 )
-        return drop_missing(grads, variables, [variable_path(v) for v in variables])
+        pairs = drop_missing(grads, variables, names)
+        # After the checks: a refused call builds nothing.
+        if not self.built:
+            self.build(variables)
+        return pairs
 
     def _tfkit_unscaled(self, gradients: list[Any], variables: list[tf.Variable]) -> list[Any]:
         """Returns gradients of the unscaled loss, from gradients of the loss that `scale_loss` has scaled."""

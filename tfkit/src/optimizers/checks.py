@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.names import advice_on, words
@@ -65,6 +66,58 @@ def check_ema(momentum: float, overwrite_frequency: int | None) -> None:
             "`ema_overwrite_frequency` must be an integer >= 1, or None. "
             f"Received: ema_overwrite_frequency={overwrite_frequency}"
         )
+
+
+def check_variables(variables: Any) -> None:
+    """Raises an error unless the argument is a collection of variables."""
+    listed = variables if isinstance(variables, Iterable) else [variables]
+    others = [one for one in listed if not hasattr(one, "assign")]
+    if others:
+        raise TypeError(f"Expected a list of variables. Received: {brief(variables)}")
+
+
+def checked_pairs(pairs: Any) -> list[Any]:
+    """Returns pairs of a gradient and a variable in a list; raises an error for anything else."""
+    listed = list(pairs) if isinstance(pairs, Iterable) else [pairs]
+    others = [one for one in listed if not isinstance(one, (tuple, list)) or len(one) != 2]
+    if others:
+        raise TypeError(
+            "Expected pairs of a gradient and a variable, as `zip(gradients, variables)` gives them. "
+            f"Received: {brief(others[0])}"
+        )
+    return listed
+
+
+def check_gradients(
+    gradients: Sequence[Any], variables: Sequence[tf.Variable], names: Sequence[str]
+) -> None:
+    """Raises an error unless there is a gradient for each variable, of its shape, or `None` for some.
+
+    Raises:
+        TypeError: for something else in place of the lists.
+        ValueError: for numbers, shapes and dtypes that do not fit.
+    """
+    if len(gradients) != len(variables):
+        raise ValueError(
+            "There must be one gradient for each variable. "
+            f"Received: {len(gradients)} gradients for {len(variables)} variables."
+        )
+    for gradient, variable, name in zip(gradients, variables, names, strict=True):
+        if gradient is None:
+            continue
+        shape = getattr(gradient, "shape", None)  # Slices may not know it.
+        if shape is not None and not variable.shape.is_compatible_with(shape):
+            raise ValueError(
+                f"The gradient of variable '{name}' must have the variable's "
+                f"shape, {variable.shape}. Received: a gradient of shape {shape}"
+            )
+        # A gradient of a convolution may lack its static shape.
+        if isinstance(gradient, tf.Tensor):
+            gradient.set_shape(variable.shape)
+        if isinstance(gradient, str) or getattr(gradient, "dtype", None) == tf.string:
+            raise ValueError(
+                f"The gradient of variable '{name}' must hold numbers. Received: {brief(gradient)}"
+            )
 
 
 _FROM_ZERO = words("learning_rate epsilon weight_decay clipnorm clipvalue global_clipnorm")

@@ -98,6 +98,9 @@ class LossScaleOptimizer(Optimizer):
         super().leaves(settings)
         self.inner_optimizer.leaves(settings)
 
+    def _tfkit_parts(self) -> list[Any]:
+        return [*super()._tfkit_parts(), *self.inner_optimizer._tfkit_parts()]
+
     @property
     def variables(self) -> list[tf.Variable]:
         """The wrapper's own variables, then the inner optimizer's."""

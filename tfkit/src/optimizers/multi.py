@@ -237,6 +237,10 @@ class MultiOptimizer(Optimizer):
         for optimizer in self._optimizers:
             optimizer.leaves(settings)
 
+    def _tfkit_parts(self) -> list[Any]:
+        inner = [part for optimizer in self._optimizers for part in optimizer._tfkit_parts()]
+        return [*super()._tfkit_parts(), *inner]
+
     @shortened
     def build(self, var_list: Sequence[tf.Variable]) -> None:
         """Chooses an optimizer for each variable, and builds them.

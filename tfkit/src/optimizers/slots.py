@@ -11,13 +11,14 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.never_called import Overridable
 from tfkit.src.base.members import Owner
-from tfkit.src.base.names import auto_name
+from tfkit.src.base.names import auto_name, check_name
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import Module, strategy_of_variable
 from tfkit.src.engine import replicas
+from tfkit.src.optimizers import checks
 from tfkit.src.weights.variables.name_scope import variable_path
-from tfkit.src.weights.variables.together import restorer
+from tfkit.src.weights.variables.together import assign_all, restorer
 from tfkit.src.weights.variables.variables import make_variable
 
 
@@ -85,6 +86,7 @@ class SlotOwner(Overridable, Owner, Module):
     """
 
     def __init__(self, name: str | None = None) -> None:
+        check_name(name)
         super().__init__()  # without the name: `tf.Module` accepts only identifiers
         self._tfkit_label = auto_name(type(self).__name__) if name is None else name
         self._tfkit_own_variables: list[tf.Variable] = []
@@ -222,16 +224,7 @@ class SlotOwner(Overridable, Owner, Module):
             raise ValueError(
                 f"Optimizer '{self.name}' has {len(variables)} variables. Received: {len(weights)} values"
             )
-        values = [tf.convert_to_tensor(weight) for weight in weights]
-        # All shapes are checked before the first assignment, so that an error changes nothing.
-        for variable, value in zip(variables, values, strict=True):
-            if value.shape != variable.shape:
-                raise ValueError(
-                    f"Variable '{variable.path}' of optimizer '{self.name}' has shape {variable.shape}. "
-                    f"Received: a value of shape {value.shape}"
-                )
-        for variable, value in zip(variables, values, strict=True):
-            variable.assign(tf.cast(value, variable.dtype))
+        assign_all(variables, weights, f"optimizer '{self.name}'")
 
     def _tfkit_make_variable(
         self,
@@ -311,6 +304,7 @@ class SlotOwner(Overridable, Owner, Module):
             >>> means[0].numpy()
             array([1., 1.], dtype=float32)
         """
+        checks.check_variables(trainable_variables)
         names = [name] if isinstance(name, str) else list(name)
         makers = (
             initializer if isinstance(initializer, (list, tuple)) else [initializer] * len(names)

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base.protocols import HasPath
 from tfkit.src.base.registry.constructors import Configured
 from tfkit.src.base.registry.dtypes import standardize_dtype
+from tfkit.src.base.registry.tables import is_builtin
 
 ADD_BATCH = "If it is a single sample, add the batch axis: `images[:1]` instead of `images[0]`, or `x[None]`."
 
@@ -148,6 +149,15 @@ def check_inputs(layer: Specified, inputs: Any) -> None:
                 f"keys {list(inputs)}. Expected the keys: {names}"
             )
         inputs = [inputs[name] for name in names]
+    elif (
+        isinstance(inputs, Mapping)
+        and isinstance(layer.input_spec, InputSpec)
+        and is_builtin(type(layer))
+    ):
+        raise ValueError(
+            f"Layer '{layer.path}' expects a tensor. Received: a dict with the keys {list(inputs)}. Pass its "
+            "value, or begin the model with an `Input` of this name."
+        )
     # A ragged or sparse tensor is one input, not the tensors that it is made of.
     values = tf.nest.flatten(inputs, expand_composites=False)
     if len(values) != len(specs):

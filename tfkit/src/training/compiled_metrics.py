@@ -67,14 +67,16 @@ class CompiledMetrics(Metric):
         self._outputs = outputs = Outputs(y_pred, self._output_names)
         targets = outputs.split_tensors(y, "y", self._wanted())
         predictions = outputs.split_tensors(y_pred, "y_pred")
-        self._entries = []
+        entries: list[MetricEntry] = []
         for what, given in self._given.items():
             weighted = what == "weighted_metrics"
             for index, identifiers in enumerate(self._lists(given, what)):
                 for one in as_list(identifiers) if identifiers is not None else []:
                     metric = metric_for(one, targets[index], predictions[index])
-                    name = self._free_name(metric.name, outputs, index, weighted)
-                    self._entries.append(MetricEntry(index, metric, weighted, name))
+                    name = _free_name(metric.name, outputs, index, weighted, entries)
+                    entries.append(MetricEntry(index, metric, weighted, name))
+        # At the end: without an error before it, the next batch would find a part of the metrics.
+        self._entries = entries
 
     def update_state(self, y: Any, y_pred: Any, sample_weight: Any = None) -> None:
         """Updates the metrics with one batch."""
@@ -118,12 +120,15 @@ class CompiledMetrics(Metric):
             return [tf.nest.flatten(given)]
         return self._outputs.split(given, what)
 
-    def _free_name(self, name: str, outputs: Outputs, index: int, weighted: bool) -> str:
-        """Returns a metric's name with its output's name in front, and a number if that name is in use."""
-        output = None if outputs.single else outputs.names[index]
-        prefix = "" if output is None else f"{output}_"
-        taken = {entry.name for entry in self._entries or []}
-        if weighted and prefix + name in taken:
-            name = f"weighted_{name}"
-        candidates = itertools.chain([""], (f"_{number}" for number in itertools.count(1)))
-        return next(prefix + name + end for end in candidates if prefix + name + end not in taken)
+
+def _free_name(
+    name: str, outputs: Outputs, index: int, weighted: bool, entries: list[MetricEntry]
+) -> str:
+    """Returns a metric's name with its output's name in front, and a number if that name is in use."""
+    output = None if outputs.single else outputs.names[index]
+    prefix = "" if output is None else f"{output}_"
+    taken = {entry.name for entry in entries}
+    if weighted and prefix + name in taken:
+        name = f"weighted_{name}"
+    candidates = itertools.chain([""], (f"_{number}" for number in itertools.count(1)))
+    return next(prefix + name + end for end in candidates if prefix + name + end not in taken)

@@ -44,6 +44,12 @@ class ArrayFeed:
         self._taken = 0
         self._is_open = False
 
+    def prepare(self, model: Trainer, mode: str) -> None:
+        """Finds the program of a mode, which traces the step if necessary."""
+        self._program = model._tfkit_programs.find(
+            model, mode, ArrayProgram, self.data, self._program
+        )
+
     @property
     def left(self) -> int:
         """The number of batches that the pass has left."""
@@ -84,8 +90,8 @@ class ArrayFeed:
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        programs, before = model._tfkit_programs, self._program
-        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
+        before = self._program
+        self.prepare(model, mode)
         expected = out_of, min(self.data.batch_size, self.data.num_rows)
         # Rarely, because choosing a plan takes time. Not just once for a feed, because another feed may
         # have run the same program meanwhile, in an `evaluate` of a callback.
@@ -186,6 +192,11 @@ class DatasetFeed:
         # differently.
         self._size = -1
 
+    def prepare(self, model: Trainer, mode: str) -> None:
+        """Finds the program of a mode, as `ArrayFeed.prepare`."""
+        find = model._tfkit_programs.find
+        self._program = find(model, mode, IteratorProgram, self.data, self._program)
+
     @property
     def left(self) -> int | None:
         """The number of batches that the pass has left, if it is known."""
@@ -220,10 +231,10 @@ class DatasetFeed:
         self, model: Trainer, mode: str, num_steps: int, out_of: int
     ) -> tuple[int, dict[str, Any]]:
         """Runs a program of at most `num_steps` steps; arguments and results as `ArrayFeed.run`."""
-        programs = model._tfkit_programs
         with self.data.errors_of_user():
             before = self._program
-            self._program = program = programs.find(model, mode, IteratorProgram, self.data, before)
+            self.prepare(model, mode)
+            program = self._program
             expected = out_of, self.data.known_size
             if program is not before or program.expected != expected:  # As in `ArrayFeed.run`.
                 program.expect(*expected)

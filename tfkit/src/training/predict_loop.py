@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import time
 from collections.abc import Callable, Iterator
@@ -37,12 +38,18 @@ def predict(
         note: called with the program if its only call predicts for all of the data.
     """
     model._tfkit_make_function("predict")
-    program = predict_program(model, data)
     in_order = isinstance(data, ArrayData) and not data.shuffle
     steps = limited_steps(steps, data.num_batches)
     num_steps = steps if steps is not None else data.num_batches
+    needs_loop = bool(verbose) or callbacks is not None
+    make_list = functools.partial(
+        make_callback_list, model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
+    )
+    if needs_loop:  # Wrong callbacks are refused before the model is built.
+        callbacks = make_list()
+    program = predict_program(model, data)
     # One batch without callbacks needs no loop.
-    if not verbose and callbacks is None:
+    if not needs_loop:
         if data.num_batches == 1:
             batch = data.tensors if in_order else next(data.batches())
             outputs = nests.with_leaves(to_numpy, program.run_batch(batch))
@@ -53,9 +60,7 @@ def predict(
             if program.rows_at_once(data.num_rows) >= data.num_rows:  # The rows were joined.
                 note(program)
             return outputs
-    callbacks = make_callback_list(
-        model, callbacks, verbose, add_history=False, epochs=1, steps=num_steps
-    )
+        callbacks = make_list()
     model.stop_predicting = False
     callbacks.on_predict_begin()
     if in_order:

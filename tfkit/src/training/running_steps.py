@@ -15,6 +15,7 @@ from tfkit.src.engine.autograph import convert
 from tfkit.src.training.absent import with_none
 from tfkit.src.training.model_steps import ModelSteps, is_overridden, without_results
 from tfkit.src.training.step import Step
+from tfkit.src.training.undoing import step_undone_on_error
 
 
 def step_for(model: ModelSteps, mode: str) -> Step:
@@ -66,7 +67,7 @@ def governed(model: ModelSteps, function: Callable[..., Any]) -> Callable[..., A
     """Returns `function` run under a model's settings; placeholders in the data become `None`."""
 
     def governed(*args: Any) -> Any:
-        with execution.governed_by(model._tfkit_settings):
+        with execution.governed_by(model._tfkit_settings), step_undone_on_error(model):
             return function(*map(with_none, args))
 
     return governed

@@ -117,6 +117,8 @@ def one_batch(
     x: Any, y: Any, sample_weight: Any, class_weight: dict[int, float] | None = None
 ) -> ArrayData | DatasetData:
     """Returns one batch as data for one step, which gets it as a tuple; arguments as `make_data`."""
+    if class_weight is not None:
+        check_class_weight(class_weight)
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
         tensors = tf.nest.map_structure(as_tensor, packed)
@@ -132,7 +134,6 @@ def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> A
         return None
     check_weights(y, sample_weight, class_weight)
     if class_weight is not None:
-        check_class_weight(class_weight)
         packed = tuple(with_class_weight(packed, class_weight))
     check_lengths(packed)
     return packed
@@ -178,7 +179,7 @@ class _Source:
         drawn_from: the random states that the latest pass began with.
     """
 
-    error: Exception | None = None
+    error: BaseException | None = None
 
     def __init__(self, batches: Any) -> None:
         self._batches = batches
@@ -254,7 +255,7 @@ class _Source:
             for batch in self._current:
                 _check_fits(batch, self._spec)
                 yield batch
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             # TensorFlow reports an error of a generator as text; this is the error itself.
             self.error = error
             raise

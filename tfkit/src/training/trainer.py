@@ -41,6 +41,7 @@ from tfkit.src.training.progress import print_message
 from tfkit.src.training.running_steps import step_for
 from tfkit.src.training.sources import make_data, one_batch
 from tfkit.src.training.step import Step
+from tfkit.src.training.undoing import unchanged_unless_run
 from tfkit.src.training.validation import Validation, arguments_of, make_validation_data, prepared
 
 
@@ -207,20 +208,21 @@ class Trainer(OlderNames):
                 )
             if resume is not None:
                 callbacks = with_backup(callbacks, resume)
-            callbacks = make_callback_list(
-                self, callbacks, verbose, epochs=epochs, steps=steps.num_steps
-            )
-            training = Fit(self, steps, validation, callbacks, range(initial_epoch, epochs))
-            try:
-                return training.run()
-            except BaseException as error:
-                # `SwapEMAWeights`, for example, must put the trained weights back.
-                callbacks.abandon()
-                if isinstance(error, KeyboardInterrupt):
-                    if verbose:
-                        print_message("")  # Ends the line of the bar.
-                    error.add_note(training.how_far())
-                raise
+            with unchanged_unless_run(self, "train"):
+                callbacks = make_callback_list(
+                    self, callbacks, verbose, epochs=epochs, steps=steps.num_steps
+                )
+                training = Fit(self, steps, validation, callbacks, range(initial_epoch, epochs))
+                try:
+                    return training.run()
+                except BaseException as error:
+                    # `SwapEMAWeights`, for example, must put the trained weights back.
+                    callbacks.abandon()
+                    if isinstance(error, KeyboardInterrupt):
+                        if verbose:
+                            print_message("")  # Ends the line of the bar.
+                        error.add_note(training.how_far())
+                    raise
 
     @overload
     def evaluate(
@@ -305,7 +307,8 @@ class Trainer(OlderNames):
             if runs is None:
                 data = make_data(x, y, sample_weight, batch_size, num_steps=steps)
                 runs = loop.Steps(self, "test", data, steps)
-            logs = loop.evaluate(runs, verbose, callbacks)
+            with unchanged_unless_run(self, "test"):
+                logs = loop.evaluate(runs, verbose, callbacks)
         return self._tfkit_results(logs, return_dict)
 
     @overload
@@ -455,11 +458,13 @@ class Trainer(OlderNames):
         data = one_batch(x, y, sample_weight, class_weight)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)
-            self.reset_metrics()
-            self._tfkit_programs.steps_run[mode] += 1
             feed = make_feed(data)
             feed.begin(0)
-            _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode])
+            # The step is traced before anything changes.
+            feed.prepare(self, mode)
+            self.reset_metrics()
+            _, logs = feed.run(self, mode, 1, self._tfkit_programs.steps_run[mode] + 1)
+            self._tfkit_programs.steps_run[mode] += 1
             feed.end()
             self._tfkit_programs.settle()
             logs = plain_logs(logs)

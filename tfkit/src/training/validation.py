@@ -103,7 +103,7 @@ def make_validation_data(
             "`validation_data` has no targets, which the loss of `compile()` needs. Pass "
             f"`validation_data=(x, y)`. Received: validation_data={brief(given)}"
         )
-    if not parts or not (is_batches(x) or is_arrays(x)):
+    if not 0 < len(parts) < 4 or not (is_batches(x) or is_arrays(x)):
         raise ValueError(
             "Unknown `validation_data`. Expected `(x, y)`, `(x, y, sample_weight)` or a dataset of "
             f"batches. Received: {given!r}"

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.core import building
 from tfkit.src.layers.checks import as_floats, is_integer
 from tfkit.src.layers.preprocessing.adapting import batches, refuse_texts
 from tfkit.src.layers.preprocessing.base import Preprocessing, at_least_32_bits
@@ -216,6 +217,10 @@ class Normalization(Preprocessing):
                 f"Layer {self._tfkit.title} was made with `mean` and `variance`, and cannot adapt to data. "
                 "Leave them out."
             )
+        with building.undone_on_error([self]):  # The first batch builds it.
+            self._adapt(data)
+
+    def _adapt(self, data: Any) -> None:
         moments: Moments | None = None
         for batch in batches(self, data):
             if isinstance(batch, tf.RaggedTensor):

@@ -287,6 +287,11 @@ def with_backup(callbacks: Any, path: str | os.PathLike[str]) -> list[Any]:
     Raises:
         ValueError: if there is a `BackupAndRestore` among them.
     """
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeError(
+            "`resume` must be the path of a folder, or of a file whose name ends in '.h5'. "
+            f"Received: resume={path!r}"
+        )
     listed = CallbackList(callbacks).callbacks
     if any(isinstance(callback, BackupAndRestore) for callback in listed):
         raise ValueError(

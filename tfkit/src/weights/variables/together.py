@@ -47,6 +47,8 @@ def assign_all(variables: Sequence[Any], values: Sequence[Any], owner: str) -> N
     Raises:
         ValueError: if the number of values or a shape differs, or if an array does not hold numbers.
     """
+    if not hasattr(values, "__len__"):
+        raise TypeError(f"Expected a list of weights for {owner}. Received: {values!r}")
     if len(values) != len(variables):
         raise ValueError(
             f"You called `set_weights(weights)` on {owner} with a weight list of length {len(values)}, but "
