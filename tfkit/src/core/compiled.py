@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import tensorflow as tf
@@ -22,7 +22,7 @@ from tfkit.src.base import context, execution
 from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.watching import StateWatch, latest_change
-from tfkit.src.borrowed.private import could_possibly_record
+from tfkit.src.borrowed.private import could_possibly_record, pack_tangents
 from tfkit.src.core.state import LayerState
 from tfkit.src.symbolic import descriptions
 from tfkit.src.symbolic.descriptions import Kind, LatestCall
@@ -113,28 +113,33 @@ class _Trace:
     ) -> None:
         self._shapes = shapes
         self._recorded = recorded
-        self._loss_states: list[LayerState] = []
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
-            args, kwargs = descriptions.rebuild(description, iter(tensors))
             graph = None if recorded else tf.compat.v1.get_default_graph()
             with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
-                outputs = forward(args, kwargs)
-            results: list[tf.Tensor] = []
-            self._outputs = descriptions.describe(outputs, results)
-            # Losses are returned like outputs: a tensor of the trace has no value outside of it.
-            for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
-                self._loss_states += [below] * len(below.losses)
-                results += below.losses
-                below.losses = []
-            # A loss of the outputs is exact with the logits that they were made of.
-            self._logits = descriptions.append_logits(results)
-            return results
+                return self._computed(tensors)
 
+        self._description = description
+        self._forward = forward
         self._program = tf.function(program, autograph=False).get_concrete_function(
             *descriptions.specs_of(description, shapes)
         )
         self._call = make_call(self._program, self.watch.path_of)
+
+    def _computed(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
+        """Returns the results of the call: outputs, losses, logits."""
+        results: list[tf.Tensor] = []
+        outputs = self._forward(*descriptions.rebuild(self._description, iter(tensors)))
+        self._outputs = descriptions.describe(outputs, results)
+        # Losses are returned like outputs: a tensor of the trace has no value outside of it.
+        self._loss_states: list[LayerState] = []
+        for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
+            self._loss_states += [below] * len(below.losses)
+            results += below.losses
+            below.losses = []
+        # A loss of the outputs is exact with the logits that they were made of.
+        self._logits = descriptions.append_logits(results)
+        return results
 
     def serves(self, recorded: bool) -> bool:
         """Whether the trace is for calls that a tape follows, or that no tape follows."""
@@ -157,9 +162,13 @@ class _Trace:
         return outputs
 
     def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
+        is_recorded = could_possibly_record()
+        # TensorFlow cannot differentiate a loop in a trace forward after a tape has followed it.
+        if is_recorded and pack_tangents([*tensors, *self._program.captured_inputs]).indices:
+            return self._computed(tensors)
         try:
             # A tape cannot follow a program that is called by its name.
-            if could_possibly_record():
+            if is_recorded:
                 return self._call.run_recorded(tensors)
             return self._call.run(tensors)
         except tf.errors.OpError as error:
