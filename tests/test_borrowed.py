@@ -198,13 +198,12 @@ def could_possibly_record():
 
 @contract
 def pack_tangents():
-    x, y = tf.constant(3.0), tf.constant(2.0)
+    x = tf.constant(3.0)
     with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):
-        assert private.pack_tangents([x, y]).indices
-        assert not private.pack_tangents([y]).indices
+        assert private.pack_tangents([]).indices
     with tf.GradientTape() as tape:
         tape.watch(x)
-        assert not private.pack_tangents([x]).indices
+        assert not private.pack_tangents([]).indices
 
 
 @contract

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -49,18 +49,23 @@ class DirectCalls:
         """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
         return self._latest.trace_for(args, kwargs, self._conditions())
 
-    def _conditions(self) -> tuple[int, bool, bool]:
+    def _conditions(self) -> tuple[int, bool, bool, bool]:
         """Returns all that the choice of a trace depends on, apart from the arguments."""
         uses_xla = self._settings is not None and self._settings.jit_compile is True
-        return latest_change(), uses_xla, could_possibly_record()
+        recorded = could_possibly_record()
+        # Of no tensors: an item for each `ForwardAccumulator`.
+        return latest_change(), uses_xla, recorded, recorded and bool(pack_tangents([]).indices)
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
-        conditions = _, uses_xla, recorded = self._conditions()
+        conditions = _, uses_xla, recorded, is_forward = self._conditions()
         # An array is like the latest tensor once it is converted.
         if latest := self._latest.trace_for(args, kwargs, conditions):
             return latest.run([*args], self._state)
+        # TensorFlow cannot differentiate a loop in a trace forward after a tape has followed it.
+        if is_forward:
+            return self._tfkit_call_in_phases(args, kwargs)
         try:
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
@@ -113,33 +118,28 @@ class _Trace:
     ) -> None:
         self._shapes = shapes
         self._recorded = recorded
+        self._loss_states: list[LayerState] = []
 
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
+            args, kwargs = descriptions.rebuild(description, iter(tensors))
             graph = None if recorded else tf.compat.v1.get_default_graph()
             with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
-                return self._computed(tensors)
+                outputs = forward(args, kwargs)
+            results: list[tf.Tensor] = []
+            self._outputs = descriptions.describe(outputs, results)
+            # Losses are returned like outputs: a tensor of the trace has no value outside of it.
+            for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
+                self._loss_states += [below] * len(below.losses)
+                results += below.losses
+                below.losses = []
+            # A loss of the outputs is exact with the logits that they were made of.
+            self._logits = descriptions.append_logits(results)
+            return results
 
-        self._description = description
-        self._forward = forward
         self._program = tf.function(program, autograph=False).get_concrete_function(
             *descriptions.specs_of(description, shapes)
         )
         self._call = make_call(self._program, self.watch.path_of)
-
-    def _computed(self, tensors: Iterable[tf.Tensor]) -> list[tf.Tensor]:
-        """Returns the results of the call: outputs, losses, logits."""
-        results: list[tf.Tensor] = []
-        outputs = self._forward(*descriptions.rebuild(self._description, iter(tensors)))
-        self._outputs = descriptions.describe(outputs, results)
-        # Losses are returned like outputs: a tensor of the trace has no value outside of it.
-        self._loss_states: list[LayerState] = []
-        for below in [it for it in self.watch.noted if isinstance(it, LayerState)]:
-            self._loss_states += [below] * len(below.losses)
-            results += below.losses
-            below.losses = []
-        # A loss of the outputs is exact with the logits that they were made of.
-        self._logits = descriptions.append_logits(results)
-        return results
 
     def serves(self, recorded: bool) -> bool:
         """Whether the trace is for calls that a tape follows, or that no tape follows."""
@@ -162,13 +162,9 @@ class _Trace:
         return outputs
 
     def _results(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        is_recorded = could_possibly_record()
-        # TensorFlow cannot differentiate a loop in a trace forward after a tape has followed it.
-        if is_recorded and pack_tangents([*tensors, *self._program.captured_inputs]).indices:
-            return self._computed(tensors)
         try:
             # A tape cannot follow a program that is called by its name.
-            if is_recorded:
+            if could_possibly_record():
                 return self._call.run_recorded(tensors)
             return self._call.run(tensors)
         except tf.errors.OpError as error:
