@@ -23,7 +23,9 @@ from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import could_possibly_record, pack_tangents
+from tfkit.src.core import tracking
 from tfkit.src.core.state import LayerState
+from tfkit.src.engine.surroundings import Snapshot, Surroundings
 from tfkit.src.symbolic import descriptions
 from tfkit.src.symbolic.descriptions import Kind, LatestCall
 
@@ -44,27 +46,35 @@ class DirectCalls:
         self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, Kind | None] = {}
         self._latest = LatestCall()
+        self._surroundings = Surroundings(functools.partial(tracking.all_layers, state.layer))
+        self._values: Snapshot | None = None
 
     def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace | None:
         """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
-        return self._latest.trace_for(args, kwargs, self._conditions())
+        return self._latest.trace_for(args, kwargs, self._conditions)
 
-    def _conditions(self) -> tuple[int, bool, bool, bool]:
+    def _conditions(self) -> tuple[int, bool, bool, bool, Snapshot | None]:
         """Returns all that the choice of a trace depends on, apart from the arguments."""
+        values = self._surroundings.now()
         uses_xla = self._settings is not None and self._settings.jit_compile is True
         recorded = could_possibly_record()
-        # Of no tensors: an item for each `ForwardAccumulator`.
-        return latest_change(), uses_xla, recorded, recorded and bool(pack_tangents([]).indices)
+        # Of no tensors: an item for each `ForwardAccumulator`. TensorFlow cannot differentiate a loop in a
+        # trace forward after a tape has followed it.
+        is_forward = recorded and bool(pack_tangents([]).indices)
+        must_be_eager = is_forward or self._surroundings.has_effects
+        return latest_change(), uses_xla, recorded, must_be_eager, values
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
-        conditions = _, uses_xla, recorded, is_forward = self._conditions()
+        conditions = _, uses_xla, recorded, must_be_eager, values = self._conditions()
         # An array is like the latest tensor once it is converted.
-        if latest := self._latest.trace_for(args, kwargs, conditions):
+        if latest := self._latest.trace_for(args, kwargs, lambda: conditions):
             return latest.run([*args], self._state)
-        # TensorFlow cannot differentiate a loop in a trace forward after a tape has followed it.
-        if is_forward:
+        if values != self._values:
+            self._kinds.clear()
+            self._values = values
+        if must_be_eager:
             return self._tfkit_call_in_phases(args, kwargs)
         try:
             description = descriptions.describe_call(args, kwargs, tensors)

@@ -1,0 +1,242 @@
+"""What the `call` methods of users read besides their arguments: globals, closures, containers, the clock.
+
+A trace would do only once what such a method does with Python's objects. Direct calls are compiled while the
+values that it reads stay the same, and not at all if it uses random numbers, the clock, files or `print`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import inspect
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfkit.src.base.members import PLAIN
+from tfkit.src.base.watching import Changes, latest_change
+
+# Modules whose functions and objects have an effect each time, or other results each time.
+_EFFECTS = frozenset(
+    (
+        "_io",
+        "_random",
+        "datetime",
+        "io",
+        "logging",
+        "os",
+        "posix",
+        "random",
+        "secrets",
+        "subprocess",
+    )
+    + ("sys", "tempfile", "time", "uuid")
+)
+_FUNCTIONS = (print, open, input, next, tf.executing_eagerly)
+# Attributes of tfkit's layers that hold functions of users.
+_FUNCTIONS_OF_LAYERS = ("function", "activation")
+_CONTAINERS = (list, tuple, dict, set, frozenset, deque)
+_KNOWN = (type, ModuleType, FunctionType, tf.Module, tf.Variable, tf.Tensor)
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF")
+# Larger containers and arrays are compared by identity alone, in calls that must be short.
+_MOST_ITEMS, _MOST_BYTES, _DEPTH = 64, 4096, 3
+
+
+class Snapshot:
+    """The values at one moment, compared by contents for plain values and small containers."""
+
+    def __init__(self, values: Iterable[Any]) -> None:
+        self._kept: list[Any] = []  # The objects: of a deleted one, another one could get the id.
+        self._form: list[Any] = []
+        for value in values:
+            self._add(value, _DEPTH)
+
+    def _add(self, value: Any, depth: int) -> None:
+        form, kind = self._form, type(value)
+        if kind in PLAIN:
+            form += (kind, value)
+            return
+        self._kept.append(value)
+        form.append(id(value))
+        if not depth or _is_known(value):
+            return
+        if isinstance(value, np.ndarray):
+            form.append(value.tobytes() if value.nbytes <= _MOST_BYTES else value.shape)
+        elif isinstance(value, _CONTAINERS):
+            form.append(len(value))
+            if len(value) <= _MOST_ITEMS:
+                if isinstance(value, dict):
+                    form += value
+                    value = value.values()
+                for item in value:
+                    self._add(item, depth - 1)
+        else:
+            for item in getattr(value, "__dict__", {}).values():
+                self._add(item, depth - 1)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Snapshot) and self._form == other._form
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_known_type(kind: Any) -> bool:
+    return issubclass(kind, _KNOWN)
+
+
+def _is_known(value: Any) -> bool:
+    """Whether an object is followed otherwise, or has no values of the user."""
+    kind: Any = type(value)
+    return _is_known_type(kind)
+
+
+class Surroundings:
+    """What the `call` methods of layers read.
+
+    Args:
+        find_layers: returns the layers; it is called again once an attribute of one of them was set.
+
+    Attributes:
+        has_effects: whether a call has effects, or reads what differs each time.
+    """
+
+    def __init__(self, find_layers: Callable[[], Iterable[Any]]) -> None:
+        self._find_layers = find_layers
+        self._checked = -1
+        self._versions: list[tuple[Changes, int]] = []
+        self._forget()
+
+    def now(self) -> Snapshot | None:
+        """Returns the present values; `None` if nothing is read."""
+        change = latest_change()
+        if self._checked != change:
+            if not self._versions or any(it.version != version for it, version in self._versions):
+                self._find()
+            self._checked = change
+        if not self._scopes:
+            return None
+        return Snapshot([_value(scope, name) for scope, name in self._scopes])
+
+    def _forget(self) -> None:
+        self.has_effects = False
+        self._scopes: list[tuple[Any, str]] = []
+        self._seen: set[tuple[int, int]] = set()
+
+    def _find(self) -> None:
+        self._forget()
+        layers = [*self._find_layers()]
+        self._versions = [(layer._tfkit, layer._tfkit.version) for layer in layers]
+        for layer in layers:
+            functions = [vars(base)["call"] for base in type(layer).__mro__ if "call" in vars(base)]
+            for function in (
+                *functions,
+                *(getattr(layer, it, None) for it in _FUNCTIONS_OF_LAYERS),
+            ):
+                self._visit(inspect.unwrap(function) if callable(function) else None, layer)
+
+    def _visit(self, function: Any, layer: Any) -> None:
+        function = getattr(function, "__func__", function)
+        if not isinstance(function, FunctionType) or _package(function) == "tfkit":
+            return
+        key = id(function.__code__), id(layer)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        code = function.__code__
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        for root, steps in _chains(code, code.co_varnames[:1]):
+            if root in code.co_varnames[:1]:
+                self._read_member(steps, layer, function)
+            elif root in cells:
+                self._read(cells[root], "cell_contents", steps, layer, function)
+            elif root in function.__globals__:
+                self._read(function.__globals__, root, steps, layer, function)
+            else:
+                self.has_effects |= getattr(builtins, root, None) in _FUNCTIONS
+
+    def _read_member(self, steps: tuple[str, ...], layer: Any, function: FunctionType) -> None:
+        name = steps[0] if steps else ""
+        defined = inspect.getattr_static(type(layer), name, None)
+        self.has_effects |= name == "__dict__"
+        if isinstance(defined, property):
+            self._visit(defined.fget, layer)
+        elif isinstance(defined, (FunctionType, staticmethod, classmethod)):
+            self._visit(defined, layer)
+        elif name in vars(layer):
+            self._read(vars(layer), name, steps[1:], layer, function)
+        elif defined is not None:
+            self._read(type(layer), name, steps[1:], layer, function)
+
+    def _read(
+        self, scope: Any, name: str, steps: tuple[str, ...], layer: Any, function: FunctionType
+    ) -> None:
+        value = _value(scope, name)
+        if not _is_known(value) and not (scope is vars(layer) and type(value) in PLAIN):
+            self._scopes.append((scope, name))
+        for step in steps:
+            self.has_effects |= _has_effects(value)
+            if not isinstance(value, ModuleType):
+                break
+            value = getattr(value, step, None)
+        self.has_effects |= _has_effects(value)
+        if isinstance(value, FunctionType) and _package(value) == _package(function):
+            self._visit(value, layer)
+
+
+def _value(scope: Any, name: str) -> Any:
+    """Returns a value of a namespace, a class or a cell; `None` if it has none."""
+    try:
+        return scope.get(name) if isinstance(scope, dict) else getattr(scope, name, None)
+    except ValueError:  # An empty cell.
+        return None
+
+
+def _package(function: FunctionType) -> str:
+    return (function.__module__ or "").partition(".")[0]
+
+
+def _has_effects(value: Any) -> bool:
+    """Whether an object is of a module of effects, or draws random numbers, or is an iterator."""
+    owner = getattr(value, "__self__", None)
+    names = [getattr(value, "__module__", None), type(value).__module__]
+    names += [value.__name__] if isinstance(value, ModuleType) else [type(owner).__module__]
+    found = [name for name in names if isinstance(name, str)]
+    if any(name in _EFFECTS or name.startswith("numpy.random") for name in found):
+        return True
+    is_plain = type(value) in PLAIN or _is_known(value)
+    return value in _FUNCTIONS if callable(value) else not is_plain and isinstance(value, Iterator)
+
+
+@functools.lru_cache(maxsize=4096)
+def _chains(code: CodeType, own: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """Returns what `_each_chain` yields, each once."""
+    return list(dict.fromkeys(_each_chain(code, own)))
+
+
+def _each_chain(code: CodeType, own: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yields the names that a function reads, each with the attributes read of it: `np`, `random`."""
+    root, steps = "", []
+    for instruction in dis.get_instructions(code):
+        name = instruction.argval
+        if instruction.opname in ("LOAD_ATTR", "LOAD_METHOD") and root:
+            steps.append(name)
+            continue
+        if root:
+            yield root, tuple(steps)
+        root, steps = "", []
+        if instruction.opname.startswith("LOAD_FAST"):
+            name = name[-1] if isinstance(name, tuple) else name
+            root = name if name in own else ""
+        elif instruction.opname in _LOADS:
+            root = name
+        elif instruction.opname == "STORE_GLOBAL":
+            yield name, ()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _each_chain(constant, own if own and own[0] in constant.co_freevars else ())
