@@ -5,7 +5,8 @@ and an error in a user's `call` shows the user's line. From the second call on, 
 runs instead. Outputs, masks and `add_loss` values are its results.
 
 A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does on each call what a trace would
-do only once, so it remains eager, like a call that cannot be traced. A changed attribute
+do only once, so it remains eager, like a call that cannot be traced; so does one that draws by NumPy, prints,
+or reads what has changed since the previous call (`engine/surroundings.py`). A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 
@@ -25,7 +26,6 @@ from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import could_possibly_record, pack_tangents
 from tfkit.src.core import tracking
 from tfkit.src.core.state import LayerState
-from tfkit.src.engine.surroundings import Snapshot, Surroundings
 from tfkit.src.symbolic import descriptions
 from tfkit.src.symbolic.descriptions import Kind, LatestCall
 
@@ -46,22 +46,23 @@ class DirectCalls:
         self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, Kind | None] = {}
         self._latest = LatestCall()
-        self._surroundings = Surroundings(functools.partial(tracking.all_layers, state.layer))
-        self._values: Snapshot | None = None
+        find_layers = functools.partial(tracking.all_layers, state.layer)
+        self._surroundings = execution.surroundings_of(find_layers)
+        self._values: Any = None
 
     def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace | None:
         """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
         return self._latest.trace_for(args, kwargs, self._conditions)
 
-    def _conditions(self) -> tuple[int, bool, bool, bool, Snapshot | None]:
+    def _conditions(self) -> tuple[int, bool, bool, bool, Any]:
         """Returns all that the choice of a trace depends on, apart from the arguments."""
-        values = self._surroundings.now()
+        has_effects, values = self._surroundings.now()
         uses_xla = self._settings is not None and self._settings.jit_compile is True
         recorded = could_possibly_record()
         # Of no tensors: an item for each `ForwardAccumulator`. TensorFlow cannot differentiate a loop in a
         # trace forward after a tape has followed it.
         is_forward = recorded and bool(pack_tangents([]).indices)
-        must_be_eager = is_forward or self._surroundings.has_effects
+        must_be_eager = is_forward or has_effects
         return latest_change(), uses_xla, recorded, must_be_eager, values
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -18,24 +18,14 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import execution
 from tfkit.src.base.members import PLAIN
-from tfkit.src.base.watching import Changes, latest_change
+from tfkit.src.base.watching import latest_change
 
 # Modules whose functions and objects have an effect each time, or other results each time.
 _EFFECTS = frozenset(
-    (
-        "_io",
-        "_random",
-        "datetime",
-        "io",
-        "logging",
-        "os",
-        "posix",
-        "random",
-        "secrets",
-        "subprocess",
-    )
-    + ("sys", "tempfile", "time", "uuid")
+    ["_io", "_random", "datetime", "io", "logging", "os", "posix", "random"]
+    + ["secrets", "subprocess", "sys", "tempfile", "time", "uuid"]
 )
 _FUNCTIONS = (print, open, input, next, tf.executing_eagerly)
 # Attributes of tfkit's layers that hold functions of users.
@@ -73,10 +63,11 @@ class Snapshot:
                 if isinstance(value, dict):
                     form += value
                     value = value.values()
-                for item in value:
+                # A copy: another thread may be changing it.
+                for item in list(value):
                     self._add(item, depth - 1)
         else:
-            for item in getattr(value, "__dict__", {}).values():
+            for item in list(getattr(value, "__dict__", {}).values()):
                 self._add(item, depth - 1)
 
     def __eq__(self, other: object) -> bool:
@@ -97,48 +88,53 @@ def _is_known(value: Any) -> bool:
 
 
 class Surroundings:
-    """What the `call` methods of layers read.
+    """What the `call` methods of layers read now.
 
     Args:
         find_layers: returns the layers; it is called again once an attribute of one of them was set.
-
-    Attributes:
-        has_effects: whether a call has effects, or reads what differs each time.
     """
 
     def __init__(self, find_layers: Callable[[], Iterable[Any]]) -> None:
         self._find_layers = find_layers
         self._checked = -1
-        self._versions: list[tuple[Changes, int]] = []
-        self._forget()
+        self._reads: _Reads | None = None
 
-    def now(self) -> Snapshot | None:
-        """Returns the present values; `None` if nothing is read."""
-        change = latest_change()
-        if self._checked != change:
-            if not self._versions or any(it.version != version for it, version in self._versions):
-                self._find()
-            self._checked = change
-        if not self._scopes:
-            return None
-        return Snapshot([_value(scope, name) for scope, name in self._scopes])
+    def now(self) -> tuple[bool, Snapshot | None]:
+        """Returns whether a call has effects, and the present values; `None` if nothing is read."""
+        change, reads = latest_change(), self._reads
+        # The objects are replaced as a whole: other threads may be using the old ones.
+        if reads is None or (self._checked != change and not reads.are_of_the_present()):
+            reads = self._reads = _Reads([*self._find_layers()])
+        self._checked = change
+        if not reads.scopes:
+            return reads.has_effects, None
+        return reads.has_effects, Snapshot([_value(scope, name) for scope, name in reads.scopes])
 
-    def _forget(self) -> None:
+
+class _Reads:
+    """Where the `call` methods of layers read values, found in their bytecode.
+
+    Bytecode, and not the source, which functions made in notebooks or by `exec` may lack. Functions that a
+    method calls are followed within the package of the user: those of libraries have caches of their own.
+    """
+
+    def __init__(self, layers: list[Any]) -> None:
         self.has_effects = False
-        self._scopes: list[tuple[Any, str]] = []
+        self.scopes: list[tuple[Any, str]] = []
         self._seen: set[tuple[int, int]] = set()
-
-    def _find(self) -> None:
-        self._forget()
-        layers = [*self._find_layers()]
         self._versions = [(layer._tfkit, layer._tfkit.version) for layer in layers]
         for layer in layers:
+            # Those of all base classes: `super().call(x)` may call them.
             functions = [vars(base)["call"] for base in type(layer).__mro__ if "call" in vars(base)]
             for function in (
                 *functions,
                 *(getattr(layer, it, None) for it in _FUNCTIONS_OF_LAYERS),
             ):
                 self._visit(inspect.unwrap(function) if callable(function) else None, layer)
+
+    def are_of_the_present(self) -> bool:
+        """Whether no attribute of the layers was set since."""
+        return all(state.version == version for state, version in self._versions)
 
     def _visit(self, function: Any, layer: Any) -> None:
         function = getattr(function, "__func__", function)
@@ -177,8 +173,9 @@ class Surroundings:
         self, scope: Any, name: str, steps: tuple[str, ...], layer: Any, function: FunctionType
     ) -> None:
         value = _value(scope, name)
+        # Plain attributes of layers need no look: setting one makes traces stale (`base/watching.py`).
         if not _is_known(value) and not (scope is vars(layer) and type(value) in PLAIN):
-            self._scopes.append((scope, name))
+            self.scopes.append((scope, name))
         for step in steps:
             self.has_effects |= _has_effects(value)
             if not isinstance(value, ModuleType):
@@ -231,12 +228,16 @@ def _each_chain(code: CodeType, own: tuple[str, ...]) -> Iterator[tuple[str, tup
             yield root, tuple(steps)
         root, steps = "", []
         if instruction.opname.startswith("LOAD_FAST"):
+            # From Python 3.13 on, one instruction may load two; attributes are of the second one.
             name = name[-1] if isinstance(name, tuple) else name
             root = name if name in own else ""
         elif instruction.opname in _LOADS:
             root = name
-        elif instruction.opname == "STORE_GLOBAL":
-            yield name, ()
+    # Comprehensions, lambdas and functions inside, to which `self` is a cell.
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _each_chain(constant, own if own and own[0] in constant.co_freevars else ())
+
+
+# Layers, which need nothing else of this, ask by it.
+execution.surroundings_of = Surroundings
