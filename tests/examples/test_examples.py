@@ -112,5 +112,5 @@ def test_wrong_options_are_refused():
 
 
 def test_learned_features_serve_for_other_digits(mnist):
-    learned, drawn = transfer_learning.main(["--epochs", "2", "--limit", "4000"])
+    learned, drawn = transfer_learning.main(["--epochs", "4", "--limit", "10000"])
     assert learned > drawn + 0.1
