@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tfkit
 from tfkit.src.base.registry import serialization
 from tfkit.src.engine import dataset_functions, philox
 from tfkit.src.engine.shared_programs import SharedProgram
@@ -368,3 +369,51 @@ def test_programs_of_xla_do_not_take_places_for_constants():
     drawn = [int(compiled(lambda: table[begin(seed=seeds) :][0])()) for _ in range(2)]
     theirs = keras.random.SeedGenerator(5)
     assert drawn == [10 + int(keras.random.randint((), 0, 9, seed=theirs)) for _ in range(2)]
+
+
+class Noisy(tfkit.layers.Layer):
+    def call(self, x):
+        return x + tfkit.random.normal(tfkit.ops.shape(x))
+
+
+@pytest.mark.parametrize("method", ["__call__", "predict", "predict_on_batch", "train_on_batch"])
+def test_set_random_seed_reaches_compiled_draws_without_a_seed(method):
+    model = tfkit.Sequential([tfkit.Input((2,)), Noisy()])
+    model.compile(loss="mse")
+    x = np.zeros((3, 2), "float32")
+    arguments = (x, x) if method == "train_on_batch" else (x,)
+    found = []
+    for _ in range(3):
+        tfkit.utils.set_random_seed(5)
+        found += [np.array(getattr(model, method)(*arguments)) for _ in range(2)]
+        model.reset_metrics()
+    np.testing.assert_array_equal(found[:2] * 2, found[2:])
+    assert not np.array_equal(found[0], found[1])
+    if method == "__call__":
+        keras.utils.set_random_seed(5)
+        np.testing.assert_allclose(found[0], keras.random.normal((3, 2)), rtol=1e-6)
+
+
+def draws_of_calls(module, set_seed):
+    class Sampling(module.layers.Layer):
+        def call(self, x):
+            return tf.cond(tf.reduce_sum(x) < 1.0, lambda: x + tf.random.normal((3, 2)), lambda: x)
+
+    layer, found = Sampling(), []
+    for _ in range(2):
+        found += [layer(np.zeros((3, 2), "float32")).numpy() for _ in range(2)]
+        set_seed(7)
+        found += [layer(np.zeros((3, 2), "float32")).numpy() for _ in range(3)]
+    return found[2:5] + found[7:]
+
+
+@pytest.mark.parametrize("set_seed", [tf.random.set_seed, random.set_random_seed])
+def test_draws_by_tensorflow_follow_its_seed_as_in_keras(set_seed):
+    try:
+        ours = draws_of_calls(tfkit, set_seed)
+        oracle = draws_of_calls(keras, tf.random.set_seed)
+    finally:
+        tf.random.set_seed(None)
+    np.testing.assert_array_equal(ours, oracle)
+    np.testing.assert_array_equal(ours[:3], ours[3:])
+    assert not np.array_equal(ours[0], ours[1])

@@ -507,3 +507,23 @@ def test_a_layer_from_a_configuration_draws_keras_s_first_weights(name, wrap):
         found.append([np.asarray(weight) for weight in layer.weights])
     for ours, theirs in zip(*found, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["GRU", "SimpleRNN"])
+@pytest.mark.parametrize("steps", [1, 5, 7, 13])
+def test_a_loop_of_several_steps_a_pass_computes_the_same(kind, steps, monkeypatch):
+    x = np.random.default_rng(steps).normal(size=(2, steps, 3)).astype("float32")
+    x[1, steps // 2 :] = 0
+    found = []
+    for few_rows in (range(9), ()):
+        monkeypatch.setattr(loops, "_FEW_ROWS", few_rows)
+        tfkit.utils.set_random_seed(0)
+        inputs = tfkit.Input((steps, 3))
+        masked = layers.Masking()(inputs)
+        options = {"return_sequences": True, "return_state": True}
+        outputs = getattr(layers, kind)(4, go_backwards=True, **options)(masked)
+        model = tfkit.Model(inputs, [outputs, getattr(layers, kind)(4)(inputs)])
+        model(x)
+        found.append(tf.nest.flatten(model(x)))  # The second call is traced.
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_array_equal(a, b)

@@ -237,9 +237,9 @@ def test_many_rows_are_computed_in_several_calls(monkeypatch):
     model = model_of()
     model.predict(DATA[:1], verbose=0)
     (program,) = model._tfkit_programs._latest.values()
-    monkeypatch.setattr(program, "rows_at_once", 11)
+    monkeypatch.setattr(program, "_joined_rows", (15, 15))
     sizes, outputs = calls_of(model, batch_size=4)
-    assert sizes == [8, 8, 7]
+    assert sizes == [12, 11]
     np.testing.assert_allclose(outputs, by_batch(model, DATA, 4), rtol=1e-6)
 
 

@@ -96,6 +96,61 @@ def test_batches_that_change_something_follow_each_other():
     assert set(program_of(model)._loops) == {1}
 
 
+class Positions(layers.Layer):
+    """Counts batches and rows, as a stream of seeds counts its draws."""
+
+    def build(self, shape):
+        weight = {"initializer": "zeros", "trainable": False, "dtype": "int64"}
+        self.batches = self.add_weight(shape=(), **weight)
+        self.both = self.add_weight(shape=(2,), **weight)
+
+    def call(self, x):
+        before = self.batches.assign_add(1) - 1
+        self.both.assign_add([1, 10])
+        read = tf.identity(self.both)
+        self.both.assign_add([0, 5])
+        found = tf.stack([before, *tf.unstack(read), *tf.unstack(self.both.read_value())])
+        return x[:, 0, :1] * 0 + tf.cast(found, x.dtype)
+
+
+def test_batches_that_count_are_computed_side_by_side():
+    model = model_of(Positions())
+    for first in (0, 11):  # The counters continue.
+        found = model.predict(DATA, batch_size=4, verbose=0)
+        index = first + np.arange(ROWS) // 4
+        expected = [index, index + 1, 15 * index + 10, index + 1, 15 * index + 15]
+        np.testing.assert_array_equal(found, np.transpose(expected))
+    assert set(program_of(model)._loops) == {prediction._SIDE_BY_SIDE}
+    assert [it.tolist() for it in model.get_weights()] == [22, [22, 22 * 15]]
+    np.testing.assert_array_equal(model.predict(DATA[:1], verbose=0), [[22, 23, 340, 23, 345]])
+    np.testing.assert_array_equal(model.predict_on_batch(DATA[:1]), [[23, 24, 355, 24, 360]])
+
+
+def test_calls_in_threads_get_values_of_their_own():
+    model = model_of(Positions())
+    model.predict(DATA[:1], verbose=0)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: model.predict(DATA[:1], verbose=0)[0, 0], range(200)))
+    assert sorted(found) == list(range(1, 201))
+
+
+class Refusing(layers.Layer):
+    def call(self, x):
+        tf.debugging.assert_less(x, 90.0, "too large")
+        return x
+
+
+def test_counting_batches_are_checked():
+    model = model_of(Refusing(name="refusing"), Positions())
+    x = DATA.copy()
+    x[30] = 100
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"layer '.*/refusing'"):
+        model.predict(x, batch_size=4, verbose=0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        model.predict(x[30:31], verbose=0)
+    assert model.predict(DATA, batch_size=4, verbose=0).shape == (ROWS, 5)
+
+
 def test_draws_are_those_of_batches_in_order():
     found = []
     for predict in (
@@ -118,16 +173,16 @@ def test_large_batches_follow_each_other():
     assert program.first_steps(10**8) == 1
 
 
-@pytest.mark.parametrize("size", [8, 5, 100])
+@pytest.mark.parametrize("size", [8, 5, 150])
 def test_joined_batches_are_computed_side_by_side_too(size, monkeypatch):
     model = model_of(layers.Flatten(), layers.Dense(2))
     model.predict(DATA[:1], verbose=0)
     program = program_of(model)
-    monkeypatch.setattr(program, "rows_at_once", size)
+    monkeypatch.setattr(program, "_joined_rows", (size, size))
     found = model.predict(np.concatenate([DATA] * 5), batch_size=2, verbose=0)
     expected = np.concatenate([model.predict_on_batch(DATA)] * 5)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-    assert len(program._loops) == (size < 100)
+    assert len(program._loops) == (size < 150)
 
 
 def test_few_batches_are_one_program(monkeypatch):

@@ -2,8 +2,11 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
+import tfkit
+from tfkit.src.training.array_program import ArrayProgram
 from tfkit.src.training.steps_per_program import StepsPerProgram
 
 
@@ -44,3 +47,22 @@ def test_what_is_computed_together_does_not_depend_on_the_time():
             done += steps
     assert StepsPerProgram(2, 8, 3).steps(40, None) == 2
     assert StepsPerProgram(None, 8, 3).steps(40, 4) == 4
+
+
+def test_later_runs_on_data_of_the_same_form_begin_with_as_many_steps():
+    def steps_per_program(x, **options):
+        seen = []
+        run = ArrayProgram.run
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(ArrayProgram, "run", lambda *given: seen.append(given[3]) or run(*given))
+            model.fit(x, x, verbose=0, **options)
+        return seen
+
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    x = np.ones((64, 2), "float32")
+    first = steps_per_program(x, batch_size=2)
+    assert first[0] == 1
+    assert sum(first) == 32
+    assert steps_per_program(x, batch_size=2) == [32]
+    assert steps_per_program(x, batch_size=1)[0] == 1

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.context import ThreadSetting
+from tfkit.src.base.watching import Changes
 
 
-class Generators:
-    """The generators for draws without a seed.
+class Generators(Changes):
+    """The generators for draws without a seed. A trace that contains such draws depends on them.
 
     Attributes:
         python: Python's generator: default seeds, of weights for one.
@@ -23,10 +24,21 @@ class Generators:
     """
 
     def __init__(self, python: Any = random, numpy: Any = np.random) -> None:
+        super().__init__()
         self.python = python
         self.numpy = numpy
         self.seeds: Any = None
         self.lock = threading.Lock()
+
+    @property
+    def owner(self) -> str:
+        """The description of the object, for messages."""
+        return "set of random number generators"
+
+    def discard_seeds(self) -> None:
+        """Discards the `SeedGenerator`, whose variable traces contain."""
+        self.seeds = None
+        self.changed("seeds")
 
 
 _generators: ThreadSetting[Generators] = ThreadSetting("generators", Generators())

@@ -23,6 +23,7 @@ from tfkit.src.base import context, execution
 from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.watching import StateWatch, latest_change
+from tfkit.src.borrowed.private import context as tensorflow
 from tfkit.src.borrowed.private import could_possibly_record, pack_tangents
 from tfkit.src.core import tracking
 from tfkit.src.core.state import LayerState
@@ -54,21 +55,20 @@ class DirectCalls:
         """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
         return self._latest.trace_for(args, kwargs, self._conditions)
 
-    def _conditions(self) -> tuple[int, bool, bool, bool, Any]:
+    def _conditions(self) -> tuple[int, bool, bool, Any, bool, Any]:
         """Returns all that the choice of a trace depends on, apart from the arguments."""
         has_effects, values = self._surroundings.now()
         uses_xla = self._settings is not None and self._settings.jit_compile is True
-        recorded = could_possibly_record()
+        recorded, seed = could_possibly_record(), tensorflow.global_seed()
         # Of no tensors: an item for each `ForwardAccumulator`. TensorFlow cannot differentiate a loop in a
         # trace forward after a tape has followed it.
         is_forward = recorded and bool(pack_tangents([]).indices)
-        must_be_eager = is_forward or has_effects
-        return latest_change(), uses_xla, recorded, must_be_eager, values
+        return latest_change(), uses_xla, recorded, seed, is_forward or has_effects, values
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
-        conditions = _, uses_xla, recorded, must_be_eager, values = self._conditions()
+        conditions = _, uses_xla, recorded, seed, must_be_eager, values = self._conditions()
         # An array is like the latest tensor once it is converted.
         if latest := self._latest.trace_for(args, kwargs, lambda: conditions):
             return latest.run([*args], self._state)
@@ -107,6 +107,9 @@ class DirectCalls:
                 raise
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
             self._kinds[kind_key] = None
+            return self._tfkit_call_in_phases(args, kwargs)
+        # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
+        if seed is not None and trace.call.has_draws:
             return self._tfkit_call_in_phases(args, kwargs)
         self._latest.note(args, kwargs, conditions, trace)
         return trace.run(tensors, self._state)
@@ -150,7 +153,7 @@ class _Trace:
         self._program = tf.function(program, autograph=False).get_concrete_function(
             *descriptions.specs_of(description, shapes)
         )
-        self._call = make_call(self._program, self.watch.path_of)
+        self.call = make_call(self._program, self.watch.path_of)
 
     def serves(self, recorded: bool) -> bool:
         """Whether the trace is for calls that a tape follows, or that no tape follows."""
@@ -176,7 +179,7 @@ class _Trace:
         try:
             # A tape cannot follow a program that is called by its name.
             if could_possibly_record():
-                return self._call.run_recorded(tensors)
-            return self._call.run(tensors)
+                return self.call.run_recorded(tensors)
+            return self.call.run(tensors)
         except tf.errors.OpError as error:
             raise kernel_errors.in_layer(error, self.watch.path_of, self._program.graph) from None

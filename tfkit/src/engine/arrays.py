@@ -40,13 +40,17 @@ def as_tensor(value: Any) -> Any:
     dtype = array.dtype
     if dtype == np.float64:
         dtype = np.dtype(tf.as_dtype(settings.floatx()).as_numpy_dtype)
-    # DLPack, which shares the memory, has only the machine's byte order.
-    if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative:
-        # A file that is mapped into memory may be larger than the memory: it is not copied.
-        mapped = of_mapped_file(array) if array.dtype == dtype else None
-        return _copied(array, dtype) if mapped is None else tensor_in(mapped)
-    # For an array the same as `tf.convert_to_tensor`, which looks for the function to convert it with.
-    return tf.constant(array.astype(dtype, copy=False) if array.dtype.kind == "f" else array)
+    # A file that is mapped into memory may be larger than the memory: it is not copied.
+    if array.nbytes >= _LARGE and dtype.kind in "fiu" and dtype.isnative and array.dtype == dtype:
+        mapped = of_mapped_file(array)
+        if mapped is not None:
+            return tensor_in(mapped)
+    if array.dtype.kind != "f":
+        dtype = array.dtype
+    # The same as `tf.constant` in half of the time. DLPack has only numbers, in the machine's byte order, and
+    # in a trace values become constants.
+    is_shared = dtype.kind in "fiu" and dtype.isnative and array.size and tf.executing_eagerly()
+    return _copied(array, dtype) if is_shared else tf.constant(array.astype(dtype, copy=False))
 
 
 def _check_is_no_time(dtype: Any, shape: tuple[int, ...]) -> None:

@@ -31,6 +31,7 @@ from tfkit.src.engine.passes.orders import early_gradients, put_after
 from tfkit.src.engine.passes.places import computed_places
 from tfkit.src.engine.passes.transposes import transposed_of
 from tfkit.src.engine.small_calls import CallSize, SmallCalls
+from tfkit.src.engine.stateful_draws import counts_draws, has_draws
 from tfkit.src.engine.xla_kernels import kernel_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
@@ -147,6 +148,11 @@ class PlainCall:
     def __init__(self, function: Any) -> None:
         self._function = function
         self._shared: SharedProgram | None = None
+
+    @functools.cached_property
+    def has_draws(self) -> bool:
+        """Whether it would draw other values than the operations one by one."""
+        return has_draws(self._function)
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, if no tape watches."""
@@ -265,7 +271,7 @@ class _Renaming:
         # The name is a hash of everything else. Functions inside were renamed before, so that their names
         # stand for their content.
         copy.signature.name = ""
-        if any(_counts_draws(node.op) for node in copy.node_def):
+        if any(counts_draws(node.op) for node in copy.node_def):
             # Two programs that share such an operation would share its count, and each would continue the
             # other's draws.
             copy.signature.description = f"unshared {self._number}"
@@ -379,15 +385,6 @@ _REPLACEMENTS = (
 
 def _equal_of(node: Any) -> Any:
     return next(filter(None, (replacement(node) for replacement in _REPLACEMENTS)), None)
-
-
-@functools.cache
-def _counts_draws(operation: str) -> bool:
-    """Whether a kernel counts its draws, as stateful kernels with a seed do: each program needs its own."""
-    definition = op_def_registry.get(operation)
-    if definition is None or not definition.is_stateful:
-        return False
-    return any(attribute.name == "seed2" for attribute in definition.attr)
 
 
 # Stateful operations that change nothing, apart from what the functions inside them do.

@@ -136,11 +136,13 @@ class _Reads:
         """Whether no attribute of the layers was set since."""
         return all(state.version == version for state, version in self._versions)
 
-    def _visit(self, function: Any, layer: Any) -> None:
+    def _visit(self, function: Any, owner: Any) -> None:
+        """Adds what a function reads; `owner` is its first argument where it is a method of a layer."""
+        # Static and class methods, and methods that are bound.
         function = getattr(function, "__func__", function)
         if not isinstance(function, FunctionType) or _package(function) == "tfkit":
             return
-        key = id(function.__code__), id(layer)
+        key = id(function.__code__), id(owner)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -148,34 +150,36 @@ class _Reads:
         cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
         for root, steps in _chains(code, code.co_varnames[:1]):
             if root in code.co_varnames[:1]:
-                self._read_member(steps, layer, function)
+                self._read_member(steps, owner, function)
             elif root in cells:
-                self._read(cells[root], "cell_contents", steps, layer, function)
+                self._read(cells[root], "cell_contents", steps, owner, function)
             elif root in function.__globals__:
-                self._read(function.__globals__, root, steps, layer, function)
+                self._read(function.__globals__, root, steps, owner, function)
             else:
                 self.has_effects |= getattr(builtins, root, None) in _FUNCTIONS
 
-    def _read_member(self, steps: tuple[str, ...], layer: Any, function: FunctionType) -> None:
+    def _read_member(self, steps: tuple[str, ...], owner: Any, function: FunctionType) -> None:
         name = steps[0] if steps else ""
-        defined = inspect.getattr_static(type(layer), name, None)
+        defined = inspect.getattr_static(type(owner), name, None)
+        # What is set there is not noted, unlike an attribute.
         self.has_effects |= name == "__dict__"
         if isinstance(defined, property):
-            self._visit(defined.fget, layer)
+            self._visit(defined.fget, owner)
         elif isinstance(defined, (FunctionType, staticmethod, classmethod)):
-            self._visit(defined, layer)
-        elif name in vars(layer):
-            self._read(vars(layer), name, steps[1:], layer, function)
-        elif defined is not None:
-            self._read(type(layer), name, steps[1:], layer, function)
+            self._visit(defined, owner)
+        elif name in vars(owner):
+            self._read(vars(owner), name, steps[1:], owner, function)
+        elif defined is not None:  # An attribute of the class, such as a list.
+            self._read(type(owner), name, steps[1:], owner, function)
 
     def _read(
-        self, scope: Any, name: str, steps: tuple[str, ...], layer: Any, function: FunctionType
+        self, scope: Any, name: str, steps: tuple[str, ...], owner: Any, function: FunctionType
     ) -> None:
         value = _value(scope, name)
         # Plain attributes of layers need no look: setting one makes traces stale (`base/watching.py`).
-        if not _is_known(value) and not (scope is vars(layer) and type(value) in PLAIN):
+        if not _is_known(value) and not (scope is vars(owner) and type(value) in PLAIN):
             self.scopes.append((scope, name))
+        # `np.random.rand` has the effects of the module `np.random`; attributes of objects may be anything.
         for step in steps:
             self.has_effects |= _has_effects(value)
             if not isinstance(value, ModuleType):
@@ -183,7 +187,7 @@ class _Reads:
             value = getattr(value, step, None)
         self.has_effects |= _has_effects(value)
         if isinstance(value, FunctionType) and _package(value) == _package(function):
-            self._visit(value, layer)
+            self._visit(value, owner)
 
 
 def _value(scope: Any, name: str) -> Any:

@@ -15,10 +15,12 @@ from tfkit.src.base.settings import functions_run_eagerly
 from tfkit.src.engine.autograph import converted_if_needed
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.compile_settings import CompileSettings
+from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.latest_prediction import LatestPrediction
 from tfkit.src.training.planner import Plans
 from tfkit.src.training.programs import Program, TracedProgram
 from tfkit.src.training.step import Step, StepTrace, free_batch
+from tfkit.src.training.steps_per_program import StepsPerProgram
 
 _log = logging.getLogger("tfkit")
 
@@ -58,6 +60,7 @@ class Programs:
         self.devices: tuple[Any] | None = None
         self.predicting: tuple[Any] | None = None  # The same for those that predict.
         self.latest_prediction = LatestPrediction()
+        self._paces: dict[Any, StepsPerProgram] = {}
         self.values: Any = None  # Values that JAX has computed; see `training/jax/values.py`.
         self._lock = Lock()  # Threads that need the same program do not make it twice.
 
@@ -70,6 +73,20 @@ class Programs:
             counted = 0 if optimizer is None else int(optimizer.iterations)
             self.steps_run["before"] = max(0, counted - self.steps_run["train"])
         return self.steps_run["train"] + self.steps_run["before"]
+
+    def pace(self, mode: str, data: ArrayData | DatasetData, limit: int | None) -> StepsPerProgram:
+        """Returns the number of steps per program that earlier runs on data of this form have found.
+
+        Args:
+            mode: `"train"` or `"test"`.
+            data: the data.
+            limit: the largest number of steps, if the user has set one.
+        """
+        size = data.batch_size if isinstance(data, ArrayData) else data.known_size
+        if size is None:  # The next batches may be much larger.
+            return StepsPerProgram(limit)
+        form = mode, limit, size, structure_key(data.structure)
+        return self._paces.setdefault(form, StepsPerProgram(limit))
 
     def settle(self) -> None:
         """Brings the values that JAX has computed into the variables, where callbacks and files read them."""

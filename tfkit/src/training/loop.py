@@ -14,7 +14,6 @@ from tfkit.src.training.callbacks.callback_list import CallbackList, make_callba
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
-from tfkit.src.training.steps_per_program import StepsPerProgram
 from tfkit.src.training.termination import Termination
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ class Steps:
         if self.devices is not None and isinstance(self.feed, ArrayFeed):
             self.feed.agreed = self.devices.agreed
         self._size = model.steps_per_execution or 1
-        self._pace = StepsPerProgram(model.steps_per_execution)
+        self._pace = model._tfkit_programs.pace(mode, data, model.steps_per_execution)
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:

@@ -48,9 +48,9 @@ def predict(
             outputs = nests.with_leaves(to_numpy, program.run_batch(batch))
             note(program)
             return outputs
-        if in_order and steps is None and data.num_rows <= program.rows_at_once:
+        if in_order and steps is None and program.runs_together(data):
             outputs = nests.with_leaves(to_numpy, program.run(data, 0, num_steps))
-            if program.rows_at_once:  # The rows could be joined.
+            if program.rows_at_once(data.num_rows) >= data.num_rows:  # The rows were joined.
                 note(program)
             return outputs
     callbacks = make_callback_list(
@@ -81,7 +81,9 @@ def _predict_arrays(
     """Returns the predictions for rows of arrays, a program at a time."""
     num_steps = min(num_steps, -(-data.num_rows // data.batch_size))
     num_rows = min(num_steps * data.batch_size, data.num_rows)
-    first, together = program.first_steps(data.batch_size), program.rows_at_once // data.batch_size
+    at_once = program.rows_at_once(data.num_rows)
+    together = num_steps if at_once >= data.num_rows else at_once // data.batch_size
+    first = program.first_steps(data.batch_size)
     pace = StepsPerProgram(model.steps_per_execution, first, together)
     gathered, done = Gathered(num_rows), 0
     dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ import tensorflow as tf
 
 from tfkit.src.base import nests
 from tfkit.src.base.errors import kernel_errors
+from tfkit.src.engine.counters import Counters, CountingProgram, program_of
 from tfkit.src.engine.separate_rows import has_separate_rows
 from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.engine.small_calls import CallSize
@@ -24,13 +26,16 @@ from tfkit.src.training.step import Step, StepTrace, traced
 # loop saves, a third of a millisecond in each step, is then little compared with the step itself.
 _MIN_OPERATIONS_OF_LARGE = 1000
 
-# Batches that are computed side by side. Two cores, 10,000 rows in batches of 32, milliseconds one by one and
-# side by side: LSTM of 64 units 714 and 337, GRU 931 and 345, CNN 382 and 240; small steps take as long. The
-# kernels and the results are the same.
-_SIDE_BY_SIDE = 4
+# Batches that are computed side by side: one for each core. Two cores, 10,000 rows in batches of 32,
+# milliseconds for one, two and four at a time: LSTM of 64 units 255, 143 and 164, GRU 327, 227 and 236, CNN
+# 208, 160 and 170; small steps take as long. The kernels and the results are the same.
+_SIDE_BY_SIDE = min(max(os.cpu_count() or 1, 2), 4)
 # How many small calls' rows are computed as one batch. 10,000 rows, milliseconds by one and by four small
 # calls' rows: a small MLP 1.52 and 1.04, an Embedding 10.7 and 9.4, an MLP of 784 pixels 30.3 and 28.4.
 _SMALL_CALLS = 4
+# What all rows together handle at most to be one batch. Microseconds of a CNN by batches of 32 and as one: 64
+# rows 1,400 and 1,220, 128 rows 2,760 and 2,170, 256 rows 4,900 and 5,200.
+_MOST_AT_ONCE = 2**24
 # What a batch may handle for it: a quarter of a gigabyte in all, of which little is in memory at a time.
 _MOST_VALUES = 2**26
 # What the first program handles, in a few milliseconds: afterwards, the time of a step is known.
@@ -55,7 +60,7 @@ class PredictProgram:
         self._step = self._run_batch = trace.compiled if jit_compile is True else trace
         self._size = CallSize(trace.function)
         if jit_compile is not True and self._can_be_joined():
-            self._run_batch = SharedProgram(trace.function, size=self._size)
+            self._run_batch = program_of(trace.function, self._size)
         self._loops: dict[int, Any] = {}
         self.is_large = len(trace.graph.get_operations()) >= _MIN_OPERATIONS_OF_LARGE
         self._runs_by_step = self.is_large or _may_vary(trace.outputs)
@@ -64,15 +69,27 @@ class PredictProgram:
         else:
             self.plan = Plan(GRAPH_LOOP, "XLA would compile again for each number of rows")
 
-    @functools.cached_property
-    def rows_at_once(self) -> int:
-        """Returns how many rows may be computed as one batch, whatever its size; 0 if rows may meet.
+    def rows_at_once(self, num_rows: int) -> int:
+        """Returns how many of `num_rows` rows may be one batch, whatever its size; 0 if rows may meet."""
+        small, all_rows = self._joined_rows
+        return num_rows if num_rows <= all_rows else small
 
-        A call with few values takes hardly longer than one with fewer.
-        """
+    def runs_together(self, data: ArrayData) -> bool:
+        """Whether the first program computes all rows."""
+        together = data.num_batches <= self.first_steps(data.batch_size)
+        return together or data.num_rows <= self.rows_at_once(data.num_rows)
+
+    @functools.cached_property
+    def _joined_rows(self) -> tuple[int, int]:
+        """Returns how many rows may be one batch of several, and how many if these are all."""
         step = self._run_batch
-        count = step.num_rows_of_small_call if isinstance(step, SharedProgram) else 0
-        return _SMALL_CALLS * count if count and has_separate_rows(self.trace.function) else 0
+        if not isinstance(step, SharedProgram) or not step.only_reads:
+            return 0, 0
+        if not has_separate_rows(self.trace.function):
+            return 0, 0
+        # A call with few values takes hardly longer than one with fewer.
+        small = _SMALL_CALLS * step.num_rows_of_small_call
+        return small, max(int(self._size.rows_within(_MOST_AT_ONCE)), small)
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""
@@ -111,11 +128,14 @@ class PredictProgram:
             return self.run_batch(arrays)
         if not self._can_be_joined():
             return self.run_batch([take_rows(array, None, start, stop) for array in arrays])
-        if (size := self.rows_at_once // data.batch_size * data.batch_size) > data.batch_size:
+        size = self.rows_at_once(data.num_rows)
+        if size < data.num_rows:
+            size -= size % data.batch_size
+        if size > data.batch_size:
             # A check in the step may hold for the batches, and not for many rows.
             with contextlib.suppress(tf.errors.OpError):
                 return self._at_once(arrays, start, stop, size)
-            self.rows_at_once = 0
+            self._joined_rows = 0, 0
         if self._runs_by_step and not self._loops:
             return _step_by_step(self.run_batch, data, first_step, num_steps)
         # Single steps run in the loop too: TensorFlow may round differently outside it.
@@ -123,13 +143,16 @@ class PredictProgram:
 
     def _looped(self, arrays: list[tf.Tensor], size: int, start: int, num_steps: int) -> Any:
         """Returns the outputs of batches of `size` rows from row `start` on, from a loop in TensorFlow."""
-        side_by_side = self._num_side_by_side(size)
+        side_by_side, counters = self._num_side_by_side(size), self._counters
         if side_by_side not in self._loops:
             number = tf.TensorSpec([], "int64")
             steps = functools.partial(self._steps, side_by_side=side_by_side)
-            self._loops[side_by_side] = traced(steps, [self.trace.specs, number, number, number])
+            values = [] if counters is None else counters.values
+            specs = [self.trace.specs, number, number, number, values]
+            self._loops[side_by_side] = traced(steps, specs)
         numbers = [tf.constant(n, "int64") for n in (size, start, num_steps)]
-        leaves = self._located(self._loops[side_by_side], arrays, *numbers)
+        values = [] if counters is None else counters.take(num_steps)
+        leaves = self._located(self._loops[side_by_side], arrays, *numbers, values)
         return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
 
     def _at_once(self, arrays: list[tf.Tensor], start: int, stop: int, size: int) -> Any:
@@ -151,10 +174,16 @@ class PredictProgram:
     def _can_be_joined(self) -> bool:
         return all(isinstance(spec, tf.TensorSpec) for spec in tf.nest.flatten(self.trace.outputs))
 
+    @property
+    def _counters(self) -> Counters | None:
+        """The counters, if the step changes nothing else."""
+        step = self._run_batch
+        return step.counters if isinstance(step, CountingProgram) else None
+
     def _num_side_by_side(self, batch_size: int) -> int:
         """Returns how many batches the loop computes at the same time: 1 if one may change the next."""
-        step = self._run_batch
-        may_overlap = isinstance(step, SharedProgram) and step.only_reads
+        step, counters = self._run_batch, self._counters
+        may_overlap = counters is not None or (isinstance(step, SharedProgram) and step.only_reads)
         fits = batch_size <= self._size.rows_within(_MOST_VALUES)
         return _SIDE_BY_SIDE if may_overlap and fits else 1
 
@@ -164,9 +193,10 @@ class PredictProgram:
         size: tf.Tensor,
         start: tf.Tensor,
         num_steps: tf.Tensor,
+        values: list[tf.Tensor],
         side_by_side: int = 1,
     ) -> list[tf.Tensor]:
-        count = tf.cast(num_steps, "int32")
+        count, counters = tf.cast(num_steps, "int32"), self._counters
         outputs = [
             # Outputs of the smaller last batch have a different shape.
             tf.TensorArray(spec.dtype, count, infer_shape=False)
@@ -176,7 +206,10 @@ class PredictProgram:
         def body(index: tf.Tensor, outputs: list[tf.TensorArray]) -> tuple[Any, ...]:
             first = start + tf.cast(index, "int64") * size
             last = tf.minimum(first + size, tf.shape(arrays[0], "int64")[0])
-            results = self._step(*(take_rows(array, None, first, last) for array in arrays))
+            batch = [take_rows(array, None, first, last) for array in arrays]
+            results = (
+                self._step(*batch) if counters is None else counters.call(batch, values, index)
+            )
             leaves = tf.nest.flatten(results)
             return index + 1, [
                 # A scalar for each batch: they become a vector.
@@ -202,7 +235,13 @@ def _may_vary(outputs: Any) -> bool:
 class BatchByBatch:
     """A program that predicts batch by batch, however small they are."""
 
-    rows_at_once = 0
+    def rows_at_once(self, num_rows: int) -> int:
+        """Returns 0: rows may meet."""
+        return 0
+
+    def runs_together(self, data: ArrayData) -> bool:
+        """Returns False: one batch is computed at a time."""
+        return False
 
     def first_steps(self, batch_size: int) -> int:
         """Returns how many steps of unknown duration may be run together."""

@@ -140,6 +140,7 @@ def global_seed_generator() -> SeedGenerator:
         True
     """
     generators = generators_in_force()
+    generators.note()
     with generators.lock:
         if generators.seeds is None:
             generators.seeds = SeedGenerator()
@@ -155,7 +156,7 @@ def reset_global_seed_generator() -> None:
         >>> global_seed_generator() is seeds
         False
     """
-    generators_in_force().seeds = None
+    generators_in_force().discard_seeds()
 
 
 def get_global_seeds() -> list[int] | None:

@@ -22,6 +22,8 @@ class XlaCall:
         path_of: the path of the layer that an operation belongs to; see `StateWatch`.
     """
 
+    has_draws = False  # The draws of XLA are not those of TensorFlow's kernels anyway.
+
     def __init__(self, plain: Any, path_of: Callable[[list[str]], str | None]) -> None:
         self._plain = plain
         keep_zeros_in_gradients(plain.graph)
