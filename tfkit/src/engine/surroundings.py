@@ -1,4 +1,4 @@
-"""What the `call` methods of users read besides their arguments: globals, closures, containers, the clock.
+"""Finds what the `call` methods of users read besides their arguments: globals, closures, containers, the clock.
 
 A trace would do only once what such a method does with Python's objects. Direct calls are compiled while the
 values that it reads stay the same, and not at all if it uses random numbers, the clock, files or `print`.
@@ -88,7 +88,7 @@ def _is_known(value: Any) -> bool:
 
 
 class Surroundings:
-    """What the `call` methods of layers read now.
+    """The values that the `call` methods of layers read now.
 
     Args:
         find_layers: returns the layers; it is called again once an attribute of one of them was set.
@@ -112,7 +112,7 @@ class Surroundings:
 
 
 class _Reads:
-    """Where the `call` methods of layers read values, found in their bytecode.
+    """The names that the `call` methods of layers read, found in their bytecode.
 
     Bytecode, and not the source, which functions made in notebooks or by `exec` may lack. Functions that a
     method calls are followed within the package of the user: those of libraries have caches of their own.
