@@ -1,4 +1,4 @@
-"""Finds what the `call` methods of users read besides their arguments: globals, closures, containers, the clock.
+"""Finds what the `call` methods of users read besides their arguments: globals, closures, containers, time.
 
 A trace would do only once what such a method does with Python's objects. Direct calls are compiled while the
 values that it reads stay the same, and not at all if it uses random numbers, the clock, files or `print`.
