@@ -282,6 +282,12 @@ def test_einsum_of_float16_with_an_ellipsis_is_wrong():
     assert np.max(np.abs(wrong - a @ b)) > 0.1
 
 
+@kernel("shape of a diagonal")
+def test_the_static_shape_of_a_matrix_of_an_unknown_diagonal_is_wrong():
+    matrix = tf.function(lambda x: tf.linalg.diag(x, k=5), [tf.TensorSpec([None])])
+    assert matrix.get_concrete_function().output_shapes == [4, 4]
+
+
 def test_each_fault_has_a_test_and_says_where_it_was_seen():
     assert list(KERNELS) == list(FAULTS)
     for fault in FAULTS.values():

@@ -227,6 +227,16 @@ def test_dtypes_equal_keras(function, cls, options, data, dtype):
     assert losses.deserialize(losses.serialize(ours)).dtype == dtype
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@cases
+def test_functions_have_the_dtype_of_keras(function, cls, options, data, dtype):
+    y_true, y_pred = data[0], tf.cast(data[1], dtype)
+    ours, theirs = (
+        getattr(module, function)(y_true, y_pred, **options) for module in (losses, keras.losses)
+    )
+    assert ours.dtype == theirs.dtype
+
+
 @cases
 def test_gradients_equal_keras_and_are_finite(function, cls, options, data):
     y_true, y_pred = map(tf.constant, data)

@@ -1,5 +1,7 @@
 """Models of symbolic inputs and outputs: what they are made of and how data finds its input."""
 
+import json
+
 import keras
 import numpy as np
 import pytest
@@ -182,3 +184,13 @@ def test_a_large_graph_is_not_traced_again_where_it_is_called(own_call, monkeypa
     assert bool(traced) == own_call
     x = np.ones((2, 3), "float32")
     np.testing.assert_allclose(tfkit.Model(inputs, outputs)(x), base(x), rtol=1e-5)
+
+
+def test_configurations_list_calls_as_in_keras():
+    def calls(library):
+        a, b = library.Input((2,), name="a"), library.Input((2,), name="b")
+        dense = library.layers.Dense(2, name="dense")
+        model = library.Model([a, b], [dense(a), dense(b)])
+        return [json.dumps(entry["inbound_nodes"]) for entry in model.get_config()["layers"]]
+
+    assert calls(tfkit) == calls(keras)

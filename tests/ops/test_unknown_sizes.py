@@ -29,6 +29,10 @@ ACCEPTED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("squeeze", ((None, 1),), {}),
     ("squeeze", ((None, 1),), {"axis": 1}),
     ("conv", ((2, 9, 9, 3), (2, 2, 3, None)), {}),
+    ("diag", ((None,),), {"k": 2}),
+    ("diagflat", ((None, 2),), {"k": -2}),
+    ("reshape", ((None, 2, 3),), {"newshape": -1}),
+    ("layer_normalization", ((None, None, 4),), {"axis": 1, "beta": np.zeros((1, 1, 1))}),
 ]
 
 

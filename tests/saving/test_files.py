@@ -361,3 +361,16 @@ def test_something_that_is_no_layer_in_a_text(entry):
     config["config"]["layers"][1] = entry
     with pytest.raises(ValueError, match="something that is not a layer"):
         tfkit.models.model_from_json(json.dumps(config))
+
+
+def test_the_dict_of_custom_objects_has_the_registered_ones():
+    """As in Keras, where programs empty it to forget them."""
+
+    @tfkit.saving.register_keras_serializable("forgotten")
+    def halved(x):
+        return x / 2
+
+    objects = tfkit.saving.get_custom_objects()
+    assert objects["forgotten>halved"] is halved
+    del objects["forgotten>halved"]
+    assert tfkit.saving.get_registered_object("forgotten>halved") is None

@@ -331,6 +331,6 @@ def test_the_dict_of_custom_objects_is_the_process_s_and_a_scope_comes_before_it
             assert together(find) == ["of the process"]
             objects["other"] = 1
         assert find() == "of the process"
-        assert objects == {"name": "of the process", "other": 1}
+        assert objects["name"] == "of the process"
     finally:
-        objects.clear()
+        del objects["name"], objects["other"]

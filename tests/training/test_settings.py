@@ -1,5 +1,6 @@
 """What `compile` was given stands in one place: attributes that are set later reach everyone who reads it."""
 
+import keras as oracle
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -51,7 +52,7 @@ def in_xla(model, x):
         if trace.watch.unchanged()
     ]
     (trace,) = traces
-    return isinstance(trace._call, XlaCall)
+    return isinstance(trace.call, XlaCall)
 
 
 def test_jit_compile_reaches_direct_calls():
@@ -291,3 +292,36 @@ def test_a_function_of_the_user_may_ask_whether_to_use_xla(device, monkeypatch):
     assert model.jit_compile is True
     model.jit_compile = False
     assert model.jit_compile is False
+
+
+def test_what_is_not_compiled_again_stays_as_in_keras():
+    calls = [
+        {"loss": "mse", "loss_weights": [2.0], "metrics": ["mae"]},
+        {"loss": "mae"},
+        {},
+        {"weighted_metrics": ["mse"]},
+        {"metrics": []},
+    ]
+
+    def histories(library):
+        layer = library.layers.Dense(1, kernel_initializer="ones")
+        model = library.Sequential([library.Input((3,)), layer])
+        x = np.arange(12, dtype="float32").reshape(4, 3) / 10
+        for arguments in calls:
+            model.compile("sgd", **arguments)
+            yield model.fit(x, x[:, :1], verbose=0, shuffle=False).history
+
+    for ours, theirs in zip(histories(keras), histories(oracle), strict=True):
+        assert list(ours) == list(theirs)
+        np.testing.assert_allclose(list(ours.values()), list(theirs.values()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("none", [[], {}, ()])
+def test_an_empty_list_of_metrics_is_none_with_several_outputs(none):
+    for library in (keras, oracle):
+        x = library.Input((3,))
+        outputs = [library.layers.Dense(1, name=name)(x) for name in ("a", "b")]
+        model = library.Model(x, outputs)
+        model.compile("sgd", "mse", metrics=none, weighted_metrics=none)
+        history = model.fit(X, [Y, Y], verbose=0).history
+        assert list(history) == ["a_loss", "b_loss", "loss"]

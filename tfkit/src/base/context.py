@@ -30,6 +30,7 @@ class Context:
         known_rows: the tensors of a trace that are known to have rows.
         onednn: whether a trace is made for oneDNN's kernels; `None` if this machine's kernels decide.
         for_litert: whether a trace is made for LiteRT.
+        direct: whether a trace is one of a direct call of a layer.
         only_predicts: the graph of a trace for TensorFlow's kernels that is not differentiated.
         unconverted: methods that a trace ran without AutoGraph, and that need it; `None` if it converts all.
         update_values: what the variables of one update compute once.
@@ -61,6 +62,7 @@ class Context:
     known_rows: Any = None
     onednn: bool | None = None
     for_litert: bool = False
+    direct: bool = False
     only_predicts: Any = None
     unconverted: list[Any] | None = None
     update_values: dict[Any, Any] | None = None

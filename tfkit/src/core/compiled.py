@@ -73,8 +73,9 @@ class DirectCalls:
         if latest := self._latest.trace_for(args, kwargs, lambda: conditions):
             return latest.run([*args], self._state)
         if values != self._values:
-            self._kinds.clear()
-            self._values = values
+            # Not cleared: another thread may be looking in it.
+            self._kinds, self._values = {}, values
+        kinds = self._kinds
         if must_be_eager:
             return self._tfkit_call_in_phases(args, kwargs)
         try:
@@ -82,7 +83,7 @@ class DirectCalls:
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
             return self._tfkit_call_in_phases(args, kwargs)
-        if kind_key not in self._kinds:
+        if kind_key not in kinds:
             outputs = self._tfkit_call_in_phases(args, kwargs)
             make_call = self._settings.xla_call if self._settings and uses_xla else _plain_call
             make_trace = functools.partial(
@@ -90,9 +91,9 @@ class DirectCalls:
             )
             made = Kind(make_trace, [tensor.shape for tensor in tensors])
             # Another thread may have made it in the meantime.
-            self._kinds.setdefault(kind_key, made)
+            kinds.setdefault(kind_key, made)
             return outputs
-        kind = self._kinds[kind_key]
+        kind = kinds[kind_key]
         # `None`: tracing failed once, and would fail again.
         if kind is None or kind.first_time(tensors):
             return self._tfkit_call_in_phases(args, kwargs)
@@ -106,7 +107,7 @@ class DirectCalls:
             if uses_xla:
                 raise
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
-            self._kinds[kind_key] = None
+            kinds[kind_key] = None
             return self._tfkit_call_in_phases(args, kwargs)
         # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
         if seed is not None and trace.call.has_draws:
@@ -137,7 +138,8 @@ class _Trace:
         def program(*tensors: tf.Tensor) -> list[tf.Tensor]:
             args, kwargs = descriptions.rebuild(description, iter(tensors))
             graph = None if recorded else tf.compat.v1.get_default_graph()
-            with StateWatch(frozen=True) as self.watch, context.within(only_predicts=graph):
+            settings = context.within(only_predicts=graph, direct=True)
+            with StateWatch(frozen=True) as self.watch, settings:
                 outputs = forward(args, kwargs)
             results: list[tf.Tensor] = []
             self._outputs = descriptions.describe(outputs, results)

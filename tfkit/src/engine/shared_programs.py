@@ -18,7 +18,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base import execution
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
@@ -31,7 +30,7 @@ from tfkit.src.engine.passes.orders import early_gradients, put_after
 from tfkit.src.engine.passes.places import computed_places
 from tfkit.src.engine.passes.transposes import transposed_of
 from tfkit.src.engine.small_calls import CallSize, SmallCalls
-from tfkit.src.engine.stateful_draws import counts_draws, has_draws
+from tfkit.src.engine.stateful_draws import counts_draws
 from tfkit.src.engine.xla_kernels import kernel_of
 
 # Attributes of nodes and functions that are for readers or for gradients. They differ between equal programs,
@@ -137,37 +136,6 @@ class SharedProgram:
         """
         return self._renaming()[1].operations.get((function, node))
 
-
-class PlainCall:
-    """A traced call, run with gradients if necessary, and otherwise more directly.
-
-    Args:
-        function: a `ConcreteFunction` from tensors to a list of tensors.
-    """
-
-    def __init__(self, function: Any) -> None:
-        self._function = function
-        self._shared: SharedProgram | None = None
-
-    @functools.cached_property
-    def has_draws(self) -> bool:
-        """Whether it would draw other values than the operations one by one."""
-        return has_draws(self._function)
-
-    def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Returns the results, if no tape watches."""
-        if self._shared is None:
-            self._shared = SharedProgram(self._function)
-        return self._shared.run_flat(tensors)
-
-    def run_recorded(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
-        """Returns the results, which a tape can follow."""
-        results: list[tf.Tensor] = self._function(*tensors)
-        return results
-
-
-# Layers, which need nothing else of the engine's programs, run their calls by it.
-execution.plain_call = PlainCall
 
 # By the name of the first function. The second one is kept alive here, as no trace refers to it.
 _replacements: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Draws by TensorFlow's stateful kernels, such as `tf.random.normal`, which count anew in each program."""
+"""Draws by TensorFlow's stateful kernels, such as `tf.random.normal`, which count again in each program."""
 
 from __future__ import annotations
 

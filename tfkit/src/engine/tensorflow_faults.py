@@ -162,6 +162,14 @@ FAULTS = {
         (),
         "`einsum`",
     ),
+    "shape of a diagonal": Fault(
+        ("MatrixDiagV3",),
+        "The static shape of a matrix with a vector of unknown size beside its main diagonal is wrong: "
+        "(4, 4) on the fifth.",
+        "2.21.0 (any CPU)",
+        (),
+        "`matrix_of_diagonal`",
+    ),
 }
 
 
@@ -252,6 +260,12 @@ def resize(images: tf.Tensor, size: Any, method: str, **options: Any) -> tf.Tens
     if method == "bilinear" and images.dtype.is_floating:
         images = tf.cast(images, tf.float32)
     return tf.image.resize(images, size, method, **options)
+
+
+def matrix_of_diagonal(vector: tf.Tensor, k: int) -> tf.Tensor:
+    """Returns a matrix with a vector on its diagonal `k`, and zeros elsewhere."""
+    above, below = max(k, 0), max(-k, 0)
+    return tf.pad(tf.linalg.diag(vector), [[below, above], [above, below]])
 
 
 def widened(matrices: tf.Tensor) -> tf.Tensor:

@@ -14,6 +14,7 @@ from tfkit.src.losses.tensors import as_class_ids, as_tensors, check_class_ids, 
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
 from tfkit.src.ops.losses import sparse_softmax_crossentropy
+from tfkit.src.ops.promotion import promote
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.masking import set_mask
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -136,8 +137,9 @@ def categorical_focal_crossentropy(
     y_true = smooth_labels(y_true, label_smoothing, axis=axis)
     p = tf.nn.softmax(y_pred, axis) if from_logits else y_pred
     p = clip_probabilities(normalized(p, axis))
-    # `alpha` may be one weight for each class.
-    return -tf.reduce_sum(alpha * (1.0 - p) ** gamma * y_true * tf.math.log(p), axis)
+    # `alpha` may be one weight for each class, which makes 16 bits 32.
+    alpha, losses = promote(alpha, (1.0 - p) ** gamma * y_true * tf.math.log(p))
+    return -tf.reduce_sum(alpha * losses, axis)
 
 
 @symbolic_op

@@ -106,7 +106,8 @@ def mean_squared_logarithmic_error(y_true: Any, y_pred: Any) -> tf.Tensor:
         >>> mean_squared_logarithmic_error([[0.0, 1.0]], [[1.0, 1.0]]).numpy().round(4)
         array([0.2402], dtype=float32)
     """
-    y_true, y_pred = as_tensors_of_same_rank(y_true, y_pred)
+    # Logarithms of 16 bits have errors in the first digits.
+    y_true, y_pred = map(to_float32, as_tensors_of_same_rank(y_true, y_pred))
     log_true = tf.math.log(tf.maximum(y_true, settings.epsilon()) + 1.0)
     log_pred = tf.math.log(tf.maximum(y_pred, settings.epsilon()) + 1.0)
     return tf.reduce_mean(tf.math.squared_difference(log_true, log_pred), -1)

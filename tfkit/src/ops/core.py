@@ -141,7 +141,12 @@ def saturate_cast(x: Any, dtype: Any) -> tf.Tensor:
     x, dtype = as_tensor(x), standardize_dtype(dtype)
     if dtype == "bool":  # The range of 0 and 1.
         return tf.cast(x if x.dtype.is_unsigned or x.dtype == tf.bool else tf.maximum(x, 0), dtype)
-    return tf.cast(x, dtype) if x.dtype == tf.bool else tf.saturate_cast(x, dtype)
+    if x.dtype.is_integer:  # `tf.saturate_cast` lacks kernels, and is wrong for 64 bits.
+        other = tf.as_dtype(dtype)
+        low, high = (v if other.is_integer else int(float(v)) for v in (other.min, other.max))
+        x = x if x.dtype.max <= high else tf.minimum(x, high)
+        x = x if x.dtype.min >= low else tf.maximum(x, low)
+    return tf.cast(x, dtype) if not x.dtype.is_floating else tf.saturate_cast(x, dtype)
 
 
 # --- Conversion -----------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.tensorflow_faults import matrix_of_diagonal
 from tfkit.src.ops.promotion import as_tensor, widen_for_sum
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -36,7 +37,7 @@ def diag(x: Any, k: int = 0) -> tf.Tensor:
     x = as_tensor(x)
     if x.shape.rank not in (1, 2):
         raise ValueError(f"`x` must be 1d or 2d. Received: x.shape={x.shape}")
-    return tf.linalg.diag(x, k=k) if x.shape.rank == 1 else diagonal(x, k)
+    return matrix_of_diagonal(x, k) if x.shape.rank == 1 else diagonal(x, k)
 
 
 @symbolic_op
@@ -55,7 +56,7 @@ def diagflat(x: Any, k: int = 0) -> tf.Tensor:
         >>> ops.diagflat([[1, 2]]).numpy().tolist()
         [[1, 0], [0, 2]]
     """
-    return tf.linalg.diag(tf.reshape(x, [-1]), k=k)
+    return matrix_of_diagonal(tf.reshape(x, [-1]), k)
 
 
 @symbolic_op

@@ -38,7 +38,7 @@ def rgb_to_grayscale(images: Any, data_format: str | None = None) -> tf.Tensor:
     """
     images = check_images(images)
     axis = -1 if standardize_data_format(data_format) == "channels_last" else -3
-    if images.shape[axis] not in (1, 3):
+    if images.shape[axis] not in (1, 3, None):
         raise ValueError(
             "Invalid channel size: expected 3 (RGB) or 1 (Grayscale). "
             f"Received input with shape: images.shape={images.shape}"

@@ -10,7 +10,7 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.ops.checks import one_axis
-from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float32
+from tfkit.src.ops.promotion import as_tensor, promote_tensors, to_dtype, to_float, to_float32
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.logits import find
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -411,7 +411,7 @@ def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
     It is `10 * log10(max_val**2 / mean((x1 - x2)**2))`: the larger, the more alike they are.
 
     Args:
-        x1: a tensor of any shape, of a float dtype.
+        x1: a tensor of any shape; integers become the default float dtype.
         x2: a tensor of the same shape.
         max_val: largest value that an element can have: 1.0 or 255.0 for most images.
 
@@ -425,7 +425,7 @@ def psnr(x1: Any, x2: Any, max_val: float) -> tf.Tensor:
         >>> round(float(ops.psnr([0.0, 1.0], [0.0, 0.5], max_val=1.0)), 3)
         9.031
     """
-    x1, x2 = promote_tensors(x1, x2)
+    x1, x2 = map(to_float, promote_tensors(x1, x2))
     if not x1.shape.is_compatible_with(x2.shape):
         raise ValueError(f"Input shapes must match. Received: {x1.shape} and {x2.shape}")
     # 255 * 255 / 0.9 is more than float16 has.

@@ -11,7 +11,8 @@ from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.ops.checks import as_axes, positive_axes
 from tfkit.src.ops.linalg import vector_norm
-from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float32
+from tfkit.src.ops.promotion import as_tensor, to_dtype, to_float, to_float32
+from tfkit.src.ops.shaping import static_or_dynamic_shape
 from tfkit.src.symbolic.tensors import symbolic_op
 
 
@@ -166,7 +167,8 @@ def layer_normalization(
     x = as_tensor(x)
     dtype, x = x.dtype, to_float32(x)
     axes = sorted(positive_axes(as_axes(axis), x.shape.rank))
-    shape = [x.shape[a] if a in axes else 1 for a in range(x.shape.rank)]
+    sizes = static_or_dynamic_shape(x)
+    shape = [size if a in axes else 1 for a, size in enumerate(sizes)]
 
     def aligned(weight: Any) -> Any:
         weight = tf.cast(weight, x.dtype)
@@ -193,7 +195,7 @@ def layer_normalization(
 
 @symbolic_op
 def rms_normalization(
-    x: Any, scale: Any = None, axis: int | Sequence[int] = -1, epsilon: float | None = None
+    x: Any, scale: Any = None, axis: int | Sequence[int] | None = -1, epsilon: float | None = None
 ) -> tf.Tensor:
     """Returns `x / sqrt(mean(x**2) + epsilon) * scale`, with the mean over axes of `x`.
 
@@ -203,7 +205,7 @@ def rms_normalization(
     Args:
         x: a tensor of a float dtype.
         scale: a tensor that broadcasts to the shape of `x`; `None` for 1.
-        axis: axis or axes to normalize over. Default: `-1`.
+        axis: axis or axes to normalize over; `None` for all. Default: `-1`.
         epsilon: number that keeps the division finite; `None` for `settings.epsilon()`.
 
     Returns:
@@ -220,9 +222,8 @@ def rms_normalization(
     dtype, x = x.dtype, to_float32(x)
     epsilon = settings.epsilon() if epsilon is None else epsilon
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
-    outputs = x * tf.math.rsqrt(
-        tf.reduce_mean(tf.square(x), as_axes(axis), keepdims=True) + epsilon
-    )
+    axes = None if axis is None else as_axes(axis)
+    outputs = x * tf.math.rsqrt(tf.reduce_mean(tf.square(x), axes, keepdims=True) + epsilon)
     return tf.cast(outputs if scale is None else outputs * tf.cast(scale, x.dtype), dtype)
 
 
@@ -233,7 +234,7 @@ def normalize(
     """Returns vectors divided by their norms: `x / max(norm(x), epsilon)`.
 
     Args:
-        x: a tensor of a float dtype.
+        x: a tensor; integers become the default float dtype.
         axis: axis or axes of the vectors; `None` to take all elements as one vector.
             Default: `-1`.
         order: order of the norm, an integer from 1 on. Default: `2`.
@@ -241,7 +242,7 @@ def normalize(
             least.
 
     Returns:
-        A tensor of the shape and dtype of `x`; zeros stay zeros, with the gradient of `x / epsilon`.
+        A tensor of the shape and float dtype of `x`; zeros stay zeros, with the gradient of `x / epsilon`.
         Lengths are computed in float32 at least.
 
     Raises:
@@ -256,7 +257,7 @@ def normalize(
     """
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"Argument `order` must be an int >= 1. Received: order={order}")
-    x = as_tensor(x)
+    x = to_float(x)
     x = tf.reshape(x, [1]) if x.shape.rank == 0 else x
     if epsilon is None:
         # The slope at 0 is 1 / epsilon, which float16 must hold.

@@ -32,8 +32,8 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
 
     Args:
         x: a tensor of any shape, sparse ones included.
-        newshape: sizes of the result, with the same product as the sizes of `x`. One of them may be
-            -1 (or `None`), and is inferred.
+        newshape: sizes of the result, with the same product as the sizes of `x`, or the size of a
+            vector. One of them may be -1 (or `None`), and is inferred.
 
     Returns:
         A tensor of shape `newshape` and of the dtype of `x`.
@@ -45,6 +45,7 @@ def reshape(x: Any, newshape: Any) -> tf.Tensor:
         >>> ops.reshape([1, 2, 3, 4, 5, 6], (2, -1)).numpy().tolist()
         [[1, 2, 3], [4, 5, 6]]
     """
+    newshape = [newshape] if isinstance(newshape, int) else newshape
     if isinstance(newshape, (tuple, list)):
         newshape = [-1 if size is None else size for size in newshape]
         known = [size for size in newshape if isinstance(size, int)]
@@ -642,7 +643,7 @@ def repeat(x: Any, repeats: Any, axis: int | None = None) -> tf.Tensor:
     """
     x = as_tensor(x)
     if x.dtype == tf.uint16:  # TensorFlow has no kernel for it.
-        return tf.cast(tf.repeat(tf.cast(x, tf.uint32), repeats, axis), tf.uint16)
+        return tf.cast(repeat(tf.cast(x, tf.uint32), repeats, axis), tf.uint16)
     if axis is not None and 0 in x.shape:  # TensorFlow would return no slices.
         return tf.gather(x, tf.repeat(tf.range(x.shape[axis]), repeats), axis=axis)
     result = tf.repeat(x, repeats, axis)

@@ -98,11 +98,12 @@ class Compiled(Layer):
             optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
             loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
                 outputs, a list or dict of these. `None` if all losses are
-                from `add_loss` and regularizers.
+                from `add_loss` and regularizers; for a model that was compiled before, the same.
             loss_weights: list or dict of a factor for each output's loss; `None` for 1.
             metrics: list of names, functions or `Metric`s, which are computed without sample
                 weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
-                that fits the shapes. `None` for none.
+                that fits the shapes. `None` for none, or for the same as before, if
+                `weighted_metrics` are `None`, too; `[]` for none.
             weighted_metrics: the same, for metrics that take sample weights into account.
             run_eagerly: whether steps and direct calls run eagerly, to debug them. Default:
                 `False`.
@@ -135,6 +136,13 @@ class Compiled(Layer):
         self, optimizer: OptimizerLike, auto_scale_loss: bool, **settings: Any
     ) -> None:
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
+        if self.compiled:  # As in Keras, what is not given again stays.
+            before = self._tfkit_settings
+            if settings["loss"] is None:
+                settings |= {"loss": before.loss, "loss_weights": before.loss_weights}
+            if settings["metrics"] is None and settings["weighted_metrics"] is None:
+                settings["metrics"] = before.metrics
+                settings["weighted_metrics"] = before.weighted_metrics
         # Everything is made and checked first, and assigned at the end.
         checked = self._tfkit_settings.changed(auto_scale_loss=auto_scale_loss, **settings)
         in_tensorflow = checked.engine == "tensorflow"

@@ -39,7 +39,8 @@ class CompiledMetrics(Metric):
 
     def __init__(self, metrics: Any, weighted_metrics: Any, output_names: list[str] | None) -> None:
         super().__init__(name="compile_metrics")
-        self._given = {"metrics": metrics, "weighted_metrics": weighted_metrics}
+        # As in Keras, an empty list is none, whatever the number of outputs.
+        self._given = {"metrics": metrics or None, "weighted_metrics": weighted_metrics or None}
         self._output_names = output_names
         self._entries: list[MetricEntry] | None = None
         self._outputs: Outputs | None = None

@@ -113,8 +113,8 @@ class Outputs:
         if missing:
             raise ValueError(
                 f"y_true and y_pred have different structures. `y` lacks the targets of {missing}, for which "
-                f"there is a loss. Received: a dict with the keys {list(y)}. An output without targets gets "
-                "None, here or as its loss in `compile()`."
+                f"there is a loss or a metric. Received: a dict with the keys {list(y)}. An output without "
+                "targets gets None, here or as its loss in `compile()`."
             )
 
     def _only(self, value: Any, what: str) -> Any:

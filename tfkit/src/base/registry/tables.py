@@ -209,7 +209,7 @@ def get_registered_object(
     Args:
         name: `"package>name"`, or a key of one of the dicts.
         custom_objects: objects by name, which are searched after the objects of `custom_object_scope`
-            and `get_custom_objects`, and before the registry.
+            and `get_custom_objects`.
         module_objects: objects by name that are searched last.
 
     Returns:
@@ -222,9 +222,8 @@ def get_registered_object(
     """
     tables = (
         context.current().custom_objects,
-        _custom_objects,
-        custom_objects or {},
         _registered,
+        custom_objects or {},
         module_objects or {},
     )
     for table in tables:
@@ -254,11 +253,8 @@ def named_object(
     return found
 
 
-_custom_objects: dict[str, Any] = {}
-
-
 def get_custom_objects() -> dict[str, Any]:
-    """Returns the dict of custom objects of the process, which configurations may name.
+    """Returns the dict of registered and other custom objects of the process, which configurations may name.
 
     Additions of a `custom_object_scope` are not in it, and take precedence.
 
@@ -271,7 +267,7 @@ def get_custom_objects() -> dict[str, Any]:
         True
         >>> _ = get_custom_objects().pop("my_length")
     """
-    return _custom_objects
+    return _registered
 
 
 @contextlib.contextmanager

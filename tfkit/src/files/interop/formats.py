@@ -28,9 +28,10 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
         filepath: path that ends in `.h5` or `.hdf5` for tfkit's own format, in `.keras` for
             Keras's.
         overwrite: whether an existing file is replaced. Default: `True`.
-        **kwargs: `include_optimizer=False` leaves out the optimizer's state. `zipped=False` writes
-            what a `.keras` file contains into a folder, whose path has none of these extensions.
-            `save_format` warns that the extension determines the format.
+        **kwargs: `include_optimizer=False` leaves out the optimizer's state, and in `.h5` files the
+            arguments of `compile`. `zipped=False` writes what a `.keras` file contains into a folder,
+            whose path has none of these extensions. `save_format` warns that the extension determines
+            the format.
 
     Raises:
         ValueError: if the path has a different extension, if an argument is not known, or if the model is

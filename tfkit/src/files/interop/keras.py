@@ -389,8 +389,8 @@ def save_model(
         model: a model; if it is not built, the configuration and the arguments of `compile` are kept.
         filepath: a name that ends in `.keras`.
         overwrite: whether an existing file is replaced. Default: `True`.
-        include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
-            Default: `True`.
+        include_optimizer: whether the optimizer's state is written; the arguments of `compile` always
+            are, as in Keras. Default: `True`.
 
     Raises:
         ValueError: for a different extension, and for a model that is not built although layers in it are.
@@ -407,7 +407,7 @@ def save_model(
     path = Path(filepath)
     _check_writable(path, ".keras", overwrite)
     weights.check_whole(model)
-    with serialization.written_to_file(include_optimizer):
+    with serialization.written_to_file(compiles=True):
         config = keras_config.to_keras(serialization.serialize_model(model))
     # Numbers, not addresses in memory: a model that is saved twice has the same configuration.
     config = serialization.numbered_shared_objects(config)

@@ -26,8 +26,8 @@ def save_model(
         model: a model; if it is not built, the configuration and the arguments of `compile` are kept.
         filepath: path of the folder: a new one, an empty one, or one that holds such a model.
         overwrite: whether an existing model is replaced. Default: `True`.
-        include_optimizer: whether the arguments of `compile` are written, and the optimizer's state.
-            Default: `True`.
+        include_optimizer: whether the optimizer's state is written; the arguments of `compile` always
+            are, as in Keras. Default: `True`.
 
     Raises:
         ValueError: for a path with the extension of a model file, and for a model that is not built although

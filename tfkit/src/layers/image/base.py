@@ -7,6 +7,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.base import context
 from tfkit.src.base.protocols import LayerOptions, NamedOptions
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.base.settings import standardize_data_format
@@ -59,7 +60,7 @@ class ImageLayer(Layer):
 
     _allow_non_tensor_positional_args = True
     _tfkit_omitted_from_config = {"bounding_box_format": None}
-    # Whether images of integers keep their dtype; otherwise they become floats.
+    # Whether images of integers keep their dtype in direct calls; in graphs they become floats, as in Keras.
     _keeps_integers = False
     # Whether the layer is active outside of training.
     _only_in_training = True
@@ -162,7 +163,8 @@ class ImageLayer(Layer):
         """Returns images, one or a batch, changed by the drawn numbers, in the layer's compute dtype."""
         images = tf.convert_to_tensor(images)
         given = images.dtype
-        keeps = self._keeps_integers and not given.is_floating
+        direct = tf.executing_eagerly() or context.current().direct
+        keeps = self._keeps_integers and not given.is_floating and direct
         if not keeps:
             images = tf.cast(images, self.compute_dtype)
         if self._does_nothing(transformation, training):

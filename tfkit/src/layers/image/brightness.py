@@ -36,7 +36,8 @@ class RandomBrightness(RandomImageLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: The input shape; integers remain integers.
+    Output shape: The input shape; integers remain integers in direct calls, and become
+        floats in graphs, as of `tf.data` and `predict`.
 
     Raises:
         ValueError: for a factor out of its range, and a `value_range` that is not a pair.

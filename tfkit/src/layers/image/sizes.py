@@ -55,7 +55,8 @@ class Resizing(SizedLayer):
     Input shape: `(height, width, channels)` or `(batch, height, width, channels)`; channels before
         height with `data_format="channels_first"`.
 
-    Output shape: The input shape with the new height and width; integers remain integers.
+    Output shape: The input shape with the new height and width; integers remain integers in direct calls,
+        and become floats in graphs, as of `tf.data` and `predict`.
 
     Raises:
         ValueError: for sizes that are not positive integers, unknown options, and two ways to keep the ratio.

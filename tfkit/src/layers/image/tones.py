@@ -106,8 +106,6 @@ class Solarization(RandomImageLayer):
         [100.0, 55.0]
     """
 
-    _keeps_integers = True
-
     def __init__(
         self,
         addition_factor: Any = 0.0,

@@ -13,6 +13,7 @@ from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.base.registry.graph_form import check_graph, checked_reference, map_references
 from tfkit.src.core.layer import Layer
+from tfkit.src.layers.input_layer import InputLayer
 from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import KerasTensor, Node, any_symbolic
 from tfkit.src.training.models.graph import Graph, operation_names
@@ -35,12 +36,13 @@ def graph_to_config(graph: Graph) -> dict[str, Any]:
                 entries[name]["auto_named"] = node.operation._tfkit_auto_named
         calls = entries[name]["inbound_nodes"]
         index = len(calls)
-        calls.append(
-            {
-                "args": [_argument(arg, keys) for arg in node.args],
-                "kwargs": {key: _argument(value, keys) for key, value in node.kwargs.items()},
-            }
-        )
+        if not isinstance(node.operation, InputLayer):
+            calls.append(
+                {
+                    "args": [_argument(arg, keys) for arg in node.args],
+                    "kwargs": {key: _argument(value, keys) for key, value in node.kwargs.items()},
+                }
+            )
         # Later calls name an output by its layer, the number of the call, and its position.
         for position, output in enumerate(node.output_tensors):
             keys[id(output)] = (name, index, position)
