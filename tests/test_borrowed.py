@@ -197,6 +197,16 @@ def could_possibly_record():
 
 
 @contract
+def pack_tangents():
+    x = tf.constant(3.0)
+    with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):
+        assert private.pack_tangents([]).indices
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        assert not private.pack_tangents([]).indices
+
+
+@contract
 def init_scope():
     x = tf.constant(3.0)
     for scope, expected in ((tf.init_scope, None), (private.init_scope, 6.0)):

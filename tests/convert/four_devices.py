@@ -202,7 +202,8 @@ def check_a_transformer_has_the_losses_of_one_device():
         return optimizers.AdamW(1e-2, clipnorm=1.0)
 
     expected = trained(made(None, language, optimizer(), metrics=["accuracy"]))
-    for shape in ((4, 1), (1, 4), (2, 2)):
+    # Batches alone are divided in the convolution below.
+    for shape in ((1, 4), (2, 2)):
         model = made(parallel(shape), language, optimizer(), metrics=["accuracy"])
         history, weights = trained(model)
         assert_equal(history, expected[0])

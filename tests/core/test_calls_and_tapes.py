@@ -78,6 +78,12 @@ def forward(model, x):
     return [y, accumulator.jvp(y)]
 
 
+def forward_over_backward(model, x):
+    with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+        _, slope, *_ = gradients(model, x)
+    return [accumulator.jvp(slope)]
+
+
 def in_a_function(model, x):
     return tf.function(lambda x: gradients(model, x))(x)
 
@@ -123,7 +129,7 @@ def test_gradients_are_right_after_calls_that_no_tape_follows(name):
 
 @pytest.mark.parametrize(("name", "steps"), [("LSTM", 3), ("attention", STEPS)])
 def test_other_derivatives_are_right_after_such_calls(name, steps):
-    functions = forward, by_persistent_tape, hessian_product, beside_a_pause
+    functions = by_persistent_tape, hessian_product, forward, forward_over_backward, beside_a_pause
     check_derivatives(model_of(name, steps), *functions)
 
 
@@ -288,10 +294,11 @@ def test_a_mask_is_seen_after_calls_without_one():
 
 def test_settings_are_seen_after_calls():
     calls = []
+    note = calls.append
 
     class Noting(tfkit.Model):
         def call(self, x):
-            calls.append(tf.executing_eagerly())
+            note(not tf.is_symbolic_tensor(x))
             return 2 * x
 
     model = Noting()

@@ -20,10 +20,11 @@ class Threads(layers.Layer):
     def __init__(self):
         super().__init__()
         self.seen = []
+        self.note = self.seen.append
 
     def call(self, x):
         def note(value):
-            self.seen.append(threading.get_ident())
+            self.note(threading.get_ident())
             return value
 
         y = tf.numpy_function(note, [x], x.dtype, stateful=False)

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 import tfkit
 from tests.conformance.table import CASES
+from tfkit.src.files.interop import keras_contents
 
 # Keras copies its variables in a way that NumPy 2 warns of, whenever it saves.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -558,6 +559,47 @@ def test_an_optimizer_in_an_attribute_whose_weights_are_not_known(tmp_path):
     theirs.save(tmp_path / "model.keras")
     adversary(tfkit, "dict", builds=False)
     with pytest.warns(UserWarning, match="at 'adam' is not loaded, because it has 6 variables"):
+        tfkit.models.load_model(tmp_path / "model.keras")
+
+
+def used_adversary(builds):
+    """Returns a model of tfkit whose optimizer in an attribute has made a step."""
+    ours = adversary(tfkit, "list", builds)
+    weights = ours.dense.trainable_variables
+    ours.adam.apply([np.ones(weight.shape) for weight in weights], weights)
+    return ours
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
+def test_the_state_of_an_optimizer_in_an_attribute_is_written(tmp_path):
+    path = tmp_path / "model.keras"
+    keras_class = type(
+        adversary(keras, "list")
+    )  # Keras restores the state if the constructor builds it.
+    ours = used_adversary(builds=True)
+    ours.save(path)
+    theirs = keras.models.load_model(path, {"Adversary": keras_class})
+    for mine, its in zip(held_states(ours), held_states(theirs), strict=True):
+        np.testing.assert_array_equal(mine, its)
+
+
+@pytest.mark.parametrize("name", ["model.keras", "model.h5"])
+def test_an_optimizer_in_an_attribute_is_built_for_the_weights_that_it_had(tmp_path, name):
+    ours = used_adversary(builds=False)
+    ours.save(tmp_path / name)
+    loaded = tfkit.models.load_model(tmp_path / name)
+    for mine, its in zip(held_states(ours), held_states(loaded), strict=True):
+        np.testing.assert_array_equal(mine, its)
+    ours.save(tmp_path / name, include_optimizer=False)
+    assert not tfkit.models.load_model(tmp_path / name).adam.built
+
+
+@pytest.mark.parametrize("indices", [[0, 2], [0, 0], [-1]])
+def test_indices_of_weights_of_an_optimizer_are_checked(tmp_path, indices, monkeypatch):
+    written = np.array(indices, "int32")
+    monkeypatch.setattr(keras_contents, "weights_of_held", lambda optimizer, plan: written)
+    used_adversary(builds=False).save(tmp_path / "model.keras")
+    with pytest.raises(tfkit.saving.LoadError, match="different indices of 2 weights"):
         tfkit.models.load_model(tmp_path / "model.keras")
 
 

@@ -24,9 +24,10 @@ class Counted(layers.Layer):
         super().__init__()
         self.dense = layers.Dense(3, activity_regularizer="l2")
         self._runs = []
+        self._note = self._runs.append  # A list that `call` changes itself would keep it eager.
 
     def call(self, inputs):
-        self._runs.append(1)
+        self._note(1)
         return self.dense(inputs)
 
 

@@ -76,6 +76,22 @@ def test_x_alone_reaches_the_step_as_in_keras(x, method):
     assert seen[0] == seen[1]
 
 
+@pytest.mark.parametrize("run_eagerly", [True, False])
+def test_one_batch_reaches_the_step_as_in_keras(run_eagerly):
+    seen = []
+    for library in (keras, tfkit):
+        model = spy(library)
+        model.run_eagerly = run_eagerly
+        for x in (X, [X, X], {"a": X}):
+            for rest in ((), (Y,), (Y, Y[:, 0])):
+                model.train_on_batch(x, *rest)
+                model.test_on_batch(x, *rest)
+            model.predict_on_batch(x)
+        seen.append([given for given, _ in model.seen])
+    assert seen[0] == seen[1]
+    assert ("float32", None, None) in seen[1]
+
+
 @pytest.mark.parametrize("library", [keras, tfkit])
 def test_validation_data_without_targets_reaches_the_step_as_in_keras(library):
     model = spy(library)

@@ -16,6 +16,8 @@ from tfkit.src.base.calls import in_stateless_scope
 
 # Returns the object that runs a traced call of a layer. `engine/plain_calls.py`, which is above, sets it.
 plain_call: Callable[[Any], Any]
+# Returns what tells the values that the calls of layers read now. `engine/surroundings.py` sets it.
+surroundings_of: Callable[[Callable[[], Iterable[Any]]], Any]
 
 
 class Execution(Protocol):

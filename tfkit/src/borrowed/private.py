@@ -45,6 +45,7 @@ from tensorflow.python.distribute.ps_values import CachingVariable as CachingVar
 from tensorflow.python.eager import context as context
 from tensorflow.python.eager import execute as execute
 from tensorflow.python.eager import tape as tape
+from tensorflow.python.eager.forwardprop_util import pack_tangents as pack_tangents
 from tensorflow.python.eager.polymorphic_function.atomic_function import (
     AtomicFunction as AtomicFunction,
 )

@@ -5,7 +5,8 @@ and an error in a user's `call` shows the user's line. From the second call on, 
 runs instead. Outputs, masks and `add_loss` values are its results.
 
 A call that sets attributes (`self.steps += 1`, `self.scores = scores`) does on each call what a trace would
-do only once, so it remains eager, like a call that cannot be traced. A changed attribute
+do only once, so it remains eager, like a call that cannot be traced; so does one that draws by NumPy, prints,
+or reads what has changed since the previous call (`engine/surroundings.py`). A changed attribute
 of any layer that took part (`layer.rate = 0.1`, `layer.trainable = False`) makes the trace stale.
 """
 
@@ -23,7 +24,8 @@ from tfkit.src.base.calls import next_call
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.watching import StateWatch, latest_change
 from tfkit.src.borrowed.private import context as tensorflow
-from tfkit.src.borrowed.private import could_possibly_record
+from tfkit.src.borrowed.private import could_possibly_record, pack_tangents
+from tfkit.src.core import tracking
 from tfkit.src.core.state import LayerState
 from tfkit.src.symbolic import descriptions
 from tfkit.src.symbolic.descriptions import Kind, LatestCall
@@ -45,29 +47,43 @@ class DirectCalls:
         self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, Kind | None] = {}
         self._latest = LatestCall()
+        find_layers = functools.partial(tracking.all_layers, state.layer)
+        self._surroundings = execution.surroundings_of(find_layers)
+        self._values: Any = None
 
     def repeated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Trace | None:
         """Returns the trace that ran last, if it is certain that it is the right one for this call, too."""
-        return self._latest.trace_for(args, kwargs, self._conditions())
+        return self._latest.trace_for(args, kwargs, self._conditions)
 
-    def _conditions(self) -> tuple[int, bool, bool, Any]:
+    def _conditions(self) -> tuple[int, bool, bool, Any, bool, Any]:
         """Returns all that the choice of a trace depends on, apart from the arguments."""
+        has_effects, values = self._surroundings.now()
         uses_xla = self._settings is not None and self._settings.jit_compile is True
-        return latest_change(), uses_xla, could_possibly_record(), tensorflow.global_seed()
+        recorded, seed = could_possibly_record(), tensorflow.global_seed()
+        # Of no tensors: an item for each `ForwardAccumulator`. TensorFlow cannot differentiate a loop in a
+        # trace forward after a tape has followed it.
+        is_forward = recorded and bool(pack_tangents([]).indices)
+        return latest_change(), uses_xla, recorded, seed, is_forward or has_effects, values
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Returns what `forward(args, kwargs)` returns."""
         tensors: list[tf.Tensor] = []
-        conditions = _, uses_xla, recorded, seed = self._conditions()
+        conditions = _, uses_xla, recorded, seed, must_be_eager, values = self._conditions()
         # An array is like the latest tensor once it is converted.
-        if latest := self._latest.trace_for(args, kwargs, conditions):
+        if latest := self._latest.trace_for(args, kwargs, lambda: conditions):
             return latest.run([*args], self._state)
+        if values != self._values:
+            # Not cleared: another thread may be looking in it.
+            self._kinds, self._values = {}, values
+        kinds = self._kinds
+        if must_be_eager:
+            return self._tfkit_call_in_phases(args, kwargs)
         try:
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
             return self._tfkit_call_in_phases(args, kwargs)
-        if kind_key not in self._kinds:
+        if kind_key not in kinds:
             outputs = self._tfkit_call_in_phases(args, kwargs)
             make_call = self._settings.xla_call if self._settings and uses_xla else _plain_call
             make_trace = functools.partial(
@@ -75,9 +91,9 @@ class DirectCalls:
             )
             made = Kind(make_trace, [tensor.shape for tensor in tensors])
             # Another thread may have made it in the meantime.
-            self._kinds.setdefault(kind_key, made)
+            kinds.setdefault(kind_key, made)
             return outputs
-        kind = self._kinds[kind_key]
+        kind = kinds[kind_key]
         # `None`: tracing failed once, and would fail again.
         if kind is None or kind.first_time(tensors):
             return self._tfkit_call_in_phases(args, kwargs)
@@ -91,7 +107,7 @@ class DirectCalls:
             if uses_xla:
                 raise
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
-            self._kinds[kind_key] = None
+            kinds[kind_key] = None
             return self._tfkit_call_in_phases(args, kwargs)
         # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
         if seed is not None and trace.call.has_draws:

@@ -35,6 +35,7 @@ from tfkit.src.borrowed.log_lines import find_devices_quietly
 from tfkit.src.engine import autograph as _autograph  # noqa: F401, keeps AutoGraph off tfkit's code
 from tfkit.src.engine import plain_calls as _calls  # noqa: F401, runs the calls of layers
 from tfkit.src.engine import program_cache as _program_cache  # noqa: F401, begins it
+from tfkit.src.engine import surroundings as _surroundings  # noqa: F401, what these calls read
 from tfkit.src.ops import activation_lookup as _activations  # noqa: F401, registers functions of TensorFlow
 from tfkit.src.ops import operators as _operators  # noqa: F401, defines the operators of symbolic tensors
 from tfkit.src.outer.legacy import names

@@ -17,7 +17,6 @@ from tfkit.src.core import tracking
 from tfkit.src.files import saving  # What `saving` lists is imported late.
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.metrics.named_variables import named_variables
-from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training import random_states
 from tfkit.src.weights import random  # What `saving` lists is imported late.
 
@@ -168,12 +167,13 @@ def _variables(model: Trainer) -> dict[str, tf.Variable]:
     for path, layer in tracking.named_layers(model):
         states = tf.nest.flatten(getattr(layer, "_tfkit_states", None) or ())
         add(("states", path), {str(index): state for index, state in enumerate(states)})
-        settings = layer._tfkit_settings
-        compiled = {} if settings is None else {"optimizer": settings.optimizer}
-        for name, value in {**vars(layer), **compiled}.items():
-            if isinstance(value, Optimizer) and id(value) not in seen:
-                seen.add(id(value))
-                add(("optimizers", path, name), saving.contents.named_slots(value, model))
+        held = dict(saving.contents.held_optimizers(layer))
+        if layer._tfkit_settings is not None:
+            held["optimizer"] = layer._tfkit_settings.optimizer
+        for name, optimizer in held.items():
+            if optimizer is not None and id(optimizer) not in seen:
+                seen.add(id(optimizer))
+                add(("optimizers", path, name), saving.contents.named_slots(optimizer, model))
     for index, metric in enumerate(model.metrics):
         add(("metrics", str(index)), named_variables(metric))
     return found

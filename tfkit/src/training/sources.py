@@ -17,7 +17,7 @@ from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.nests import brief, with_tuples
 from tfkit.src.engine.arrays import as_tensor
 from tfkit.src.training import random_states
-from tfkit.src.training.absent import without_none
+from tfkit.src.training.absent import Absent, without_none
 from tfkit.src.training.data import (
     ArrayData,
     DatasetData,
@@ -114,17 +114,28 @@ def make_data(
 
 
 def one_batch(
-    x: Any, y: Any, sample_weight: Any, class_weight: dict[int, float] | None = None
+    x: Any,
+    y: Any,
+    sample_weight: Any,
+    class_weight: dict[int, float] | None = None,
+    *,
+    num_parts: int = 1,
 ) -> ArrayData | DatasetData:
-    """Returns one batch as data for one step, which gets it as a tuple; arguments as `make_data`."""
+    """Returns one batch as data for one step, which gets it as a tuple; arguments as `make_data`.
+
+    The tuple has at least `num_parts` parts: those that are not given are `None`.
+    """
     if class_weight is not None:
         check_class_weight(class_weight)
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
         tensors = tf.nest.map_structure(as_tensor, packed)
+        tensors += (Absent(),) * (num_parts - len(tensors))
         return DatasetData(tf.data.Dataset.from_tensors(tensors), 1)
     most_rows = 2**31 - 1
-    return make_arrays(x, y, sample_weight, most_rows, class_weight=class_weight)
+    data = make_arrays(x, y, sample_weight, most_rows, class_weight=class_weight)
+    data.tensors += (Absent(),) * (num_parts - len(data.tensors))
+    return data
 
 
 def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:

@@ -35,6 +35,7 @@ from tfkit.src.training.data import (
 from tfkit.src.training.devices import Devices, devices_for, predicting_devices
 from tfkit.src.training.feeds import make_feed
 from tfkit.src.training.fit import Fit
+from tfkit.src.training.model_steps import is_overridden
 from tfkit.src.training.older_names import OlderNames
 from tfkit.src.training.prediction import to_numpy
 from tfkit.src.training.progress import print_message
@@ -455,7 +456,9 @@ class Trainer(OlderNames):
     ) -> Any:
         if not self._tfkit_programs.steps_run[mode]:
             check_class_ids(self._tfkit_settings.loss, y)
-        data = one_batch(x, y, sample_weight, class_weight)
+        # Keras passes three parts here, which a user's step may expect; other steps share a trace with `fit`.
+        num_parts = 3 if is_overridden(self, f"{mode}_step") else 1
+        data = one_batch(x, y, sample_weight, class_weight, num_parts=num_parts)
         with self._tfkit_in_turn:
             self._tfkit_make_function(mode)
             feed = make_feed(data)
@@ -531,8 +534,9 @@ class Trainer(OlderNames):
         # All rows are one batch.
         data = make_arrays(x, None, None, 2**31 - 1)
         self._tfkit_make_function("predict")
-        # As in `predict`, so that both use one trace.
-        data.tensors = pack_x_y_sample_weight(*data.tensors)
+        if not is_overridden(self, "predict_step"):
+            # As in `predict`, so that both use one trace; a user's step gets a tuple, as in Keras.
+            data.tensors = pack_x_y_sample_weight(*data.tensors)
         outputs = predict_loop.predict_program(self, data).run_batch(data.tensors)
         return nests.with_leaves(to_numpy, outputs)
 

@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tfkit.src.base import budget
 from tfkit.src.base.errors.frames import warn
+from tfkit.src.base.nests import brief
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
@@ -32,7 +35,7 @@ from tfkit.src.files.interop import (
     keras_matching,
 )
 from tfkit.src.files.interop.keras_archive import CONFIG, METADATA, WEIGHTS
-from tfkit.src.files.interop.keras_contents import INNER, OPTIMIZER, SEEDS
+from tfkit.src.files.interop.keras_contents import HELD, INNER, OPTIMIZER, SEEDS
 from tfkit.src.files.interop.keras_files import ArchiveReader, open_file
 from tfkit.src.files.interop.keras_hdf5 import KerasReader
 from tfkit.src.files.interop.keras_matching import Checked, Matcher
@@ -41,6 +44,7 @@ from tfkit.src.files.saving import contents, hdf5_writing, json_nest, weights
 from tfkit.src.files.saving.atomic import atomic_write
 from tfkit.src.files.saving.errors import ConfigurationError, LoadError
 from tfkit.src.files.saving.matching import LoadReport, Rename
+from tfkit.src.optimizers.base import Optimizer
 
 # The version of Keras whose format is written.
 _FORMAT_OF = "3.15.1"
@@ -302,9 +306,17 @@ def _held_optimizer_states(
 ) -> Checked:
     """Returns the variables of the optimizers in attributes, as far as they have as many as in the file."""
     found = Checked(reader)
+    plan = keras_matching.plan(places)
+    weights = [plan.variables[path] for path in sorted(plan.variables)]
     for group, optimizer in keras_layout.held_optimizers(places).items():
         if optimizer is getattr(model, "optimizer", None):
-            found.add(_optimizer_state(reader, model, group))
+            if not reader.below(OPTIMIZER):
+                found.add(_optimizer_state(reader, model, group))
+            continue
+        if not optimizer.built and f"{HELD}/{group}" in reader.datasets:
+            _build_held(reader, optimizer, f"{HELD}/{group}", weights)
+        if reader.below(group) and optimizer._tfkit_stores_itself():
+            found.add(Checked(reader, stores=[(f"{group}/vars", optimizer)]))
             continue
         variables = keras_contents.optimizer_variables(optimizer, group)
         stored = reader.below(group)
@@ -317,6 +329,19 @@ def _held_optimizer_states(
                 "the constructor of the model, or in `build()`."
             )
     return found
+
+
+def _build_held(reader: KerasReader, optimizer: Optimizer, path: str, weights: list[Any]) -> None:
+    """Builds an optimizer for the weights at the indices that a file of tfkit has."""
+    indices = [int(index) for index in np.ravel(reader.read(path))]
+    if not set(indices) <= set(range(len(weights))) or len(set(indices)) < len(indices):
+        raise LoadError(
+            f"File {reader.path}: dataset {path!r} must contain different indices of {len(weights)} weights. "
+            f"Received: {brief(indices)}"
+        )
+    # A small file could describe many slots.
+    with budget.limited(sum(stored.num_bytes for stored in reader.datasets.values()), None):
+        optimizer.build([weights[index] for index in indices])
 
 
 def _optimizer_state(reader: KerasReader, model: ModelLike, group: str = OPTIMIZER) -> Checked:

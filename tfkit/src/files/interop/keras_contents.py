@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.names import free, to_snake_case
 from tfkit.src.base.registry.configuration import is_ours, owner_of
@@ -21,8 +23,9 @@ from tfkit.src.weights.random import SeedGenerator
 OPTIMIZER = "optimizer"
 INNER = "inner_optimizer"
 PARTS = "optimizers"
-# A group that Keras ignores, for data that its format does not have.
+# Groups that Keras ignores, for data that its format does not have.
 SEEDS = "tfkit/seeds"
+HELD = "tfkit/optimizers"
 
 
 def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
@@ -40,13 +43,20 @@ def optimizer_variables(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[st
     return found
 
 
-def _stored(optimizer: Optimizer) -> dict[str, Any]:
+def _stored(optimizer: Optimizer, group: str = OPTIMIZER) -> dict[str, Any]:
     """Returns what a file stores of an optimizer, by path: its variables, or what it stores itself."""
     if not optimizer._tfkit_stores_itself():
-        return optimizer_variables(optimizer)
+        return optimizer_variables(optimizer, group)
     store: dict[str, Any] = {}
     optimizer.save_own_variables(store)
-    return {f"{OPTIMIZER}/vars/{key}": value for key, value in store.items()}
+    return {f"{group}/vars/{key}": value for key, value in store.items()}
+
+
+def weights_of_held(optimizer: Optimizer, plan: keras_matching.Plan) -> np.ndarray | None:
+    """Returns the weights that an optimizer updates, as indices of the sorted paths in a plan."""
+    indices = {id(plan.variables[path]): index for index, path in enumerate(sorted(plan.variables))}
+    found = [indices.get(id(weight)) for weight in optimizer._tfkit_untracked.variables]
+    return None if not found or None in found else np.array(found, "int32")
 
 
 def seeds(places: list[tuple[str, Layer]]) -> dict[str, Any]:
@@ -125,6 +135,12 @@ def contents(
         own = is_ours(owner_of(type(layer), "save_own_variables"))
         store = layer._tfkit_keras_variables() if own else layer._tfkit_stored()
         values |= {f"{group}/{key}": value for key, value in store.items()}
+    held = keras_layout.held_optimizers(places) if inner_optimizers else {}
+    for path, it in held.items():
+        groups[path] = it.name
+        values |= _stored(it, path)
+        if (weights := weights_of_held(it, plan)) is not None:
+            values[f"{HELD}/{path}"] = weights
     if optimizer is not None:
         if not _has_slots_of(optimizer, model.trainable_weights):
             warn(

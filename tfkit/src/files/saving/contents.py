@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import members
 from tfkit.src.base.names import escaped, free
 from tfkit.src.base.protocols import Tracked
 from tfkit.src.core import tracking
@@ -102,12 +103,12 @@ def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str,
     ]
 
 
-def optimizer_state(model: ModelLike) -> dict[str, tf.Variable]:
-    """Returns the variables of the model's optimizer, by path; none if it is not built.
+def optimizer_state(model: ModelLike, optimizer: Optimizer | None = None) -> dict[str, tf.Variable]:
+    """Returns the variables of an optimizer, the model's unless given, by path; none if it is not built.
 
     Slots of weights that the model no longer has, such as those that became integers, are left out.
     """
-    optimizer = getattr(model, "optimizer", None)
+    optimizer = optimizer or getattr(model, "optimizer", None)
     if optimizer is None or not optimizer.built:
         return {}
     # Slots of weights that are no longer in the model have no path.
@@ -138,10 +139,11 @@ def weight_of(variable: Any) -> Any:
 def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str]) -> list[str]:
     """Builds an optimizer for the trained weights, and for the weights for which a file has slots.
 
-    They differ if layers were frozen, unfrozen or changed after the last step.
+    They differ if layers were frozen, unfrozen or changed after the last step. An optimizer that the model is
+    not compiled with is built for the latter alone.
 
     Args:
-        optimizer: the model's optimizer.
+        optimizer: an optimizer of the model.
         model: the model.
         stored: the paths of the optimizer's variables in the file.
 
@@ -149,10 +151,13 @@ def build_as_stored(optimizer: Optimizer, model: ModelLike, stored: Iterable[str
         The paths of trained weights for which the file has no slots, although it has slots for others.
     """
     used = {path[len(_SLOTS) :].rpartition("/")[0] for path in stored if path.startswith(_SLOTS)}
-    trained = {id(weight) for weight in model.trainable_weights}
     weights = tracking.named_weights(model)
-    frozen = [it for path, it in weights.items() if path in used and id(it) not in trained]
-    optimizer.build([*model.trainable_weights, *frozen])
+    known = [it for path, it in weights.items() if path in used]
+    if optimizer is not getattr(model, "optimizer", None):
+        optimizer.build(known)
+        return []
+    trained = {id(weight) for weight in model.trainable_weights}
+    optimizer.build([*model.trainable_weights, *(it for it in known if id(it) not in trained)])
     new = [path for path, it in weights.items() if id(it) in trained and path not in used]
     return [path for path in new if not is_overwritten(weights[path])] if used else []
 
@@ -162,23 +167,47 @@ def slots_of(path: str) -> str:
     return f"{_SLOTS}{path}/"
 
 
-def compiled_inside(model: ModelLike) -> dict[str, Any]:
-    """Returns the models inside a model that have an optimizer, by path."""
-    return {
-        path: layer
-        for path, layer in tracking.named_layers(model)
-        if path
-        and getattr(layer, "compiled", False)
-        and isinstance(getattr(layer, "optimizer", None), Optimizer)
-    }
+def inner_optimizers(model: ModelLike) -> dict[str, tuple[Optimizer, Any]]:
+    """Returns a model's optimizers besides its own, by path, each with the model that has its weights.
+
+    They are the optimizers of compiled models inside, and those in attributes, such as of two adversaries.
+    """
+    layers = tracking.named_layers(model)
+    found: dict[str, tuple[Optimizer, Any]] = {}
+    seen: set[int] = set()
+    for path, layer in layers:
+        optimizer = getattr(layer, "optimizer", None) if getattr(layer, "compiled", False) else None
+        if isinstance(optimizer, Optimizer):
+            seen.add(id(optimizer))
+            if path:
+                found[path] = optimizer, layer
+    for path, layer in layers:
+        for place, held in held_optimizers(layer):
+            if id(held) not in seen:
+                seen.add(id(held))
+                found[f"{path}/{place}".lstrip("/")] = held, model
+    return found
+
+
+def held_optimizers(layer: Layer) -> Iterator[tuple[str, Optimizer]]:
+    """Yields the optimizers in attributes of a layer, and in containers there, with their paths."""
+    for name, value in vars(layer).copy().items():
+        if type(value) not in members.PLAIN and name not in members.BOOKKEEPING:
+            for path, found in members.walk(name, value, _is_owner):
+                if isinstance(found, Optimizer):
+                    yield path, found
+
+
+def _is_owner(value: Any) -> bool:
+    return isinstance(value, (Layer, members.Owner))
 
 
 def inner_optimizer_states(model: ModelLike) -> dict[str, tf.Variable]:
-    """Returns the variables of the optimizers of models inside a model, by path."""
+    """Returns the variables of a model's optimizers besides its own, by path."""
     return {
         f"{path}/{name}": variable
-        for path, layer in compiled_inside(model).items()
-        for name, variable in optimizer_state(layer).items()
+        for path, (optimizer, owner) in inner_optimizers(model).items()
+        for name, variable in optimizer_state(owner, optimizer).items()
     }
 
 

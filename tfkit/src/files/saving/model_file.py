@@ -174,24 +174,24 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
-    """Adds the states of the optimizers of models inside that have been used."""
+    """Adds the states of the optimizers of models inside, and of those in attributes, that have been used."""
     stored = list(loaded.reader.shapes(entries.INNER_OPTIMIZERS))
-    inside = contents.compiled_inside(model)
     beginnings: list[str] = []
+    used: list[str] = []
     # Models may contain each other, each with an optimizer that has variables for all weights below: a small
     # file could describe very many.
     with budget.limited(stored_bytes, None):
-        for path, inner in inside.items():
+        for path, (optimizer, owner) in contents.inner_optimizers(model).items():
             own = [it[len(path) + 1 :] for it in stored if it.startswith(f"{path}/")]
-            if own and not inner.optimizer.built:
-                new = contents.build_as_stored(inner.optimizer, inner, own)
+            if own and not optimizer.built:
+                new = contents.build_as_stored(optimizer, owner, own)
                 _warn_of_new(loaded, [f"{path}/{weight}" for weight in new])
                 beginnings += [f"{path}/{contents.slots_of(weight)}" for weight in new]
-    used = tuple(f"{path}/" for path, inner in inside.items() if inner.optimizer.built)
-    stored = [it for it in stored if it.startswith(used)]
-    if stored:
-        variables = contents.inner_optimizer_states(model)
-        _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings)
+            used += [f"{path}/"] if own else []
+    states = contents.inner_optimizer_states(model)
+    variables = {path: it for path, it in states.items() if path.startswith(tuple(used))}
+    stored = [it for it in stored if it.startswith(tuple(used))]
+    _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings)
 
 
 def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
