@@ -252,7 +252,7 @@ def _settings() -> dict[str, Any]:
         "image_data_format": tfkit.config.image_data_format(),
         "dtype policy": tfkit.config.dtype_policy().name,
         "eager functions": tf.config.functions_run_eagerly(),
-        "custom objects": sorted(registry._custom_objects),
+        "custom objects": sorted(registry.get_custom_objects()),
         "registered": sorted(registry._registered),
         "built in": {kind: len(table) for kind, table in registry._builtins.items()},
         "modules": len(sys.modules),

@@ -21,13 +21,15 @@ class Seen(list):
 
 
 def make_model(seen, steps_of_its_own, **options):
+    note = seen.note  # The list itself, which changes, would keep direct calls eager.
+
     class Inner(keras.layers.Layer):
         def __init__(self):
             super().__init__()
             self.dense = keras.layers.Dense(2)
 
         def call(self, x):
-            seen.note("inner", x)
+            note("inner", x)
             return self.dense(x)
 
     class Net(keras.Model):
@@ -37,7 +39,7 @@ def make_model(seen, steps_of_its_own, **options):
             self.head = keras.layers.Dense(1)
 
         def call(self, x):
-            seen.note("call", x)
+            note("call", x)
             return self.head(self.inner(x))
 
     class NetWithSteps(Net):

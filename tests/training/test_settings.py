@@ -325,3 +325,20 @@ def test_an_empty_list_of_metrics_is_none_with_several_outputs(none):
         model.compile("sgd", "mse", metrics=none, weighted_metrics=none)
         history = model.fit(X, [Y, Y], verbose=0).history
         assert list(history) == ["a_loss", "b_loss", "loss"]
+
+
+def test_a_second_compile_keeps_the_loss_unless_calls_add_losses():
+    class Penalty(keras.layers.Layer):
+        def call(self, x):
+            self.add_loss(tf.reduce_sum(x))
+            return x
+
+    x = np.ones((4, 2), "float32")
+    for layer, adds in ((keras.layers.Dense(2, kernel_regularizer="l2"), False), (Penalty(), True)):
+        model = keras.Sequential([keras.Input((2,)), layer])
+        model.compile("sgd", "mse")
+        model.fit(x, x, verbose=0)
+        model.compile("sgd")
+        assert model.loss == (None if adds else "mse")
+        if adds:
+            assert model.fit(x, x, verbose=0).history["loss"] == [8.0]

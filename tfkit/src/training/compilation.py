@@ -10,6 +10,7 @@ import tensorflow as tf
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import given
 from tfkit.src.borrowed.private import is_op_determinism_enabled
+from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.core.state import LayerState
 from tfkit.src.engine.machine import device
@@ -98,7 +99,8 @@ class Compiled(Layer):
             optimizer: name such as `"adam"`, or an `Optimizer`. Default: `"rmsprop"`.
             loss: name such as `"mse"`, function of targets and predictions, or `Loss`; with several
                 outputs, a list or dict of these. `None` if all losses are
-                from `add_loss` and regularizers; for a model that was compiled before, the same.
+                from `add_loss` and regularizers. A model that was compiled before keeps its loss,
+                unless calls of its layers add losses.
             loss_weights: list or dict of a factor for each output's loss; `None` for 1.
             metrics: list of names, functions or `Metric`s, which are computed without sample
                 weights; with several outputs, a list or dict of lists. `"accuracy"` is the accuracy
@@ -138,7 +140,9 @@ class Compiled(Layer):
         """Implements `compile`, which users may override. If an argument is refused, nothing changes."""
         if self.compiled:  # As in Keras, what is not given again stays.
             before = self._tfkit_settings
-            if settings["loss"] is None:
+            # As in Keras's guide on subclassing, a loss that calls add is enough.
+            adds_losses = any(layer._tfkit.losses for layer in tracking.all_layers(self))
+            if settings["loss"] is None and not adds_losses:
                 settings |= {"loss": before.loss, "loss_weights": before.loss_weights}
             if settings["metrics"] is None and settings["weighted_metrics"] is None:
                 settings["metrics"] = before.metrics

@@ -90,8 +90,8 @@ class ArrayFeed:
         """
         first, num_steps = self._taken, min(num_steps, self.left)
         self._taken += num_steps
-        before = self._program
-        self.prepare(model, mode)
+        programs, before = model._tfkit_programs, self._program
+        self._program = programs.find(model, mode, ArrayProgram, self.data, before)
         expected = out_of, min(self.data.batch_size, self.data.num_rows)
         # Rarely, because choosing a plan takes time. Not just once for a feed, because another feed may
         # have run the same program meanwhile, in an `evaluate` of a callback.
