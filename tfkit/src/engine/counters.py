@@ -7,6 +7,7 @@ for each of several calls before the first one. So these calls need not wait for
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -59,7 +60,7 @@ class Counters:
                 tf.raw_ops.AssignAddVariableOp(resource=resource, value=moved)
         return values
 
-    def call(self, batch: list[tf.Tensor], values: list[tf.Tensor], index: tf.Tensor) -> Any:
+    def call(self, batch: list[tf.Tensor], values: Sequence[tf.Tensor], index: tf.Tensor) -> Any:
         """Returns the results of a call; in a trace.
 
         Args:

@@ -147,12 +147,12 @@ class PredictProgram:
         if side_by_side not in self._loops:
             number = tf.TensorSpec([], "int64")
             steps = functools.partial(self._steps, side_by_side=side_by_side)
-            values = [] if counters is None else counters.values
-            specs = [self.trace.specs, number, number, number, values]
+            values = [] if counters is None else [counters.values]
+            specs = [self.trace.specs, number, number, number, *values]
             self._loops[side_by_side] = traced(steps, specs)
         numbers = [tf.constant(n, "int64") for n in (size, start, num_steps)]
-        values = [] if counters is None else counters.take(num_steps)
-        leaves = self._located(self._loops[side_by_side], arrays, *numbers, values)
+        taken = [] if counters is None else [counters.take(num_steps)]
+        leaves = self._located(self._loops[side_by_side], arrays, *numbers, *taken)
         return tf.nest.pack_sequence_as(self.trace.outputs, leaves)
 
     def _at_once(self, arrays: list[tf.Tensor], start: int, stop: int, size: int) -> Any:
@@ -193,7 +193,7 @@ class PredictProgram:
         size: tf.Tensor,
         start: tf.Tensor,
         num_steps: tf.Tensor,
-        values: list[tf.Tensor],
+        values: Sequence[tf.Tensor] = (),
         side_by_side: int = 1,
     ) -> list[tf.Tensor]:
         count, counters = tf.cast(num_steps, "int32"), self._counters
