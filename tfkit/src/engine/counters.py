@@ -115,11 +115,6 @@ class CountingProgram:
         self.counters = counters
         self._program = program
 
-    @property
-    def num_rows_of_small_call(self) -> int:
-        """The most rows with which a call is small; 0 if none is."""
-        return self._program.num_rows_of_small_call
-
     def __call__(self, *tensors: Any) -> Any:
         """Returns the results for tensors in the form that the function was traced for."""
         outputs = self.run_flat(list(tensors))
