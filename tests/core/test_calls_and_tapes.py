@@ -175,8 +175,17 @@ def test_layers_without_such_kernels_have_one_trace_for_both():
     assert len(nodes_of(layer)) == 1
 
 
-def test_a_tape_comes_first():
-    layer = layers.LSTM(4)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: layers.LSTM(4),
+        lambda: layers.Dense(4, activation="softmax"),
+        lambda: tfkit.Sequential([layers.Conv1D(4, 3), layers.BatchNormalization(), Scaled()]),
+    ],
+)
+def test_a_tape_comes_first(make):
+    layer = make()
+    layer(rows())
     first = [gradients(layer, rows()) for _ in range(3)]
     for _ in range(2):
         layer(rows())
@@ -223,6 +232,16 @@ def test_xla_compiles_no_such_kernel():
     for _ in range(3):
         np.testing.assert_allclose(model(rows()), expected, rtol=1e-5, atol=1e-6)
     assert all("BlockLSTMV2" not in nodes for nodes in nodes_of(model))
+
+
+def test_what_cannot_be_differentiated_in_a_trace_stays_eager():
+    layer, x = layers.RandAugment((0, 1), seed=1), tf.ones((2, 8, 8, 3))
+    for _ in range(2):
+        layer(x, training=True)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = layer(x, training=True)
+    assert tape.gradient(y, x).shape == x.shape
 
 
 # --- The trace of the latest call --------------------------------------------------------------------------

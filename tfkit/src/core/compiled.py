@@ -100,20 +100,20 @@ class DirectCalls:
         try:
             # A tape cannot follow what only predicts, and XLA computes nothing by kernels.
             trace = kind.trace_for(tensors, uses_xla or recorded)
+            # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
+            if seed is not None and trace.call.has_draws:
+                return self._tfkit_call_in_phases(args, kwargs)
+            outputs = trace.run(tensors, self._state)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
-            # the same values, only more slowly: the failed trace changed nothing, since attributes cannot be
-            # set in it.
-            if uses_xla:
+            # the same values, only more slowly: what cannot be traced, or differentiated, changed nothing.
+            if uses_xla or isinstance(error, tf.errors.OpError):
                 raise
             _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
             kinds[kind_key] = None
             return self._tfkit_call_in_phases(args, kwargs)
-        # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
-        if seed is not None and trace.call.has_draws:
-            return self._tfkit_call_in_phases(args, kwargs)
         self._latest.note(args, kwargs, conditions, trace)
-        return trace.run(tensors, self._state)
+        return outputs
 
 
 def _plain_call(program: Any, path_of: Any) -> Any:

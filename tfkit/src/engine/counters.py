@@ -12,7 +12,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.engine.function_defs import traced_apart
+from tfkit.src.engine.function_defs import results_of, traced_apart
 from tfkit.src.engine.shared_programs import SharedProgram
 from tfkit.src.engine.small_calls import CallSize
 
@@ -99,7 +99,7 @@ class Counters:
             node.input[:] = [it for it in node.input if it[0] != "^" or it[1:] not in absent]
         del definition.node[:]
         definition.node.extend(nodes)
-        results = [it.name for it in self.original.outputs]
+        results = [it.name for it in results_of(self.original)]
         return tf.graph_util.import_graph_def(definition, given, results, name="")
 
 

@@ -16,6 +16,14 @@ def traced_apart(function: Callable[..., Any], *specs: tf.TensorSpec) -> Any:
         return tf.function(function, autograph=False).get_concrete_function(*specs)
 
 
+def results_of(function: Any) -> list[tf.Tensor]:
+    """Returns the results of a `ConcreteFunction`, inside it.
+
+    Its `outputs` get more as soon as a tape has followed a call: values that the gradient needs.
+    """
+    return list(function.outputs[: len(function.function_def.signature.output_arg)])
+
+
 def functions_in(value: Any) -> Sequence[Any]:
     """Returns the functions named by an attribute of a node, to be read or renamed: one, several or none."""
     # Reading `value.func` of an attribute without one would return an empty message, which looks like a

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tfkit.src.engine.function_defs import results_of
 from tfkit.src.engine.row_arithmetic import ELEMENTWISE, KEEPING
 from tfkit.src.engine.row_kinds import EQUAL, ROWS, Kind, RowKinds, axis_of_none, static_value
 from tfkit.src.engine.row_products import CONTRACTING
@@ -56,7 +57,7 @@ def has_separate_rows(function: Any) -> bool:
         kinds.note(tensor, ROWS)
     if not all(_is_same_check(op, kinds) for op in function.graph.get_operations()):
         return False
-    return all(_form(kinds.of(it)) == _form(ROWS) for it in function.outputs)
+    return all(_form(kinds.of(it)) == _form(ROWS) for it in results_of(function))
 
 
 def _is_same_check(op: Any, kinds: RowKinds) -> bool:

@@ -22,7 +22,7 @@ from tfkit.src.base.errors import kernel_errors
 from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
-from tfkit.src.engine.function_defs import functions_in, make_known, traced_apart
+from tfkit.src.engine.function_defs import functions_in, make_known, results_of, traced_apart
 from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.engine.passes.equals import equal_of
 from tfkit.src.engine.passes.halves import halves_of
@@ -65,11 +65,12 @@ class SharedProgram:
         self._function = function  # Keeps the captured objects alive.
         self._compiles_parts = compiles_parts
         self._captures = list(function.captured_inputs)
-        self._num_outputs = len(function.outputs)
+        results = results_of(function)
+        self._num_outputs = len(results)
         self._is_one_tensor = isinstance(function.structured_outputs, tf.Tensor)
         self._dtypes = [
             [tensor.dtype.as_datatype_enum for tensor in tensors]
-            for tensors in (function.inputs, function.outputs)
+            for tensors in (function.inputs, results)
         ]
         self._number = next(_numbers)
         name, renaming = self._renaming()

@@ -15,7 +15,7 @@ from tfkit.src.borrowed.private import (
     functions_of_graph,
     get_read_only_resource_input_indices_graph,
 )
-from tfkit.src.engine.function_defs import functions_in, registered
+from tfkit.src.engine.function_defs import functions_in, registered, results_of
 from tfkit.src.engine.guards.ordering import hold_back
 from tfkit.src.engine.guards.rewriting import Rewriter
 from tfkit.src.engine.guards.survey import Difference, Survey
@@ -64,7 +64,7 @@ class GuardedFunction:
             return self._function(*tensors)
         # The outermost function was made last.
         *_, function = functions = list(self._plain.values())
-        dtypes = [output.dtype for output in self._function.outputs]
+        dtypes = [output.dtype for output in results_of(self._function)]
         return self._pack(self._call(function, functions, tensors, dtypes))
 
     @functools.cached_property
@@ -164,7 +164,7 @@ class GuardedFunction:
         """Returns whether the predicates hold, and the results."""
         if not (self._has_predicates or self._survey.asserts_shapes(self._survey.name)):
             return tf.constant(True), self._function(*tensors)
-        dtypes = [output.dtype for output in self._function.outputs]
+        dtypes = [output.dtype for output in results_of(self._function)]
         *outputs, accepted = self._call(
             self._rewriter.guarded, self._rewriter.functions, tensors, [*dtypes, tf.bool]
         )
@@ -194,7 +194,7 @@ class GuardedFunction:
         return list(results) if dtypes else []
 
     def _pack(self, outputs: list[tf.Tensor]) -> Any:
-        for output, traced in zip(outputs, self._function.outputs, strict=True):
+        for output, traced in zip(outputs, results_of(self._function), strict=True):
             # The call of a registered function has results of unknown shape.
             output.set_shape(traced.shape)
         structure = self._function.structured_outputs
