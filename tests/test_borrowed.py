@@ -197,6 +197,62 @@ def could_possibly_record():
 
 
 @contract
+def record_operation():
+    x, y = tf.constant(3.0), tf.constant(4.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        private.record_operation("any", [y], [x], lambda gradient: [5 * gradient])
+    assert float(tape.gradient(y, x)) == 5.0
+
+
+@contract
+def variable_accessed():
+    variable, frozen = tf.Variable(2.0), tf.Variable(2.0, trainable=False)
+    with tf.GradientTape() as tape:
+        private.variable_accessed(variable)
+        private.variable_accessed(frozen)
+    assert [id(it) for it in tape.watched_variables()] == [id(variable)]
+
+
+@contract
+def possible_gradients():
+    x = tf.constant(3.0)
+    assert private.possible_gradients([x]) == 0
+    with tf.GradientTape() as tape:
+        assert private.possible_gradients([x]) == 0
+        tape.watch(x)
+        assert private.possible_gradients([x]) == 1
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            assert private.possible_gradients([x]) == 2
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        assert private.possible_gradients([x]) == 2
+
+
+@contract
+def GradientFunctions():
+    concrete = tf.function(lambda x: [x**2, tf.shape(x)]).get_concrete_function(tf.constant([3.0]))
+    x = tf.constant([3.0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        made = private.GradientFunctions(concrete, [x], 1)
+    running = private.context.context()
+    outputs = running.call_function(made.forward.name, [x], len(made.outputs))
+    assert float(outputs[0][0]) == 9.0
+    assert made.trainable[0] == 0
+    assert 1 not in made.trainable
+    needed = [id(it) for it in made.outputs]
+    inputs = [outputs[needed.index(id(it))] for it in made.backward.captured_inputs]
+    (gradient,) = running.call_function(made.backward.name, [tf.ones(1), *inputs], 1)
+    assert float(gradient[0]) == 6.0
+    assert len(made.backward.structured_outputs) == 1
+    # Gradients of a higher order add outputs to the graph, and TensorFlow's own gradient still fits.
+    private.GradientFunctions(concrete, [x], 2)
+    assert float(made.wrapped(outputs)(tf.ones(1), None)[0][0]) == 6.0
+
+
+@contract
 def pack_tangents():
     x = tf.constant(3.0)
     with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):

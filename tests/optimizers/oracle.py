@@ -54,9 +54,9 @@ def as_keras_gradient(g):
 
 
 def run(optimizer, steps, mode="eager", values=None):
-    """Applies all steps: one by one, or in one compiled loop (`graph`, `xla`)."""
+    """Applies all steps: one by one (`eager`, `direct`), or in one compiled loop (`graph`, `xla`)."""
     variables = make_variables(values)
-    if mode == "eager":
+    if mode in ("eager", "direct"):
         for step in steps:
             optimizer.apply([tf.constant(g) for g in step], variables)
         return variables

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from tests.optimizers import oracle
 from tfkit import optimizers
+from tfkit.src.optimizers import direct_updates
 
 OPTIONS = [
     ("SGD", {}),
@@ -76,9 +77,11 @@ def expected():
     return answer
 
 
-@pytest.mark.parametrize("mode", ["eager", "graph", "xla"])
+@pytest.mark.parametrize("mode", ["eager", "direct", "graph", "xla"])
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
-def test_ten_steps_equal_keras(name, options, mode, expected):
+def test_ten_steps_equal_keras(name, options, mode, expected, monkeypatch):
+    if mode == "direct":  # Compiled from the fourth step on.
+        monkeypatch.setattr(direct_updates, "_MANY", 4)
     keras_variables, keras_slots = expected(name, options)
     optimizer = getattr(optimizers, name)(**options)
     variables = oracle.run(optimizer, oracle.gradients(10), mode)

@@ -40,6 +40,7 @@ from tensorflow.python.autograph.impl import api
 # What `ParameterServerStrategy` puts around its variables.
 from tensorflow.python.distribute.ps_values import AggregatingVariable as AggregatingVariable
 from tensorflow.python.distribute.ps_values import CachingVariable as CachingVariable
+from tensorflow.python.eager import backprop_util
 
 # Functions by name: calls of programs, and registration of a `FunctionDef`.
 from tensorflow.python.eager import context as context
@@ -51,6 +52,7 @@ from tensorflow.python.eager.polymorphic_function.atomic_function import (
 )
 from tensorflow.python.eager.record import VariableWatcher as VariableWatcher
 from tensorflow.python.eager.record import could_possibly_record as could_possibly_record
+from tensorflow.python.eager.record import record_operation as record_operation
 from tensorflow.python.framework import kernels as kernels
 from tensorflow.python.framework import op_def_registry as op_def_registry
 from tensorflow.python.framework.auto_control_deps_utils import (
@@ -89,6 +91,7 @@ from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable as 
 from tensorflow.python.ops.resource_variable_ops import (
     default_variable_creator_v2 as default_variable_creator_v2,
 )
+from tensorflow.python.ops.resource_variable_ops import variable_accessed as variable_accessed
 from tensorflow.python.ops.resource_variable_ops import write_object_proto_for_resource_variable
 from tensorflow.python.saved_model import fingerprinting_utils as fingerprinting_utils
 from tensorflow.python.saved_model.loader_impl import parse_saved_model as parse_saved_model
@@ -201,6 +204,41 @@ def call_in_this_thread(
         "StatefulPartitionedCall", len(output_types), tensors, (*types, *settings), running
     )
     return results
+
+
+class GradientFunctions:
+    """What TensorFlow makes of a function that a tape records.
+
+    Attributes:
+        forward: the function, which also returns what the gradient needs.
+        outputs: its outputs, in its graph.
+        backward: the function of the gradient, a `ConcreteFunction`.
+        trainable: which outputs of `forward` have gradients.
+    """
+
+    def __init__(self, function: Any, arguments: list[tf.Tensor], kind: int) -> None:
+        # The public call makes these functions, too, and calls them.
+        call = function._select_forward_and_backward_functions(arguments, kind, True)
+        self._functions = call._functions
+        self.forward = self._functions.forward(arguments, [])
+        self._graph = self._functions._forward_graph
+        # The graph gets more, if gradients of a higher order are taken later.
+        count = len(self.forward.cached_definition.signature.output_arg)
+        self.outputs = list(self._graph.outputs[:count])
+        self.backward = self._functions._backward
+        trainable = [backprop_util.IsTrainable(it) for it in self.outputs]
+        self.trainable = [index for index, has_gradient in enumerate(trainable) if has_gradient]
+
+    def wrapped(self, outputs: list[tf.Tensor]) -> Callable[..., Any]:
+        """Returns TensorFlow's own function of the gradient, which tapes can follow."""
+        wrapped = self._functions._wrap_backward_function(self._graph, self.backward, outputs)
+        function: Callable[..., Any] = wrapped[0]
+        return function
+
+
+def possible_gradients(tensors: list[tf.Tensor]) -> int:
+    """Returns 0 if no tape watches any of the tensors, 1 if one does, and 2 for gradients of gradients."""
+    return int(pywrap_tfe.TFE_Py_TapeSetPossibleGradientTypes(tensors))
 
 
 def has_begun() -> bool:

@@ -114,10 +114,15 @@ def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
     return list(found.values())
 
 
-def own_weights(layer: Tracked) -> list[tf.Variable]:
-    """Returns the layer's own weights: trainable ones first, each kind in order of creation."""
+def own_weights(layer: Tracked, inside: Any = None) -> list[tf.Variable]:
+    """Returns the layer's own weights: trainable ones first, each kind in order of creation.
+
+    Args:
+        layer: the layer.
+        inside: its members, if they are known.
+    """
     found = {id(weight): weight for weight in layer._tfkit.weights}
-    for _, member in layer._tfkit_members():
+    for _, member in layer._tfkit_members() if inside is None else inside:
         if isinstance(member, tf.Variable):
             found.setdefault(id(member), member)
     return sorted(found.values(), key=lambda weight: not made_trainable(weight))
@@ -168,7 +173,7 @@ def _named(layer: Tracked, seeds: bool) -> list[tuple[str, tf.Variable, bool]]:
         # The first step of each path is taken too: a weight `blocks` cannot exist next to the layer
         # `blocks/0`.
         taken = {step for path, _ in inside for step in (path, path.partition("/")[0])}
-        for weight in own_weights(layer):
+        for weight in own_weights(layer, inside):
             path = paths.get(id(weight)) or free(escaped(getattr(weight, "label", "weight")), taken)
             taken.add(path)
             trained = trainable and getattr(weight, "trained", weight.trainable)

@@ -54,13 +54,19 @@ class SharedProgram:
         function: a `ConcreteFunction` whose results are a nest of dense tensors.
         compiles_parts: whether XLA compiles the functions inside it that are named `xla.PART`.
         size: the size of its calls, if it has been computed.
+        in_caller: whether small calls that change something may also be computed by the calling thread: their
+            errors do not say which operation raised them. Default: only calls that change nothing.
 
     Attributes:
         only_reads: whether a call changes nothing.
     """
 
     def __init__(
-        self, function: Any, compiles_parts: bool = True, size: CallSize | None = None
+        self,
+        function: Any,
+        compiles_parts: bool = True,
+        size: CallSize | None = None,
+        in_caller: bool = False,
     ) -> None:
         self._function = function  # Keeps the captured objects alive.
         self._compiles_parts = compiles_parts
@@ -77,7 +83,8 @@ class SharedProgram:
         self._name = name.encode()
         self._to_compile = renaming.compiled
         self.only_reads = renaming.only_reads
-        may_be_small = renaming.only_reads and not renaming.compiled
+        self._repeated = (tf.errors.OpError,) if renaming.only_reads else ()
+        may_be_small = (renaming.only_reads or in_caller) and not renaming.compiled
         self._small_calls = (
             SmallCalls(function, size or CallSize(function)) if may_be_small else None
         )
@@ -99,7 +106,7 @@ class SharedProgram:
         inputs = tensors + self._captures
         if self._small_calls is not None and self._small_calls.include(tensors):
             # An error does not say which operation raised it. That of the call below does.
-            with contextlib.suppress(tf.errors.OpError):
+            with contextlib.suppress(*self._repeated):
                 return call_in_this_thread(self._name, inputs, *self._dtypes)
         try:
             # Without TensorFlow's binding of arguments, its tape and its handling of structures.

@@ -21,6 +21,7 @@ from tfkit.src.base.registry.serialization import (
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.engine import replicas
 from tfkit.src.optimizers import averages, checks, compiling, copies, distribution, stateless
+from tfkit.src.optimizers.direct_updates import DirectUpdates
 from tfkit.src.optimizers.exclusions import Exclusions
 from tfkit.src.optimizers.gradients import (
     clip_by_global_norm,
@@ -49,6 +50,7 @@ class _Untracked:
         self.index_of: dict[int, int] = {}
         self.exclusions = Exclusions()
         self.owners: weakref.WeakSet[Any] = weakref.WeakSet()
+        self.direct = DirectUpdates()
 
 
 @explain_missing
@@ -257,6 +259,7 @@ class Optimizer(SlotOwner):
         is_property = isinstance(getattr(type(self), name, None), property)
         # A property's setter assigns to a variable, or sets an attribute that comes here again.
         if "_tfkit_untracked" in vars(self) and not is_property:
+            self._tfkit_untracked.direct.forget()
             for settings in self._tfkit_untracked.owners:
                 settings.version += 1
 
@@ -304,6 +307,8 @@ class Optimizer(SlotOwner):
             return
         try:
             gradients, variables = self._tfkit_pairs(grads, trainable_variables)
+            if self._tfkit_untracked.direct.run(self, gradients, variables):
+                return
             # First summed over the replicas: limits of norms are for the gradients of the whole batch.
             gradients = distribution.all_reduce_sum(gradients)
             # Before clipping, whose limits are for gradients of the real loss.
