@@ -65,6 +65,37 @@ def test_weights_come_in_the_order_of_keras():
     ]
 
 
+def variables(framework):
+    """A layer with weights of `add_weight`, and variables in attributes in between."""
+
+    class Layer(framework.layers.Layer):
+        def __init__(self):
+            super().__init__()
+            self.first = framework.Variable([1.0], name="first")
+            self.second = self.add_weight(shape=(1,), name="second")
+            self.third = [framework.Variable([2.0], name="third")]
+            self.counter = framework.Variable(0, trainable=False, name="counter")
+
+        def build(self, input_shape):
+            self.fourth = self.add_weight(shape=(1,), name="fourth")
+            self.fifth = framework.Variable([3.0], name="fifth")
+
+        def call(self, x):
+            return x * self.first + self.second * self.third[0] + self.fourth * self.fifth
+
+    return framework.Sequential([framework.Input((1,)), Layer()])
+
+
+def test_variables_in_attributes_come_in_the_order_of_keras(tmp_path):
+    ours, theirs = variables(tfkit), variables(keras)
+    assert [weight.name for weight in ours.weights] == [weight.name for weight in theirs.weights]
+    # By this order Keras finds the weights of a layer in a file.
+    tfkit.interop.keras.save_weights(ours, tmp_path / "w.weights.h5")
+    theirs.load_weights(tmp_path / "w.weights.h5")
+    x = np.ones((2, 1), "float32")
+    np.testing.assert_allclose(theirs(x), ours(x), rtol=1e-6)
+
+
 def test_a_shared_layer_counts_once():
     class Shared(tfkit.layers.Layer):
         def __init__(self):

@@ -83,6 +83,49 @@ def test_a_copy_whose_calls_are_made_otherwise():
     assert len(copy.layers) == 5
 
 
+def test_functions_that_are_called_otherwise_have_names():
+    called = []
+
+    def call(operation, *args, **kwargs):
+        called.append(operation.name)
+        return operation(*args, **kwargs) * 2
+
+    inputs = tfkit.Input((3,))
+    model = tfkit.Model(inputs, tfkit.ops.exp(layers.ReLU()(tfkit.ops.abs(inputs))))
+    copy = tfkit.models.clone_model(model, call_function=call)
+    assert called == [operation.name for operation in model.operations[1:]]
+    np.testing.assert_array_equal(copy(X), 2 * tfkit.ops.exp(4 * X))
+
+
+class Scores(tfkit.Model):
+    def __init__(self, units):
+        super().__init__()
+        self.dense = layers.Dense(units)
+
+    def call(self, inputs):
+        return self.dense(inputs)
+
+
+@pytest.mark.parametrize("make", [Scores, layers.Dense])
+def test_a_copy_has_weights_if_the_original_has(make):
+    model = make(2)
+    assert tfkit.models.clone_model(model).weights == []
+    expected = model(X)
+    copy = tfkit.models.clone_model(model)
+    copy.set_weights(model.get_weights())
+    np.testing.assert_array_equal(copy(X), expected)
+
+
+@pytest.mark.parametrize("framework", [tfkit, keras])
+def test_attributes_that_are_not_called_are_not_among_the_layers(framework):
+    inputs = framework.Input((3,), name="inputs")
+    model = framework.Model(inputs, framework.layers.Dense(2, name="scores")(inputs))
+    model.extra = framework.layers.Dense(2)
+    model.extra.build((None, 2))
+    assert [layer.name for layer in model.layers] == ["inputs", "scores"]
+    assert len(model.weights) == 4
+
+
 @pytest.mark.parametrize(
     ("recursive", "expected"), [(False, ["a", "m"]), (True, ["a", "b", "c", "m"])]
 )

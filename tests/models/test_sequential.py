@@ -50,6 +50,23 @@ def test_the_first_input_makes_a_graph(built):
     assert_same_sums(hidden, expected, terms=3 + 1 + len(X), size=np.abs(X) @ kernel + bias)
 
 
+@pytest.mark.parametrize("framework", [tfkit, keras])
+def test_default_names_count_the_graphs_of_stacks(framework):
+    framework.utils.clear_session()
+    inputs = framework.Input((3,))
+    first = framework.Model(inputs, stack_on(framework, inputs))
+    second = framework.Sequential([framework.Input((3,)), framework.layers.Dense(2)])
+    second.add(framework.layers.Dense(1))
+    inputs = framework.Input((3,))
+    third = framework.Model(inputs, second(inputs))
+    assert [first.name, third.name] == ["functional_1", "functional_4"]
+    assert [model.layers[0].name for model in (first, third)] == ["input_layer", "input_layer_3"]
+
+
+def stack_on(framework, inputs):
+    return framework.Sequential([framework.layers.ReLU(), framework.layers.Dense(2)])(inputs)
+
+
 def test_nothing_is_known_before():
     for framework in (tfkit, keras):
         model = stack(framework)

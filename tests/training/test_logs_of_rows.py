@@ -55,3 +55,18 @@ def test_the_epoch_has_the_log_of_its_last_batch(mode, kind, options):
         theirs = trained(keras, mode, data)
         for name in PARTS:
             np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-6, err_msg=name)
+
+
+class Nested:
+    def train_step(self, data):
+        value = tf.reduce_sum(data[0])
+        return {"zeta": value, "means": {"z": value, "a": value}, "loss": value}
+
+
+@pytest.mark.parametrize("library", [tfkit, keras])
+def test_logs_are_in_the_order_of_the_names_that_the_step_has_given(library):
+    inputs = library.Input((2,))
+    model = type("Own", (Nested, library.Model), {})(inputs, library.layers.Dense(1)(inputs))
+    model.compile("sgd", "mse")
+    history = model.fit(X, X[:, :1], verbose=0).history
+    assert list(history) == ["loss", "a", "z", "zeta"]

@@ -283,6 +283,15 @@ def test_the_variable_for_the_backend_of_keras_is_answered_once(monkeypatch):
         assert seen[0].filename == __file__
 
 
+def test_the_steps_of_a_program_are_a_number_in_a_function_of_the_user():
+    model = make_model("sgd")
+    assert model.steps_per_execution == 1
+    model.steps_per_execution = 3
+    assert model.steps_per_execution == 3
+    model.steps_per_execution = None
+    assert model.steps_per_execution == 1
+
+
 @pytest.mark.parametrize("device", ["CPU", "GPU"])
 def test_a_function_of_the_user_may_ask_whether_to_use_xla(device, monkeypatch):
     model = make_model("sgd")

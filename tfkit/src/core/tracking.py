@@ -121,11 +121,13 @@ def own_weights(layer: Tracked, inside: Any = None) -> list[tf.Variable]:
         layer: the layer.
         inside: its members, if they are known.
     """
-    found = {id(weight): weight for weight in layer._tfkit.weights}
-    for _, member in layer._tfkit_members() if inside is None else inside:
-        if isinstance(member, tf.Variable):
-            found.setdefault(id(member), member)
-    return sorted(found.values(), key=lambda weight: not made_trainable(weight))
+    when = layer._tfkit.attached  # A variable in an attribute counts as made when that was set.
+    inside = layer._tfkit_members() if inside is None else inside
+    mine = [entry for entry in inside if isinstance(entry[1], tf.Variable)]
+    found = {id(it): (when.get(path.partition("/")[0], 0), it) for path, it in mine}
+    found |= {id(weight): (weight.made, weight) for weight in layer._tfkit.weights}
+    order = sorted(found.values(), key=lambda entry: (not made_trainable(entry[1]), entry[0]))
+    return [weight for _, weight in order]
 
 
 def made_trainable(weight: tf.Variable) -> bool:

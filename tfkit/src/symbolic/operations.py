@@ -220,9 +220,11 @@ class FunctionCall(Operation):
         super().__init__(name)
         self._inbound_nodes = [node]
 
-    def call(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
         return self._inbound_nodes[0].operation(*args, **kwargs)
+
+    call = __call__
 
     @property
     def __name__(self) -> str:

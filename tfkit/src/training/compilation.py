@@ -216,9 +216,9 @@ class Compiled(Layer):
         self._tfkit_change(jit_compile=value)
 
     @property
-    def steps_per_execution(self) -> int | None:
-        """The largest number of steps in one program, from the next `fit` on; `None` if tfkit chooses."""
-        return self._tfkit_settings.steps_per_execution
+    def steps_per_execution(self) -> int:
+        """The largest number of steps in one program, from the next `fit` on; 1 if tfkit chooses (`None`)."""
+        return self._tfkit_settings.steps_per_execution or 1
 
     @steps_per_execution.setter
     def steps_per_execution(self, value: int | None) -> None:

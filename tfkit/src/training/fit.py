@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.training import interrupts
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
-from tfkit.src.training.callbacks.callback_list import CallbackList
+from tfkit.src.training.callbacks.callback_list import CallbackList, plain_logs
 from tfkit.src.training.callbacks.history import History
 from tfkit.src.training.loop import Logs, Steps
 from tfkit.src.training.termination import Termination
@@ -88,7 +88,7 @@ class Fit:
             # A state saved from here on begins with the next epoch.
             finished, self.epoch = self.epoch, self.epoch + 1
             self._steps.reset()
-            self._logs, self._is_over = logs, ran_out
+            self._logs, self._is_over = plain_logs(logs), ran_out
             callbacks.on_epoch_end(finished, logs)
             # Again, because callbacks at the end of the epoch may stop the training.
             self._is_over = ran_out or self._is_stopped()

@@ -10,7 +10,12 @@ import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.training.callbacks.callback_list import CallbackList, make_callback_list, plain_logs
+from tfkit.src.training.callbacks.callback_list import (
+    CallbackList,
+    fetched_logs,
+    make_callback_list,
+    plain_logs,
+)
 from tfkit.src.training.counts import limited_steps, warn_if_ran_out
 from tfkit.src.training.data import ArrayData, DatasetData
 from tfkit.src.training.feeds import ArrayFeed, make_feed
@@ -61,8 +66,10 @@ class Steps:
         self.termination: Termination | None = None
         if self.devices is not None and isinstance(self.feed, ArrayFeed):
             self.feed.agreed = self.devices.agreed
-        self._size = model.steps_per_execution or 1
-        self._pace = model._tfkit_programs.pace(mode, data, model.steps_per_execution)
+        self._size = model.steps_per_execution
+        self._pace = model._tfkit_programs.pace(
+            mode, data, model._tfkit_settings.steps_per_execution
+        )
         self._stopped_by = "stop_training" if mode == "train" else "stop_evaluating"
 
     def run(self, callbacks: CallbackList) -> Logs:
@@ -78,7 +85,7 @@ class Steps:
             # After Ctrl-C as well: the model keeps what was trained.
             self.model._tfkit_programs.settle()
         # Here and not in each program: converting a tensor waits until it is computed.
-        self.logs = plain_logs(self.logs)
+        self.logs = fetched_logs(self.logs)
         self.feed.end()
         return self.logs
 
@@ -213,4 +220,4 @@ def run_test(steps: Steps, callbacks: CallbackList) -> Logs:
     elif not steps.model.stop_evaluating:
         warn_if_ran_out(steps.done, steps.num_steps)
     callbacks.on_test_end(logs)
-    return logs
+    return plain_logs(logs)

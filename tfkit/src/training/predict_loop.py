@@ -89,9 +89,9 @@ def _predict_arrays(
     at_once = program.rows_at_once(data.num_rows)
     together = num_steps if at_once >= data.num_rows else at_once // data.batch_size
     first = program.first_steps(data.batch_size)
-    pace = StepsPerProgram(model.steps_per_execution, first, together)
+    pace = StepsPerProgram(model._tfkit_settings.steps_per_execution, first, together)
     gathered, done = Gathered(num_rows), 0
-    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution
     while done < num_steps and not model.stop_predicting:
         steps = pace.steps(num_steps - done, size if dense else None)
         if dense:
@@ -120,7 +120,7 @@ def _predict_batches(
 ) -> Any:
     """Returns the predictions for batches, one at a time."""
     gathered = Gathered(None)
-    dense, size = callbacks.needs_predict_batches, model.steps_per_execution or 1
+    dense, size = callbacks.needs_predict_batches, model.steps_per_execution
     batches, done = itertools.islice(data.batches(), num_steps), 0
     while group := list(itertools.islice(batches, size if dense else 1)):
         if dense:

@@ -336,6 +336,11 @@ def plain_logs(logs: Logs | None, fetch: bool = True) -> Logs:
     return plain
 
 
+def fetched_logs(logs: Logs) -> Logs:
+    """Returns `logs` with scalars as Python floats. Nested dicts stay: their names determine the order."""
+    return tree.map_structure(_plain_value, logs)
+
+
 def _plain_value(value: Any) -> Any:
     # NumPy alone does not convert a bfloat16 tensor to an array; an array of JAX has no `numpy`.
     if hasattr(value, "__array__"):

@@ -12,8 +12,9 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.input_layer import InputLayer
+from tfkit.src.symbolic.operations import FunctionCall
 from tfkit.src.symbolic.tensors import KerasTensor
-from tfkit.src.training.models.graph import Graph
+from tfkit.src.training.models.graph import Graph, operations_of
 from tfkit.src.training.models.model import Functional
 from tfkit.src.training.models.sequential import Sequential
 
@@ -99,12 +100,17 @@ def clone_model(
                 "`input_tensors` and `clone_function` need a Functional or Sequential model. "
                 f"Received: {model!r}"
             )
-        return _compiled_like(model, serialization.made_again(model))
+        copy = serialization.made_again(model)
+        if model.built:
+            copy.build_from_config(model.get_build_config())
+        return _compiled_like(model, copy)
     copies: dict[int, Any] = {id(layer): clone(layer) for layer in graph.layers}
     values: dict[int, Any] = {}
     if input_tensors is not None:
         values = _replaced(graph, input_tensors)
     calls = {} if call_function is None else {"call": call_function}
+    functions = [it for it in operations_of(graph) if isinstance(it, FunctionCall)] if calls else []
+    copies |= {id(function._inbound_nodes[0]): function for function in functions}
     inputs, outputs = graph.replay(copies, values, **calls)
     kind: type[Any] = type(model) if _takes_graph(type(model)) else Functional
     return _compiled_like(model, kind(inputs, outputs, name=model.name))

@@ -134,7 +134,7 @@ class Graph:
         """Returns the symbolic inputs and outputs of the same calls with other layers.
 
         Args:
-            copies: the layer to call instead, by id of the layer.
+            copies: what to call instead, by id of the layer, or of the call of a function.
             values: symbolic tensors to begin with, by id of the input.
             call: makes each call: `call(operation, *args, **kwargs)`.
         """
@@ -156,7 +156,7 @@ class Graph:
         for node in self.nodes:
             if all(id(output) in values for output in node.output_tensors):
                 continue
-            operation = copies.get(id(node.operation), node.operation)
+            operation = copies.get(id(node)) or copies.get(id(node.operation), node.operation)
             if isinstance(node.operation, InputLayer):
                 # An input has its tensor, and is not called.
                 values[id(node.outputs)] = operation.output

@@ -246,8 +246,9 @@ class Model(QuantizesLayers, Trainer):  # type: ignore[misc]  # `Layer.quantize`
 
     @property
     def layers(self) -> list[Layer]:
-        """The layers directly inside."""
-        return LayerList(tracking.sublayers(self))
+        """The layers that a functional model calls; those in the attributes of any other model."""
+        graph = self._tfkit_graph
+        return LayerList(tracking.sublayers(self) if graph is None else graph.layers)
 
     @layers.setter
     def layers(self, _: Any) -> None:

@@ -12,6 +12,7 @@ from tfkit.src.base.calls import CallFrame
 from tfkit.src.base.errors import other_keras
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.names import auto_name
 from tfkit.src.base.quoting import quoted
 from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
@@ -193,7 +194,9 @@ class Sequential(Model):
             if tf.as_dtype(dtype).size == 2 and spec is None:
                 dtype = settings.floatx()  # 16 bits would round ids to others.
             # The name does not depend on other models, because exported signatures contain it.
-            name = "inputs" if all(layer.name != "inputs" for layer in self._tfkit_stack) else None
+            default = auto_name("InputLayer")  # Counted, as in Keras, where it is the name.
+            taken = any(layer.name == "inputs" for layer in self._tfkit_stack)
+            name = default if taken else "inputs"
             entry = InputLayer(batch_shape=tuple(input_shape), dtype=dtype, name=name)
             self._tfkit_set_stack([entry, *self._tfkit_stack])
 
@@ -262,6 +265,8 @@ class Sequential(Model):
         # `add` in a loop would otherwise search the whole graph for each layer.
         on_top = graph.with_call(output) if graph is not None and len(new) == 1 else None
         self._tfkit_set_graph(on_top or Graph(first, output))
+        if new:
+            auto_name("Functional")  # In Keras the graph is a model, which has a default name.
         self.input_spec = None  # The layers check the inputs: some accept other sizes.
 
     def call(self, inputs: Any, training: Any = None, mask: Any = None) -> Any:
