@@ -121,13 +121,11 @@ def own_weights(layer: Tracked, inside: Any = None) -> list[tf.Variable]:
         layer: the layer.
         inside: its members, if they are known.
     """
-    when = layer._tfkit.attached  # A variable in an attribute counts as made when that was set.
-    inside = layer._tfkit_members() if inside is None else inside
-    mine = [entry for entry in inside if isinstance(entry[1], tf.Variable)]
-    found = {id(it): (when.get(path.partition("/")[0], 0), it) for path, it in mine}
-    found |= {id(weight): (weight.made, weight) for weight in layer._tfkit.weights}
-    order = sorted(found.values(), key=lambda entry: (not made_trainable(entry[1]), entry[0]))
-    return [weight for _, weight in order]
+    own = {id(weight): (weight.made, weight) for weight in layer._tfkit.weights}
+    for path, it in layer._tfkit_members() if inside is None else inside:
+        if isinstance(it, tf.Variable):  # In an attribute: made when that was set.
+            own.setdefault(id(it), (layer._tfkit.attached.get(path.partition("/")[0], 0), it))
+    return [it for _, it in sorted(own.values(), key=lambda w: (not made_trainable(w[1]), w[0]))]
 
 
 def made_trainable(weight: tf.Variable) -> bool:
