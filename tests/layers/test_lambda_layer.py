@@ -71,6 +71,23 @@ def test_output_shape_is_known_to_symbolic_tensors_and_held_to(shape):
         tf.function(layer)(tf.ones((1, 2)))
 
 
+@pytest.mark.parametrize("shape", [[(5,), ()], lambda shape: [(shape[0], 5), shape[:1]]])
+def test_several_outputs_have_several_shapes(shape):
+    def opaque(x):
+        return tf.py_function(lambda v: (tf.tile(v, [1, 5]), v[:, 0]), [x], ["float32", "float32"])
+
+    layer = layers.Lambda(opaque, output_shape=shape)
+    assert [tuple(it.shape) for it in layer(KerasTensor((None, 1)))] == [(None, 5), (None,)]
+
+
+def test_the_shapes_of_a_dict_of_outputs():
+    layer = layers.Lambda(
+        lambda x: {"a": x, "b": x[:, 0]}, output_shape=lambda it: {"b": it[:1], "a": it}
+    )
+    outputs = layer(KerasTensor((None, 3)))
+    assert (outputs["a"].shape, outputs["b"].shape) == ((None, 3), (None,))
+
+
 def test_an_output_shape_that_is_known_to_be_wrong_is_passed_over_as_in_keras():
     layer = layers.Lambda(lambda x: tf.ones(tf.shape(x)[1:2]), output_shape=(None, 3), name="ones")
     with pytest.warns(UserWarning, match=r"'ones'.*shape \(2,\), and not of \(None, None, 3\)"):

@@ -80,13 +80,17 @@ class Lambda(Layer):
         if self._output_shape is None:
             return outputs
         if callable(self._output_shape):
-            return self._with_shape(outputs, self._output_shape(shapes_of(inputs)))
-        if is_shape(self._output_shape) or tf.is_tensor(outputs):
-            return self._with_shape(outputs, [None, *self._output_shape])
-        return type(outputs)(
-            self._with_shape(output, [None, *shape])
-            for output, shape in zip(outputs, self._output_shape, strict=True)
-        )
+            shapes = self._output_shape(shapes_of(inputs))
+        elif is_shape(self._output_shape) or tf.is_tensor(outputs):
+            shapes = [None, *self._output_shape]
+        else:
+            shapes = [[None, *shape] for shape in self._output_shape]
+        if tf.is_tensor(outputs):
+            return self._with_shape(outputs, shapes)
+        if isinstance(outputs, dict):
+            return {name: self._with_shape(it, shapes[name]) for name, it in outputs.items()}
+        pairs = zip(outputs, shapes, strict=True)
+        return type(outputs)(self._with_shape(it, shape) for it, shape in pairs)
 
     def _with_shape(self, output: Any, shape: Any) -> Any:
         """Returns an output with the shape of `output_shape`, unless its shape is known to differ."""
