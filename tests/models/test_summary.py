@@ -124,6 +124,20 @@ def test_layers_that_only_were_built_have_shapes():
     assert build(tfkit)[1][1] == "(None, 4)"
 
 
+@pytest.mark.parametrize("framework", [tfkit, keras])
+def test_operations_of_the_user_have_rows(framework):
+    class CubeRoot(framework.Operation):
+        def call(self, x):
+            return x ** (1 / 3)
+
+        def compute_output_spec(self, x):
+            return framework.KerasTensor(x.shape, x.dtype)
+
+    inputs = framework.Input((3,), name="in")
+    rows, _ = cells(summary(framework.Model(inputs, CubeRoot(name="root")(inputs)), line_length=99))
+    assert rows[2][:2] == ["root (CubeRoot)", "(None, 3)"]
+
+
 def test_functions_have_rows():
     inputs = tfkit.Input((3,), name="i")
     model = tfkit.Model(inputs, tfkit.ops.relu(tfkit.layers.Dense(2, name="d")(inputs)) + 1.0)

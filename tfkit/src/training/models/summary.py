@@ -17,6 +17,7 @@ from rich.table import Table
 from tfkit.src.base import notebooks, terminal
 from tfkit.src.base.quoting import printable
 from tfkit.src.core.layer import Layer
+from tfkit.src.symbolic.operations import Operation
 from tfkit.src.symbolic.tensors import Node
 from tfkit.src.training.models.graph_config import operation_names
 
@@ -155,7 +156,10 @@ def _row(
     row = {"Connected to": ", ".join(sources) or "-", "Param #": "0", "Trainable": "-"}
     if not isinstance(operation, Layer):
         shapes = _shapes(operation.outputs)
-        kind = "".join(part.capitalize() for part in operation.operation.__name__.split("_"))
+        made_by = operation.operation
+        kind = type(made_by).__name__
+        if not isinstance(made_by, Operation):
+            kind = "".join(part.capitalize() for part in made_by.__name__.split("_"))
         return row | {"Layer (type)": f"{names[id(operation)]} ({kind})", "Output Shape": shapes}
     row["Layer (type)"] = f"{prefix}{operation.name} ({type(operation).__name__})"
     row["Output Shape"] = _layer_shapes(operation, here)
