@@ -207,7 +207,7 @@ def call_in_this_thread(
 
 
 class GradientFunctions:
-    """What TensorFlow makes of a function that a tape records.
+    """The functions that TensorFlow makes for calls of a function that a tape records.
 
     Attributes:
         forward: the function, which also returns what the gradient needs.

@@ -89,7 +89,7 @@ def _may_compile(optimizer: Optimizer) -> bool:
 
 
 def _form(gradient: Any) -> Any:
-    """Returns what distinguishes gradients of one variable; `None` for what is no tensor."""
+    """Returns the dtypes of a gradient, by which traces differ; `None` if it is not a tensor."""
     if isinstance(gradient, tf.IndexedSlices):
         return gradient.values.dtype, gradient.indices.dtype, gradient.dense_shape is None
     return gradient.dtype if isinstance(gradient, tf.Tensor) else None
