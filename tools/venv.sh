@@ -25,17 +25,23 @@ prepare_oldest() {
     echo "$version" >"$stamp"
 }
 
-# prepare_convert: makes .venv-convert, with JAX and PyTorch. Builds of PyTorch for GPUs bring Triton, whose LLVM and
-# TensorFlow's end the process when both are imported: hence one version, which is installed for CPUs.
+# prepare_convert: makes .venv-convert, with JAX and PyTorch on top of the packages of .venv-tools, which are not
+# installed twice. Builds of PyTorch for GPUs bring Triton, whose LLVM and TensorFlow's end the process when both are
+# imported: hence one version, which is installed for CPUs.
 prepare_convert() {
-  set_environment
+  prepare test || return 1
   local digest stamp=.venv-convert/installed
   digest=$(cksum <pyproject.toml)
   [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
   echo "Installing JAX and PyTorch into .venv-convert (minutes the first time)" >&2
-  "${PYTHON:-python3}" -m venv --clear .venv-convert &&
-    .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input \
-      -e ".[test,jax]" flax optax torch==2.13.0 &&
+  .venv-tools/bin/python -m venv --clear .venv-convert &&
+    .venv-tools/bin/python -c '
+import pathlib, sysconfig
+(folder,) = pathlib.Path(".venv-convert").glob("lib/*/site-packages")
+packages = sysconfig.get_path("purelib")
+(folder / "tools.pth").write_text(f"import site; site.addsitedir({packages!r})\n")' &&
+    .venv-convert/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-compile \
+      "tfkit-dl[jax]" flax optax torch==2.13.0 &&
     echo "$digest" >"$stamp"
 }
 
@@ -70,7 +76,8 @@ print(hashlib.sha256(pathlib.Path("pyproject.toml").read_bytes()).hexdigest())')
     [[ -f $stamp && $(<"$stamp") == "$digest" ]] && return 0
   done
   echo "Installing tfkit-dl[$extra] into .venv-tools (minutes the first time)" >&2
-  .venv-tools/bin/python -m pip install -qq --disable-pip-version-check --no-input -e ".[$extra]" ||
-    return 1
+  # Modules are compiled when they are imported, which most of them never are.
+  .venv-tools/bin/python -m pip install -qq --disable-pip-version-check --no-input --no-compile \
+    -e ".[$extra]" || return 1
   echo "$digest" >".venv-tools/installed-$extra"
 }

@@ -135,6 +135,18 @@ def test_conversions_have_wide_tests_too(repository, arguments):
     assert (repository / "calls").read_text() == called
 
 
+def test_jax_and_pytorch_are_installed_on_top_of_the_other_packages(repository):
+    (repository / ".venv-convert" / "lib" / "python3" / "site-packages").mkdir(parents=True)
+    (repository / ".venv-convert" / "installed").write_text("older\n")
+    assert run(repository / "tools" / "test", "--convert").returncode == 0
+    made, installed, tested = (repository / "calls").read_text().splitlines()
+    assert made == "python -m venv --clear .venv-convert"
+    assert installed.startswith("convert -m pip install ")
+    assert " -e " not in installed
+    assert installed.endswith(" tfkit-dl[jax] flax optax torch==2.13.0")
+    assert tested.startswith("convert -m pytest ")
+
+
 def test_data_beside_the_repository_is_found(repository):
     run(repository / "tools" / "test")
     assert (repository / "data").read_text().strip() == str(repository.parent / "shared" / "data")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import sys
 import tempfile
@@ -20,6 +21,7 @@ OUT = public.ROOT / "build/site"
 
 def build(out: Path, *options: str) -> int:
     """Builds the site into a folder. Returns 0, or 1 where there was an error or a warning."""
+    gc.set_threshold(100_000, 20, 50)  # By default, its passes take a fourth of the time.
     with tempfile.TemporaryDirectory(prefix="documenting-") as folder:
         pages, trees = Path(folder, "pages"), Path(folder, "trees")
         staging.write(pages)
