@@ -65,6 +65,8 @@ TARGETS = {
     ("call", "MLP 64-32-32-1"): [faster(5)],
     ("call", "MLP, jit_compile=True"): [by_hand(1.3)],
     ("call", "transformer, 4 blocks"): [faster(8)],
+    ("loop", "MLP step"): [faster(4), by_hand(1)],
+    ("loop", "CNN step"): [Target("keras", 1)],
     ("mirrored", "MLP step"): [by_hand(1.2)],
     ("mirrored", "CNN step"): [by_hand(1.2)],
     ("workers", "MLP step"): [by_hand(1.2)],

@@ -16,6 +16,7 @@ TRAINED = {
 TITLES = TRAINED | {
     "predict": "MLP 64-32-32-1",
     "call": "direct call of one row",
+    "loop": "loop with a `GradientTape`, no `tf.function`",
     "mirrored": "MirroredStrategy, 2 logical CPUs",
     "workers": "MultiWorkerMirroredStrategy, 2 processes",
     "files": "model of 200 MB, `.h5` and `.keras`",
