@@ -97,7 +97,8 @@ def test_gradients_whose_squares_overflow_or_are_zero_have_the_effect_of_keras(n
     ours, theirs = (getattr(it, name)(**options) for it in (optimizers, keras.optimizers))
     expected = oracle.run_keras(theirs, steps)
     oracle.assert_same(oracle.run(ours, steps), expected)
-    oracle.assert_same(ours.variables, theirs.variables)
+    # In proportion to the gradients: Keras subtracts `beta` from 1 in 32 bits.
+    oracle.assert_same(ours.variables, theirs.variables, atol=1e-6 * max(size, 1.0))
 
 
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
