@@ -93,7 +93,8 @@ REASONS = [
         "`silu`, `gelu`, `mish` and similar activations multiply minus infinity by a gate of 0: "
         "the value and the gradient are NaN. An infinite activation means that the training has "
         "failed, which must not be hidden. Clipping the input would cost a pass over all "
-        "activations, and oneDNN's fusion with the matrix product before it.",
+        "activations, and oneDNN's fusion with the matrix product before it, in which `gelu` of "
+        "plus infinity is NaN, too.",
         names=_GATED,
         when=has_infinity,
     ),
@@ -317,8 +318,8 @@ PATTERNS = [
     ),
     PatternReason(
         "TensorFlow's kernels for max pooling, and for scattering maxima and minima, may ignore "
-        "NaN if other numbers are compared with it. XLA's do not. Checking each input would cost "
-        "a pass over it.",
+        "NaN: a window of nothing but NaN gives the lowest number of the dtype, or 0 if `relu` is "
+        "next to it. XLA's do not. Checking each input would cost a pass over it.",
         label=r"(layers\.(Adaptive|Global)?MaxPooling|ops\.((adaptive_)?max_pool|scatter_update)).*",
         pattern="nan in .",
     ),
@@ -394,7 +395,8 @@ PATTERNS = [
     ),
     PatternReason(
         "Squares and products near the largest number are infinite. Results computed from them "
-        "are NaN, 0 or infinite, depending on the order of the products.",
+        "are NaN, 0 or infinite, depending on the order of the products. XLA simplifies the root "
+        "of a square and the logarithm of an exponential, which do not overflow then.",
         label=r"(losses\.(cosine_similarity|squared_hinge|(binary|categorical)_focal_crossentropy)\(|ops\.(square|nancumprod|(nan)?(std|var)|norm|normalize|(rms|layer)_normalization|average|cdist)\(|"
         r"layers\.(Dot|UnitNormalization|RMSNormalization|BatchNormalization|MelSpectrogram|STFT)).*",
         pattern="-?(largest|inf) in .",

@@ -486,6 +486,7 @@ CASES = [
     ("where", (BOOLS, X, 0.0), {}),
     ("where", (BOOLS,), {}),
     ("select", ([BOOLS, ~BOOLS], [X, Y]), {}),
+    ("select", ([BOOLS], [INTS.astype("uint8")]), {"default": 1}),
     ("take", (X, [0, -1]), {"axis": 1}),
     ("take", (X, 3), {}),
     ("take_along_axis", (X, I(3, 2, high=4) - 1), {"axis": 1}),
@@ -525,6 +526,7 @@ CASES = [
     ("tensordot", (X, F(4, 2)), {"axes": 1}),
     ("tensordot", (X, Y), {"axes": ([0], [0])}),
     ("tensordot", (INTS, INTS), {"axes": 2}),
+    ("tensordot", (INTS + 5001, INTS + 5000), {"axes": 2}),  # Above 2 ** 24.
     ("einsum", ("ij,kj->ik", X, Y), {}),
     ("einsum", ("ij->j", INTS), {}),
     ("einsum", ("...ij,jk->...ik", F(2, 3, 4), F(4, 2)), {}),
@@ -667,6 +669,7 @@ CASES = [
     ("unfold", (F(2, 3, 6, 5), (3, 2)), {"dilation": 2, "padding": 1, "stride": 2}),
     ("fold", (F(2, 12, 20), (6, 5), 2), {}),
     ("fold", (F(2, 12, 9), (5, 4), 2), {"stride": 2, "padding": 1, "dilation": 1}),
+    ("fold", (np.arange(480, dtype="int32").reshape(2, 12, 20), (6, 5), 2), {}),
     # linalg
     ("cholesky", (SYMMETRIC,), {}),
     ("cholesky", (SYMMETRIC,), {"upper": True}),

@@ -334,3 +334,5 @@ def test_what_numpy_takes():
     )
     targets, predictions = (1.0, 0.0), ((0.1, 0.9), (0.2, 0.8))
     np.testing.assert_array_equal(ops.in_top_k(targets, predictions, 1), [True, False])
+    targets, scores = np.array([1, 0], "uint8"), [[1, 9], [2, 8]]
+    np.testing.assert_array_equal(ops.in_top_k(targets, scores, 1), [True, False])

@@ -89,6 +89,18 @@ def test_ten_steps_equal_keras(name, options, mode, expected, monkeypatch):
     oracle.assert_same(optimizer.variables, keras_slots)
 
 
+@pytest.mark.parametrize("size", [1e30, 0.0])
+@pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
+def test_gradients_whose_squares_overflow_or_are_zero_have_the_effect_of_keras(name, options, size):
+    """The squares of RMSprop stay infinite; infinity minus infinity was NaN."""
+    steps = [[size * g for g in step] for step in oracle.gradients(2)]
+    ours, theirs = (getattr(it, name)(**options) for it in (optimizers, keras.optimizers))
+    expected = oracle.run_keras(theirs, steps)
+    oracle.assert_same(oracle.run(ours, steps), expected)
+    # In proportion to the gradients: Keras subtracts `beta` from 1 in 32 bits.
+    oracle.assert_same(ours.variables, theirs.variables, atol=1e-6 * max(size, 1.0))
+
+
 @pytest.mark.parametrize(("name", "options"), OPTIONS, ids=IDS)
 def test_variables_are_named_ordered_and_typed_as_in_keras(name, options, expected):
     _, keras_slots = expected(name, options)

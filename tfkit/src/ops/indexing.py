@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfkit.src.ops.checks import as_indices, positive_axes
 from tfkit.src.ops.ordering import ordered_keys
-from tfkit.src.ops.promotion import as_tensor, promote, promote_tensors
+from tfkit.src.ops.promotion import as_tensor, promote, promote_tensors, to_float
 from tfkit.src.ops.shaping import static_or_dynamic_shape, swapaxes
 from tfkit.src.ops.sparse import is_sparse, to_dense, zeros_stay
 from tfkit.src.symbolic.tensors import symbolic_op
@@ -82,7 +82,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> tf.Tensor:
         >>> ops.select([x < 2, x > 3], [x * 10, x * 100], default=-1).numpy().tolist()
         [10, -1, -1, 400]
     """
-    *choices, result = promote_tensors(*choicelist, default)
+    *choices, result = promote(*choicelist, default)
     # In reverse: the first condition that holds is applied last, and wins.
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = tf.where(tf.cast(condition, tf.bool), choice, result)
@@ -332,7 +332,7 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
 
     Args:
         targets: ids of the target classes, integers of shape `(batch, ...)`.
-        predictions: scores, a float tensor of shape `(batch, ..., classes)`.
+        predictions: scores, numbers of shape `(batch, ..., classes)`.
         k: number of predictions that count. Predictions equal to the smallest of them count too.
 
     Returns:
@@ -343,8 +343,8 @@ def in_top_k(targets: Any, predictions: Any, k: int) -> tf.Tensor:
         >>> ops.in_top_k([0, 2], [[0.1, 0.7, 0.2], [0.1, 0.2, 0.7]], k=1).numpy().tolist()
         [False, True]
     """
-    targets, predictions = as_indices(targets), as_tensor(predictions)
-    num_classes = tf.shape(predictions, targets.dtype)[-1]
+    targets, predictions = tf.cast(as_indices(targets), tf.int64), to_float(predictions)
+    num_classes = tf.shape(predictions, tf.int64)[-1]
     known = (targets >= 0) & (targets < num_classes)
     # Not TensorFlow's kernel, which refuses sequences, and differs from XLA where predictions are equal.
     index = tf.where(known, targets, tf.zeros_like(targets))[..., None]

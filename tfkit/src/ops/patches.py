@@ -97,14 +97,14 @@ def fold(
     options = {"dilation": dilation, "padding": padding, "stride": stride}
     channels = x.shape[1] // (kernel[0] * kernel[1])
     batch = static_or_dynamic_shape(x)[0]
-    # Folding is the transpose of unfolding, which is what a gradient computes.
+    values = x if x.dtype.is_floating else tf.cast(x, tf.float64)
+    # Folding is the transpose of unfolding, which is what a gradient computes; integers have none.
     with tf.GradientTape() as tape:
-        images = tf.zeros([batch, channels, *sizes], x.dtype)
+        images = tf.zeros([batch, channels, *sizes], values.dtype)
         tape.watch(images)
         patches = unfold(images, kernel, **options)
-    return tf.ensure_shape(
-        tape.gradient(patches, images, output_gradients=x), [x.shape[0], channels, *sizes]
-    )
+    folded = tf.cast(tape.gradient(patches, images, output_gradients=values), x.dtype)
+    return tf.ensure_shape(folded, [x.shape[0], channels, *sizes])
 
 
 def _check_block_size(block_size: int) -> None:

@@ -185,9 +185,9 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> tf.Tensor:
             `x1`, and the axes of `x2` that they meet. Default: `2`.
 
     Returns:
-        A tensor of the common dtype of both; integers are multiplied as floats of the default
-        dtype and cast back, so that large sums are rounded. Its axes are the remaining axes of
-        `x1`, then the remaining axes of `x2`.
+        A tensor of the common dtype of both; integers of fewer than 32 bits are multiplied as
+        floats of the default dtype and cast back. Its axes are the remaining axes of `x1`, then the
+        remaining axes of `x2`.
 
     Example:
         >>> ops.tensordot(tf.ones((2, 3, 4)), tf.ones((3, 4, 5))).shape
@@ -195,7 +195,10 @@ def tensordot(x1: Any, x2: Any, axes: Any = 2) -> tf.Tensor:
         >>> ops.tensordot([[1, 2], [3, 4]], [[1, 10]], axes=[[1], [1]]).numpy().tolist()
         [[21], [43]]
     """
-    x1, x2, dtype = _promote_for_product(x1, x2)
+    x1, x2 = promote_tensors(x1, x2)
+    dtype = x1.dtype
+    if dtype not in (tf.int32, tf.int64):
+        x1, x2 = to_float(x1), to_float(x2)
     return tf.cast(tf.tensordot(x1, x2, axes), dtype)
 
 

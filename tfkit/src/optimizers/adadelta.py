@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.checks import check_share
-from tfkit.src.optimizers.gradients import dense, moving_average, multiply, square
+from tfkit.src.optimizers.gradients import decayed, dense, multiply, square
 from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
@@ -28,11 +28,11 @@ def adadelta(
     Reference:
         Zeiler, 2012: ADADELTA: an adaptive learning rate method. https://arxiv.org/abs/1212.5701
     """
-    g_mean = moving_average(g_mean, square(g), rho)
+    g_mean = decayed(g_mean, square(g), rho)
     # Zeiler (2012), algorithm 1. The step has the unit of the weight, so that a learning rate of 1
     # fits.
     delta = multiply(g, -tf.sqrt(delta_mean + epsilon) / tf.sqrt(g_mean + epsilon))
-    delta_mean = moving_average(delta_mean, square(delta), rho)
+    delta_mean = decayed(delta_mean, square(delta), rho)
     return w + alpha * dense(delta), g_mean, delta_mean
 
 

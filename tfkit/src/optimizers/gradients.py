@@ -59,13 +59,18 @@ def multiply(g: Any, x: tf.Tensor) -> Any:
 
 
 def moving_average(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
-    """Returns `beta * average + (1 - beta) * value`."""
+    """Returns `beta * average + (1 - beta) * value`; NaN from the second infinite value on."""
     if isinstance(value, tf.IndexedSlices):
-        # The average decays in all rows: rows that the gradient does not name have the gradient 0.
-        return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
+        return decayed(average, value, beta)
     average = tf.convert_to_tensor(average)  # The variable is read once.
     # One product less than the usual form, and exact if value and average are equal.
     return average + (value - average) * (1 - beta)
+
+
+def decayed(average: tf.Tensor, value: Any, beta: Any) -> tf.Tensor:
+    """Returns `beta * average + (1 - beta) * value`, which stays infinite after an infinite value."""
+    # The average decays in all rows: rows that the gradient does not name have the gradient 0.
+    return add(beta * average, map_values(lambda rows: (1 - beta) * rows, value))
 
 
 def wide(x: tf.Tensor) -> tf.Tensor:

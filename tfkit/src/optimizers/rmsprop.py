@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.checks import check_share
-from tfkit.src.optimizers.gradients import dense, moving_average, square
+from tfkit.src.optimizers.gradients import decayed, dense, square
 from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
 
 
@@ -22,11 +22,11 @@ def rmsprop(
         Hinton, 2012: Neural networks for machine learning, lecture 6e.
         Graves, 2013, for the centered form: https://arxiv.org/abs/1308.0850
     """
-    v = moving_average(v, square(g), rho)
+    v = decayed(v, square(g), rho)
     variance = v
     # Graves (2013): the variance E[g^2] - E[g]^2 in place of the mean square.
     if g_mean is not None:
-        g_mean = moving_average(g_mean, g, rho)
+        g_mean = decayed(g_mean, g, rho)
         variance = v - tf.square(g_mean)
     return alpha * dense(g) / tf.sqrt(variance + epsilon), v, g_mean
 
