@@ -35,7 +35,7 @@ class PlainCall:
 
     @functools.cached_property
     def _recorded(self) -> RecordedCalls:
-        return RecordedCalls(self._function, getattr(self._program, "only_reads", False))
+        return RecordedCalls(self._function)
 
     def run(self, tensors: list[tf.Tensor]) -> list[tf.Tensor]:
         """Returns the results, if no tape watches."""
