@@ -182,6 +182,7 @@ class Optimizer(SlotOwner):
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:
         before = self._learning_rate
+        check_kind(learning_rate, "optimizers.schedules")
         learning_rate = as_schedule(learning_rate)
         if _is_function(learning_rate):
             self._learning_rate = learning_rate
@@ -302,6 +303,8 @@ class Optimizer(SlotOwner):
             >>> weight.numpy()
             array([0.5, 1.5], dtype=float32)
         """
+        if isinstance(grads, str) or not hasattr(grads, "__len__"):
+            raise ValueError(f"Expected a list of gradients. Received: {brief(grads)}")
         # A model without trainable weights still trains: it updates metrics and state.
         if len(grads) == 0:
             return
