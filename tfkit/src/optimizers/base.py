@@ -182,7 +182,6 @@ class Optimizer(SlotOwner):
     @learning_rate.setter
     def learning_rate(self, learning_rate: LearningRate) -> None:
         before = self._learning_rate
-        check_kind(learning_rate, "optimizers.schedules")
         learning_rate = as_schedule(learning_rate)
         if _is_function(learning_rate):
             self._learning_rate = learning_rate

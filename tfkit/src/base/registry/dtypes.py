@@ -45,13 +45,13 @@ def standardize_dtype(dtype: Any) -> str:
     try:
         # TensorFlow has a number for each dtype.
         if not isinstance(dtype, int) and not _has_other_dtype(dtype):
-            return _unless_code(dtype, tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name)
+            return tf.as_dtype(getattr(dtype, "base_dtype", dtype)).name
     except TypeError:
         pass
     try:
         if _has_other_dtype(dtype):
             raise TypeError
-        return _unless_code(dtype, tf.as_dtype(np.dtype(dtype)).name)
+        return tf.as_dtype(np.dtype(dtype)).name
     except TypeError:
         raise ValueError(
             f'Invalid dtype. Expected a name such as "float32" or "int64". Received: {dtype!r}.'
@@ -60,15 +60,13 @@ def standardize_dtype(dtype: Any) -> str:
 
 
 def _has_other_dtype(dtype: Any) -> bool:
-    """Whether an object has a `dtype` but is not one: NumPy would take that of a layer or an array."""
+    """Whether an object has a `dtype` but is not one, as layers and arrays, or is a code such as `"a"`.
+
+    NumPy would accept both.
+    """
+    if isinstance(dtype, str):
+        return len(dtype) < 2 or dtype != dtype.lower()
     return hasattr(dtype, "get_config") or (hasattr(dtype, "dtype") and not isinstance(dtype, type))
-
-
-def _unless_code(dtype: Any, name: str) -> str:
-    """Returns the name of a dtype, unless it is of strings by a code of NumPy's, such as `"a"` or `"O"`."""
-    if name == "string" and isinstance(dtype, str) and len(dtype) < 3:
-        raise TypeError
-    return name
 
 
 def is_float(dtype: Any) -> bool:
