@@ -256,7 +256,7 @@ _LONGEST = 60  # characters of a value that is not a tensor
 def add_arguments(
     error: BaseException, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
-    """Adds the shapes and values that a public function was given to an error that nobody raised on purpose.
+    """Adds the shapes and values that a public function was given to an error that is not raised on purpose.
 
     Errors of tfkit have them already. It must be called by the function that the user calls; it does nothing
     where tfkit is the caller.
