@@ -62,6 +62,38 @@ def test_errors_of_tensorflow_tell_the_arguments(call, kind, note):
     assert f"\nReceived by {note}" in str(info.value)
 
 
+def refused_model():
+    model = tfkit.Sequential([tfkit.Input((2,)), tfkit.layers.Dense(2)])
+    model.compile("sgd", "mse")
+    return model
+
+
+@pytest.mark.parametrize(
+    ("call", "note"),
+    [
+        (lambda: tfkit.layers.Hashing("a"), "`Hashing`: num_bins='a'"),
+        (
+            lambda: tfkit.optimizers.LossScaleOptimizer("a"),
+            "`LossScaleOptimizer`: inner_optimizer='a'",
+        ),
+        (lambda: refused_model().get_layer(index="a"), "`get_layer`: index='a'"),
+        (lambda: refused_model().summary(line_length="a"), "`summary`: line_length='a'"),
+        (
+            lambda: refused_model().compile(tfkit.layers.Dense),
+            "`compile`: optimizer=Dense, a class where an object may be meant",
+        ),
+        (lambda: tfkit.layers.StringLookup().set_vocabulary(3), "`set_vocabulary`: vocabulary=3"),
+        (lambda: tfkit.callbacks.EarlyStopping(patience="a"), "`EarlyStopping`: patience='a'"),
+        (lambda: tfkit.distribution.DeviceMesh(3, ["a"]), "`DeviceMesh`: shape=3, axis_names="),
+        (lambda: tfkit.random.randint((2,), 0, 1.5), "`randint`: shape=(2,), minval=0, maxval=1.5"),
+    ],
+)
+def test_errors_of_python_tell_the_arguments(call, note):
+    with pytest.raises((TypeError, ValueError, AttributeError)) as caught:
+        call()
+    assert f"\nReceived by {note}" in str(caught.value)
+
+
 def test_errors_of_tfkit_are_left_as_they_are():
     with pytest.raises(ValueError, match=r"Received: x\.shape") as info:
         ops.det(F((2, 3)))

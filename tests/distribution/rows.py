@@ -151,6 +151,21 @@ STEPS = {
 }
 
 
+class GuidesStep(OwnStep):
+    """A step whose logs are the results of all metrics, those of `compile` in one dict."""
+
+    def train_step(self, data):
+        x, y = data
+        with tf.GradientTape() as tape:
+            predicted = self(x)
+            loss = self.own_loss(y, predicted, self.dense.kernel)
+        weights = self.trainable_variables
+        self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        for metric in self.metrics:
+            metric.update_state(*((loss,) if metric.name == "loss" else (y, predicted)))
+        return {metric.name: metric.result() for metric in self.metrics}
+
+
 @feature
 def states_losses_and_metrics_are_those_of_the_whole_batch(strategy, folder):
     metrics = (Biggest, MeanOfBatches, MeanOfRows)
@@ -167,13 +182,20 @@ def states_losses_and_metrics_are_those_of_the_whole_batch(strategy, folder):
         assert_equal(model, plain)
         for key, values in expected.items():
             np.testing.assert_allclose(history[key], values, rtol=1e-5, err_msg=name)
-    for name, loss in STEPS.items():
+    for kind, name in [*itertools.product([OwnStep], STEPS), (GuidesStep, "mean")]:
+        loss = STEPS[name]
         (plain, expected), (model, history) = (
-            fitted_in(scope, lambda loss=loss: OwnStep(loss), None)
+            fitted_in(
+                scope,
+                lambda kind=kind, loss=loss: kind(loss),
+                "mse",
+                [keras.metrics.MeanAbsoluteError],
+            )
             for scope in (PLAIN, strategy.scope())
         )
         assert_equal(model, plain)
-        np.testing.assert_allclose(history["loss"], expected["loss"], rtol=1e-5, err_msg=name)
+        for key, values in expected.items():
+            np.testing.assert_allclose(history[key], values, rtol=1e-5, err_msg=name)
 
 
 class Deviation(layers.Layer):

@@ -84,7 +84,8 @@ def check_name(name: Any) -> str | None:
 
 def did_you_mean(name: Any, known: Iterable[str], cutoff: float = 0.7) -> str:
     """Returns the end of an error message: the most similar known name, if one is similar enough."""
-    close = nearest(str(name), (each for each in known if each != name), cutoff)
+    text = str(name)
+    close = nearest(text, (each for each in known if each != text), cutoff)
     return f" Did you mean {close!r}?" if close else ""
 
 

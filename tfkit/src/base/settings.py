@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 import operator
 import os
 from typing import Any
@@ -144,7 +146,7 @@ def set_floatx(value: str) -> None:
         'float64'
         >>> set_floatx("float32")
     """
-    if value not in _FLOAT_TYPES:
+    if not isinstance(value, str) or value not in _FLOAT_TYPES:
         raise ValueError(f"Unknown float type. Expected one of {_FLOAT_TYPES}. Received: {value!r}")
     _settings.floatx = value
 
@@ -166,7 +168,10 @@ def set_epsilon(value: float) -> None:
     """Sets the small number that keeps divisions and logarithms finite.
 
     Args:
-        value: a positive number.
+        value: a finite number of 0 or more.
+
+    Raises:
+        ValueError: for anything else; the setting is not changed.
 
     Example:
         >>> set_epsilon(1e-5)
@@ -174,7 +179,7 @@ def set_epsilon(value: float) -> None:
         1e-05
         >>> set_epsilon(1e-7)
     """
-    _settings.epsilon = float(value)
+    _settings.epsilon = finite_number("value", value)
 
 
 def image_data_format() -> str:
@@ -205,7 +210,8 @@ def set_image_data_format(data_format: str) -> None:
         'channels_first'
         >>> set_image_data_format("channels_last")
     """
-    _settings.image_data_format = standardize_data_format(data_format)
+    # Not `None`, which would be the setting itself.
+    _settings.image_data_format = standardize_data_format(str(data_format))
 
 
 def standardize_data_format(data_format: str | None) -> str:
@@ -460,6 +466,24 @@ def _limits_of_environment() -> None:
 
 
 _limits_of_environment()
+
+
+def finite_number(name: str, value: Any) -> float:
+    """Returns an argument as a finite float of 0 or more.
+
+    Args:
+        name: the argument's name.
+        value: a number of any real type, NumPy's too.
+
+    Raises:
+        ValueError: for any other value.
+    """
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value < 0:
+        raise ValueError(
+            f"`{name}` must be a finite number of 0 or more. Received: {name}={value!r}"
+        )
+    return float(value)
 
 
 def positive_integer(name: str, value: Any, otherwise: str = "") -> int:

@@ -12,7 +12,7 @@ from tfkit.src.base import budget
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.engine.sizes import as_sizes
 from tfkit.src.ops import sparse
-from tfkit.src.ops.checks import as_axes, one_axis, positive_axes
+from tfkit.src.ops.checks import as_axes, one_axis, positive_axes, require_integers
 from tfkit.src.ops.promotion import as_tensor, promote_tensors
 from tfkit.src.symbolic.tensors import KerasTensor, checked_symbolic_op, symbolic_op
 
@@ -680,6 +680,7 @@ def pad(x: Any, pad_width: Any, mode: str = "constant", constant_values: Any = N
         [3, 2, 1, 2, 3]
     """
     x = as_tensor(x)
+    require_integers(pad_width=pad_width)
     if mode != "constant" and constant_values is not None:
         raise ValueError(
             "Argument `constant_values` can only be provided when `mode == 'constant'`. "
@@ -822,6 +823,7 @@ def rot90(array: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> tf.Tensor:
     if len(axes) != 2 or axes[0] == axes[1]:
         raise ValueError(f"`axes` must be two different axes. Received: axes={axes}")
     first, second = positive_axes(axes, array.shape.rank, "axes")
+    require_integers(k=k)
     # Python's remainder is not negative: -1 is three quarters.
     k %= 4
     if k == 2:

@@ -302,6 +302,8 @@ class Optimizer(SlotOwner):
             >>> weight.numpy()
             array([0.5, 1.5], dtype=float32)
         """
+        if isinstance(grads, str) or not hasattr(grads, "__len__"):
+            raise ValueError(f"Expected a list of gradients. Received: {brief(grads)}")
         # A model without trainable weights still trains: it updates metrics and state.
         if len(grads) == 0:
             return

@@ -51,7 +51,7 @@ class RecordedLogs:
     def without_results(self, logs: Any) -> dict[str, Any]:
         """Returns the logs of one replica without the results of metrics, combined for the whole batch."""
         others = {}
-        for name, value in logs.items():
+        for name, value in _items(logs):
             known = self._made.get(id(value))
             if known is not None:
                 self._logged[name] = known[1:]
@@ -66,6 +66,15 @@ class RecordedLogs:
             value = metric.result()
             found[name] = tf.identity(value if key is None else value[key])
         return found
+
+
+def _items(logs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yields the names and values of logs; the result of several metrics is a dict, whose names count."""
+    for name, value in logs.items():
+        if isinstance(value, dict):
+            yield from _items(value)
+        else:
+            yield name, value
 
 
 def _log_of_all(value: tf.Tensor) -> tf.Tensor:

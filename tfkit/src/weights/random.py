@@ -37,7 +37,8 @@ class SeedGenerator(Configured, SeedBase, tf.Module):
         name: name of the generator.
 
     Raises:
-        ValueError: when `seed` is neither an integer nor `None`, and for an argument that is not known.
+        ValueError: when `seed` is neither an integer nor `None`, for a name that is not a string, and
+            for an argument that is not known.
 
     Example:
         >>> seeds = SeedGenerator(42)
@@ -52,6 +53,8 @@ class SeedGenerator(Configured, SeedBase, tf.Module):
                 f"Unrecognized keyword arguments of SeedGenerator: {list(kwargs)}. "
                 "Expected `seed` and `name`."
             )
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"Argument `name` must be a string or None. Received: name={name!r}")
         super().__init__()
         # Not passed to `tf.Module`, which accepts only Python identifiers.
         self._name = name or auto_name(type(self).__name__)
@@ -202,7 +205,7 @@ def set_random_seed(seed: int) -> None:
         seed: an integer that NumPy accepts, from 0 to 2**32 - 1.
 
     Raises:
-        ValueError: when `seed` is not an integer.
+        ValueError: for anything else; no generator has changed.
 
     Example:
         >>> set_random_seed(7)
@@ -211,8 +214,8 @@ def set_random_seed(seed: int) -> None:
         >>> bool(tf.reduce_all(first == normal((2,))))
         True
     """
-    if not isinstance(seed, int):
-        raise ValueError(f"`seed` must be an integer. Received: seed={seed!r}")
+    if not isinstance(seed, int) or not 0 <= seed < 2**32:
+        raise ValueError(f"`seed` must be an integer from 0 to 2**32 - 1. Received: seed={seed!r}")
     # Initializers and generators without a seed get theirs from Python's `random`, shuffles of data from
     # NumPy's.
     python_random.seed(seed)
@@ -315,8 +318,9 @@ def normal(
         array([5.253, 4.014, 6.262], dtype=float32)
     """
     dtype = _dtype_of_draws(shape, dtype)
-    draws = philox.normal(shape, _draw_int32_seed(seed), dtype)
-    return draws * _in_dtype(stddev, dtype) + _in_dtype(mean, dtype)
+    # Before a seed is drawn: after an error, the generator is where it was.
+    stddev, mean = _in_dtype(stddev, dtype), _in_dtype(mean, dtype)
+    return philox.normal(shape, _draw_int32_seed(seed), dtype) * stddev + mean
 
 
 @shortened
@@ -349,8 +353,8 @@ def truncated_normal(
         True
     """
     dtype = _dtype_of_draws(shape, dtype)
-    draws = philox.truncated_normal(shape, _draw_int32_seed(seed), dtype)
-    return draws * tf.convert_to_tensor(stddev, dtype) + tf.convert_to_tensor(mean, dtype)
+    stddev, mean = tf.convert_to_tensor(stddev, dtype), tf.convert_to_tensor(mean, dtype)
+    return philox.truncated_normal(shape, _draw_int32_seed(seed), dtype) * stddev + mean
 
 
 @shortened

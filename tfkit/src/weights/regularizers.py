@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 from typing import Any
 
 import tensorflow as tf
@@ -53,15 +51,6 @@ class Regularizer(Configured, watching.Watched):
         )
 
 
-def _penalty_factor(value: Any, name: str) -> float:
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value < 0:
-        raise ValueError(
-            f"`{name}` must be a finite number of 0 or more. Received: {name}={value!r}"
-        )
-    return float(value)
-
-
 class L1L2(Regularizer):
     """A penalty on absolute values and squares: `l1 * sum(abs(x)) + l2 * sum(x**2)`.
 
@@ -83,8 +72,8 @@ class L1L2(Regularizer):
     """
 
     def __init__(self, l1: float | None = 0.0, l2: float | None = 0.0) -> None:
-        self.l1 = _penalty_factor(0.0 if l1 is None else l1, "l1")
-        self.l2 = _penalty_factor(0.0 if l2 is None else l2, "l2")
+        self.l1 = settings.finite_number("l1", 0.0 if l1 is None else l1)
+        self.l2 = settings.finite_number("l2", 0.0 if l2 is None else l2)
 
     def __call__(self, x: Any) -> tf.Tensor:
         """Returns the penalty for `x`, a scalar."""
@@ -122,7 +111,7 @@ class L1(Regularizer):
     """
 
     def __init__(self, l1: float | None = 0.01) -> None:
-        self.l1 = _penalty_factor(0.01 if l1 is None else l1, "l1")
+        self.l1 = settings.finite_number("l1", 0.01 if l1 is None else l1)
 
     def __call__(self, x: Any) -> tf.Tensor:
         """Returns the penalty for `x`, a scalar."""
@@ -153,7 +142,7 @@ class L2(Regularizer):
     """
 
     def __init__(self, l2: float | None = 0.01) -> None:
-        self.l2 = _penalty_factor(0.01 if l2 is None else l2, "l2")
+        self.l2 = settings.finite_number("l2", 0.01 if l2 is None else l2)
 
     def __call__(self, x: Any) -> tf.Tensor:
         """Returns the penalty for `x`, a scalar."""
@@ -188,7 +177,7 @@ class OrthogonalRegularizer(Regularizer):
     """
 
     def __init__(self, factor: float = 0.01, mode: str = "rows") -> None:
-        self.factor = _penalty_factor(factor, "factor")
+        self.factor = settings.finite_number("factor", factor)
         if mode not in ("rows", "columns"):
             raise ValueError(f'`mode` must be "rows" or "columns". Received: mode={mode!r}')
         self.mode = mode

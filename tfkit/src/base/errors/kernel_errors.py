@@ -7,6 +7,7 @@ caller adds its information to the error. A public function adds the arguments t
 from __future__ import annotations
 
 import contextlib
+import dis
 import inspect
 import os
 import re
@@ -248,13 +249,14 @@ def _position_of_label(text: str) -> str:
 
 
 _PLAIN = (int, float, str, bool)
+RAISE = dis.opmap["RAISE_VARARGS"]
 _LONGEST = 60  # characters of a value that is not a tensor
 
 
 def add_arguments(
     error: BaseException, function: Callable[..., Any], args: Any, kwargs: dict[str, Any]
 ) -> None:
-    """Adds the shapes and values that a public function was given to an error of TensorFlow in it.
+    """Adds the shapes and values that a public function was given to an error that is not raised on purpose.
 
     Errors of tfkit have them already. It must be called by the function that the user calls; it does nothing
     where tfkit is the caller.
@@ -265,14 +267,14 @@ def add_arguments(
         args: its arguments.
         kwargs: its keyword arguments.
     """
-    kinds = (ValueError, TypeError, tf.errors.OpError)
+    kinds = (ValueError, TypeError, AttributeError, tf.errors.OpError)
     if not isinstance(error, kinds) or hasattr(error, "_tfkit_received"):
         return
     if not settings.is_traceback_filtering_enabled() or is_tfkit(
         sys._getframe(2).f_code.co_filename
     ):
         return
-    if not _is_by_tensorflow(error):
+    if not _is_accident(error, is_method="self" in inspect.signature(function).parameters):
         return
     arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
     with_dtypes = isinstance(error, TypeError) or "attr '" in str(error)
@@ -280,7 +282,9 @@ def add_arguments(
     if not parts:
         return
     error._tfkit_received = True  # type: ignore[union-attr]
-    note = f"\nReceived by `{function.__name__}`: {', '.join(parts)}"
+    is_made = function.__name__ == "__init__" and args
+    name = type(args[0]).__name__ if is_made else function.__name__
+    note = f"\nReceived by `{name}`: {', '.join(parts)}"
     tidy(error)  # It looks at the end of the message.
     if isinstance(error, tf.errors.OpError):
         set_message(error, f"{error.message}{note}")
@@ -288,12 +292,20 @@ def add_arguments(
         error.args = (f"{error.args[0]}{note}",)
 
 
-def _is_by_tensorflow(error: BaseException) -> bool:
+def _is_accident(error: BaseException, is_method: bool) -> bool:
+    """Whether TensorFlow, NumPy or Python refused a value that tfkit passed to it.
+
+    In a method, such as `fit`, TensorFlow refuses values that were not its arguments.
+    """
     trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
+    if trace is None or trace.tb_next is None:  # Python has not entered the function.
+        return False
+    while trace.tb_next is not None:
         trace = trace.tb_next
-    filename = trace.tb_frame.f_code.co_filename if trace is not None else ""
-    return is_library(filename) and not is_tfkit(filename)
+    code = trace.tb_frame.f_code
+    if is_tfkit(code.co_filename):
+        return code.co_code[trace.tb_lasti] != RAISE
+    return is_dependency(code.co_filename) or (not is_method and is_library(code.co_filename))
 
 
 def _described(name: str, value: Any, with_dtypes: bool) -> str:
@@ -303,6 +315,8 @@ def _described(name: str, value: Any, with_dtypes: bool) -> str:
         return f"{name}.shape={value.shape}{dtype}"
     if isinstance(value, (list, tuple)) and value and all(map(_is_tensor, value)):
         return f"{name} of the shapes {', '.join(str(each.shape) for each in value)}"
+    if isinstance(value, type):
+        return f"{name}={value.__name__}, a class where an object may be meant"
     items = value if isinstance(value, (list, tuple)) else [value]
     if not all(item is None or isinstance(item, (*_PLAIN, list, tuple)) for item in items):
         return ""

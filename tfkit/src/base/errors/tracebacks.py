@@ -11,7 +11,6 @@ an error was not raised on purpose, the innermost line of tfkit is kept, as it s
 from __future__ import annotations
 
 import ast
-import dis
 import functools
 import inspect
 import linecache
@@ -32,7 +31,6 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 # Functions that AutoGraph makes of the parts of a function.
 _PART = re.compile(r"(if_body|else_body|loop_body|loop_test|extra_test|get_state|set_state)(_\d+)?")
-_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 class _Entry(NamedTuple):
@@ -57,6 +55,7 @@ def shortened(function: Function) -> Function:
         except BaseException as error:
             if kwargs and error.__traceback__ is not None and error.__traceback__.tb_next is None:
                 _advise_on_arguments(error, function, kwargs)
+            kernel_errors.add_arguments(error, function, args, kwargs)
             shorten(error)
             raise
 
@@ -162,7 +161,7 @@ def _what_was_being_done(entries: list[_Entry]) -> list[_Entry]:
     """Returns the innermost line of tfkit, unless it raised the error itself."""
     for entry in reversed(entries):
         if is_tfkit(entry.filename) and entry.filename != __file__:
-            raises = entry is entries[-1] and _opcode(entry) == _RAISE
+            raises = entry is entries[-1] and _opcode(entry) == kernel_errors.RAISE
             return [] if raises else [entry]
         if not is_library(entry.filename) and not is_dependency(entry.filename):
             break

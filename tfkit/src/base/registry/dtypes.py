@@ -60,8 +60,13 @@ def standardize_dtype(dtype: Any) -> str:
 
 
 def _has_other_dtype(dtype: Any) -> bool:
-    """Whether an object has a `dtype` but is not one: NumPy would take that of a layer or a metric."""
-    return hasattr(dtype, "get_config")
+    """Whether an object has a `dtype` but is not one, as layers and arrays, or is a code such as `"a"`.
+
+    NumPy would accept both.
+    """
+    if isinstance(dtype, str):
+        return len(dtype) < 2 or dtype != dtype.lower()
+    return hasattr(dtype, "get_config") or (hasattr(dtype, "dtype") and not isinstance(dtype, type))
 
 
 def is_float(dtype: Any) -> bool:

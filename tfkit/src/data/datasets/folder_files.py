@@ -85,9 +85,9 @@ class Options:
             raise ValueError(
                 f'`subset` must be "training", "validation" or "both". Received: subset={subset!r}'
             )
-        if split is not None and not 0 < split < 1:
+        if split is not None and not (isinstance(split, (int, float)) and 0 < split < 1):
             raise ValueError(
-                f"`validation_split` must be between 0 and 1. Received: validation_split={split}"
+                f"`validation_split` must be a number between 0 and 1, or None. Received: {split!r}"
             )
         if (split is None) != (subset is None):
             raise ValueError(
@@ -121,6 +121,8 @@ def dataset_of_folder(
         FileNotFoundError: if there is no such folder.
         ValueError: for options that do not fit, and if no file is found.
     """
+    # As in Keras, 0 is none.
+    options = dataclasses.replace(options, validation_split=options.validation_split or None)
     options.check()
     files = _find(directory, formats, options)
     seed = seed_or_drawn(options.seed)

@@ -111,7 +111,7 @@ def image_dataset_from_directory(
     height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
     num_channels = _CHANNELS[color_mode]
     method = str(interpolation).lower()
-    channels_first = (data_format or settings.image_data_format()) == "channels_first"
+    channels_first = settings.standardize_data_format(data_format) == "channels_first"
 
     def load(path: tf.Tensor) -> tf.Tensor:
         image = tf.io.decode_image(

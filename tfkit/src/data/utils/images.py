@@ -198,7 +198,7 @@ def load_img(
         img = img.convert(_MODES[color_mode])
     if target_size is None:
         return img
-    height, width = target_size
+    height, width = target_size[:2]  # As in Keras, it may be the shape of an image.
     if img.size == (width, height):
         return img
     if interpolation not in _INTERPOLATIONS:

@@ -40,7 +40,15 @@ def as_schedule(learning_rate: Any) -> Any:
     """Returns a callable that needs the step as a schedule, and anything else unchanged.
 
     A schedule of another Keras becomes tfkit's of the same name, so that it can be saved.
+
+    Raises:
+        ValueError: for a class.
     """
+    if isinstance(learning_rate, type):
+        name = learning_rate.__name__
+        raise ValueError(
+            f"`learning_rate` must be an object, as in `{name}(...)`. Received: {name}"
+        )
     if isinstance(learning_rate, LearningRateSchedule) or not _needs_step(learning_rate):
         return learning_rate
     kind = type(learning_rate)

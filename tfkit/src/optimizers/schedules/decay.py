@@ -193,9 +193,9 @@ class PiecewiseConstantDecay(LearningRateSchedule):
         name: name of the schedule's operations. Default: `"PiecewiseConstant"`.
 
     Call arguments:
-        step: number of updates so far, a scalar.
+        step: number of updates so far, a scalar or several.
 
-    Output shape: A scalar, the learning rate.
+    Output shape: The shape of `step`.
 
     Raises:
         ValueError: if there is not one value more than boundaries.
@@ -228,7 +228,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             boundaries = [tf.cast(b, step.dtype) for b in self.boundaries]
             boundaries = tf.convert_to_tensor(boundaries, step.dtype)  # There may be none.
             # The index of the value is the number of boundaries that have been passed.
-            return values[tf.reduce_sum(tf.cast(step > boundaries, tf.int32))]
+            index = tf.reduce_sum(tf.cast(step[..., tf.newaxis] > boundaries, tf.int32), axis=-1)
+            return values[index] if index.shape.rank == 0 else tf.gather(values, index)
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments, as data."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.training.distribution.devices import in_jax, list_devices, strategy_of_processes
 from tfkit.src.training.distribution.distribution import Distribution
 from tfkit.src.training.distribution.layouts import DeviceMesh
@@ -37,6 +38,7 @@ class DataParallel(Distribution):
             TensorFlow.
     """
 
+    @shortened
     def __init__(
         self,
         device_mesh: DeviceMesh | None = None,

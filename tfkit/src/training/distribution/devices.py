@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import packages
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.engine import replicas
 from tfkit.src.training.compile_settings import ENGINES
 from tfkit.src.weights.random import set_random_seed
@@ -21,6 +22,7 @@ _of_processes: list[tf.distribute.MultiWorkerMirroredStrategy] = []
 _jax: list[bool] = []
 
 
+@shortened
 def list_devices(device_type: str | None = None) -> list[str]:
     """Returns the names of this process's devices, as in `"cpu:0"`; after `initialize(engine="jax")`, JAX's.
 

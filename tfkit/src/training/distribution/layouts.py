@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.calls import current_frame
+from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.borrowed.private import attr_value_pb2, set_attribute
 from tfkit.src.symbolic.tensors import KerasTensor
 from tfkit.src.training.distribution.devices import list_devices
@@ -35,6 +36,7 @@ class DeviceMesh:
         <DeviceMesh shape=(1,), axis_names=['batch']>
     """
 
+    @shortened
     def __init__(
         self, shape: Sequence[int], axis_names: Sequence[str], devices: Any = None
     ) -> None:
@@ -87,6 +89,7 @@ class TensorLayout:
         ValueError: for a name that the mesh does not have.
     """
 
+    @shortened
     def __init__(self, axes: Sequence[str | None], device_mesh: DeviceMesh | None = None) -> None:
         self._axes = tuple(axes)
         self._device_mesh = device_mesh
@@ -188,6 +191,7 @@ class LayoutMap(MutableMapping[str, TensorLayout]):
         return len(self._layouts)
 
 
+@shortened
 def distribute_tensor(tensor: Any, layout: TensorLayout) -> Any:
     """Returns a tensor with a layout, which JAX gives it where JAX runs the computation.
 

@@ -47,7 +47,8 @@ def clone_model(
         A model of the kind of `model`.
 
     Raises:
-        ValueError: if an argument does not apply to the kind of model.
+        ValueError: for anything that is not a model or a layer, and if an argument does not apply to the
+            kind of model.
 
     Example:
         >>> model = tfkit.Sequential([tfkit.Input(shape=(3,)), tfkit.layers.Dense(2)])
@@ -57,6 +58,8 @@ def clone_model(
         >>> clone.count_params() == model.count_params()
         True
     """
+    if not isinstance(model, Layer):
+        raise ValueError(f"`model` must be a model or a layer. Received: {model!r}")
     graph: Graph | None = getattr(model, "_tfkit_graph", None)  # A layer has none.
     if call_function is not None and (isinstance(model, Sequential) or graph is None):
         raise ValueError(

@@ -16,8 +16,8 @@ import tensorflow as tf
 
 from tfkit.src.base import budget
 from tfkit.src.base.calls import about_to_change
-from tfkit.src.base.names import auto_name, operation_name
-from tfkit.src.base.nests import plain_sizes
+from tfkit.src.base.names import auto_name, check_name, operation_name
+from tfkit.src.base.nests import brief, plain_sizes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed import private
@@ -100,11 +100,7 @@ class Variable(Operators, private.VariableHooks):
         layout: Any = None,
     ) -> Any:
         """Makes a variable of TensorFlow's class."""
-        name = auto_name("variable") if name is None else name
-        if not isinstance(name, str) or "/" in name:
-            raise ValueError(
-                f"Argument `name` must be a string and cannot contain character `/`. Received: name={name!r}"
-            )
+        name = auto_name("variable") if check_name(name) is None else name
         if layout is not None:
             raise ValueError(
                 f"`layout` must be None: tfkit places variables by `tf.distribute`. Received: {layout!r}"
@@ -112,13 +108,14 @@ class Variable(Operators, private.VariableHooks):
         if not isinstance(autocast, bool):
             raise ValueError(f"`autocast` must be a boolean. Received: autocast={autocast!r}")
         known = {it.name.lower(): it for it in tf.VariableSynchronization}
-        if (synchronization or "none") not in known:
+        synchronization = "none" if synchronization is None else synchronization
+        if synchronization not in list(known):
             raise ValueError(
                 f"Unknown `synchronization`. Expected one of {list(known)}. Received: {synchronization!r}"
             )
         first = _first_value(initializer, shape)
         if tf.is_tensor(first):
-            shape, dtype = first.shape, dtype or first.dtype
+            shape, dtype = first.shape, first.dtype if dtype is None else dtype
         return make_variable(
             f"variable '{name}'",
             shape,
@@ -127,7 +124,7 @@ class Variable(Operators, private.VariableHooks):
             name,
             trainable=bool(trainable),
             aggregation=aggregation,
-            synchronization=known[synchronization or "none"],
+            synchronization=known[synchronization],
         )
 
     @property
@@ -305,6 +302,10 @@ def _assignable(variable: Any, value: Any, broadcast: bool = False) -> Any:
         else:
             if value.dtype.kind in "biuf":
                 value = value.astype(dtype.as_numpy_dtype, copy=False)
+            elif value.dtype.kind == "O" and dtype != tf.string:
+                raise TypeError(
+                    f"Variable '{variable.path}' has dtype {dtype.name}. Received: {brief(value.tolist())}"
+                )
     value = tf.convert_to_tensor(value)
     if (value.dtype == tf.string) != (dtype == tf.string):
         raise TypeError(
