@@ -42,7 +42,7 @@ class Member:
     @property
     def kind(self) -> str:
         """The name of the class, without the number."""
-        return _base_name(self.value)
+        return base_name(self.value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _named(container: Any) -> Iterator[tuple[str, Any]]:
     used: collections.Counter[str] = collections.Counter()
     for item in container.values() if isinstance(container, dict) else container:
         if isinstance(item, _KINDS):
-            base = _base_name(item)
+            base = base_name(item)
             yield f"{base}_{used[base]}" if used[base] else base, item
             used[base] += 1
 
@@ -144,7 +144,8 @@ def _order(container: Any) -> str:
     return DICT if isinstance(container, dict) else LIST
 
 
-def _base_name(value: Any) -> str:
+def base_name(value: Any) -> str:
+    """Returns what Keras calls a layer, optimizer or container in a container, without the number."""
     if not isinstance(value, (Layer, Optimizer)):
         return "container"
     name = type(value).__name__
