@@ -109,8 +109,14 @@ def assert_in_place(layers):
     ]
 
 
+def named_like_methods_of_models(model, make):
+    model.zed = make()
+    model.forward = make()
+    model.summary = make()
+
+
 PROGRAMS = [appended_after_others, appended_after_an_attribute, a_list_and_a_dict_in_turns]
-PROGRAMS += [inserted_at_the_front]
+PROGRAMS += [inserted_at_the_front, named_like_methods_of_models]
 
 
 @pytest.mark.parametrize("program", [*PROGRAMS, extended_backwards, replaced])

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfkit.src.base.members import TRACKING, derived_property
+from tfkit.src.base.members import BOOKKEEPING, TRACKING, derived_property
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry.configuration import is_ours
 from tfkit.src.core.layer import Layer
@@ -160,6 +160,8 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     if in_graph:
         yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer)) - TRACKING
+    # Names that models have and layers do not, such as `summary`, may be those of members.
+    names |= vars(layer).keys() - _names_of_base(Layer) - BOOKKEEPING
     if is_model and not in_graph:
         names.add("layers")
     # Private names come last in Keras, whose order decides which path a shared layer gets.
