@@ -124,7 +124,9 @@ def own_weights(layer: Tracked, inside: Any = None) -> list[tf.Variable]:
     """
     own = {id(weight): (weight.made, weight) for weight in layer._tfkit.weights}
     for _, it in layer._tfkit_members() if inside is None else inside:
-        if isinstance(it, tf.Variable):  # In an attribute: made when that was set, or a list got it.
+        if isinstance(
+            it, tf.Variable
+        ):  # In an attribute: made when that was set, or a list got it.
             own.setdefault(id(it), (layer._tfkit.first_listed.get(id(it), 0), it))
     return [it for _, it in sorted(own.values(), key=lambda w: (not made_trainable(w[1]), w[0]))]
 
