@@ -14,6 +14,8 @@ SKIPPED = {
     "_tfkit_in_turn",
     "_tfkit_programs",
     "attached",
+    "first_listed",
+    "listed",
     "caller",
     "direct",
     "latest_change",

@@ -157,3 +157,19 @@ def test_what_keras_cannot_hold_is_refused_in_writing(tmp_path):
     with pytest.raises(FileNotFoundError):
         exchange.save_weights(model, tmp_path / "no" / "m.weights.h5")
     assert not list(tmp_path.iterdir())
+
+
+def test_two_layers_with_one_path_are_refused_in_writing(tmp_path):
+    """Keras fails as well; one of them would be lost."""
+
+    class Dense_1(tfkit.layers.Dense):
+        pass
+
+    model = pair(tfkit, "ab", "list")
+    model.held.append(Dense_1(4))
+    model.held[2].build((None, 4))
+    for save in (exchange.save_weights, exchange.save_model):
+        name = "m.weights.h5" if save is exchange.save_weights else "m.keras"
+        with pytest.raises(ValueError, match=r"their path there is 'held/dense_1'.*save to `.h5`"):
+            save(model, tmp_path / name)
+    assert not list(tmp_path.iterdir())

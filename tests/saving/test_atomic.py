@@ -285,6 +285,7 @@ def test_errors_of_a_full_disk_name_the_file_that_is_wanted(tmp_path):
     for error in (
         OSError(errno.ENOSPC, "No space left on device"),
         OSError(errno.EFBIG, "File too large", str(tmp_path / ".tfkit.0.tmp")),
+        OSError(errno.EFBIG, "File too large", str(tmp_path / ".tfkit.0.tmp" / "model.keras")),
     ):
         with pytest.raises(OSError, match=r"space|large") as caught, atomic_write(path):
             raise error

@@ -328,6 +328,17 @@ def test_arguments_of_save_that_are_refused(tmp_path, name, arguments, message):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("save", ["save", "save_weights"])
+def test_paths_that_are_none(tmp_path, save):
+    model = tfkit.Sequential([tfkit.Input((3,)), tfkit.layers.Dense(1)])
+    with pytest.raises(ValueError, match=r"must be the path of a file.*Received: filepath=None"):
+        getattr(model, save)(None)
+    (tmp_path / "file").touch()
+    name = {"save": "m.h5", "save_weights": "m.weights.h5"}[save]
+    with pytest.raises(FileNotFoundError, match=rf"There is no folder .*file to save {name} in"):
+        getattr(model, save)(tmp_path / "file" / name)
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [

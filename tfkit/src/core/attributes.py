@@ -20,11 +20,7 @@ if TYPE_CHECKING:
     from tfkit.src.core.stateful import Stateful
 
 # Settings that built-in layers resolve in their constructors: by the ends of their names, the public modules.
-_KINDS = {
-    "activation": "activations",
-    "_regularizer": "regularizers",
-    "_constraint": "constraints",
-}
+_KINDS = {end: f"{end.strip('_')}s" for end in ("activation", "_regularizer", "_constraint")}
 _OF_WEIGHTS = ("_regularizer", "_constraint")
 
 
@@ -109,11 +105,8 @@ def resolved(layer: Stateful, name: str, value: Any) -> Any:
     """Returns a setting as the constructor of a built-in layer stores it: a function for `"relu"`."""
     # In the constructor itself the attribute does not exist yet, and the value has been resolved.
     for end, kind in _KINDS.items():
-        if (
-            name.endswith(end)
-            and name in vars(layer)
-            and _has_built_in_settings(type(layer).__mro__)
-        ):
+        is_setting = name.endswith(end) and name in vars(layer)
+        if is_setting and _has_built_in_settings(type(layer).__mro__):
             return resolve("linear" if value is None and end == "activation" else value, kind)
     return value
 

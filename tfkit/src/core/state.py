@@ -43,6 +43,8 @@ class LayerState(watching.Called):
     # The layer in whose `call` it was made, which is a mistake.
     made_in: weakref.ref[Layer] | None = None
     attached: dict[str, int] = field(default_factory=dict)  # When each attribute was set.
+    listed: int = 0  # When its members were last listed, and when each of them first, by id.
+    first_listed: dict[int, int] = field(default_factory=dict)
     weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
     # Losses of the latest call of any thread.
     part: Part = field(default_factory=lambda: Part(None))
@@ -54,9 +56,8 @@ class LayerState(watching.Called):
     verified: frozenset[int] = frozenset()
     # Frozen layers that its calls use, and that no attribute holds.
     unlisted: weakref.WeakSet[LayerState] = field(default_factory=weakref.WeakSet)
-    thawed: bool = (
-        False  # Whether it was made trainable, though the layers around it may be frozen.
-    )
+    # Whether it was made trainable, though the layers around it may be frozen.
+    thawed: bool = False
     loses_masks: bool = False  # Whether it has warned that layers after it do not see a mask.
 
     # Set by the constructor of `Layer`, which a subclass may call late, or not at all.

@@ -112,6 +112,10 @@ class Stateful(_Module):
             super().__setattr__(name, value)
         if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
+            # What lists contain by now comes before the next member.
+            grows = any(isinstance(it, (list, dict)) for it in vars(self).values())
+            if grows and any(tracking.walk(name, value)):
+                tracking.members_of(self)
 
     def __delattr__(self, name: str) -> None:
         weight = vars(self).get(name)

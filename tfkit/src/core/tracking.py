@@ -32,22 +32,24 @@ def tick() -> int:
 def members_of(layer: Tracked) -> list[tuple[str, Any]]:
     """Returns the layer's direct members with their paths, in the order in which they were attached.
 
-    A member of a list counts as attached when it was made or when the list was set, whichever came
-    later: for `self.blocks = []`, `self.head = Dense(1)`, `self.blocks.append(Dense(4))` the head
-    is first.
+    What was appended to a list counts as attached when it was made, or, if it existed when the members were
+    last listed, directly after the item before it. Each member that is set as an attribute lists them.
     """
-    attached = layer._tfkit.attached
-    found = []
+    state, found = layer._tfkit, []
     for name, value in vars(layer).copy().items():  # Another thread may be building it.
         if type(value) not in members.PLAIN and name not in members.BOOKKEEPING:
-            when = attached.get(name, 0)
+            when = state.attached.get(name, 0)
+            latest = since = max(when, state.listed)
             for path, member in walk(name, value):
-                found.append((max(when, _made(member)) if "/" in path else when, path, member))
+                latest = made if (made := _made(member)) > since else latest
+                first = state.first_listed.get(id(member), latest if "/" in path else when)
+                found.append((first, path, member))
     found.sort(key=lambda entry: entry[0])
-    unique: dict[int, tuple[str, Any]] = {}
-    for _, path, member in found:
-        unique.setdefault(id(member), (path, member))
-    return list(unique.values())
+    unique: dict[int, tuple[int, str, Any]] = {}
+    for entry in found:
+        unique.setdefault(id(entry[2]), entry)
+    state.listed, state.first_listed = tick(), {key: it[0] for key, it in unique.items()}
+    return [(path, member) for _, path, member in unique.values()]
 
 
 def walk(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -64,8 +66,7 @@ def _is_member(value: Any) -> bool:
 
 
 def _made(member: Any) -> int:
-    state = getattr(member, "_tfkit", None)
-    return state.made if state is not None else getattr(member, "made", 0)
+    return int(getattr(getattr(member, "_tfkit", member), "made", 0))
 
 
 def step_to(layer: Layer, caller: Layer) -> str:
@@ -115,16 +116,17 @@ def named_layers(layer: Tracked) -> list[tuple[str, Layer]]:
 
 
 def own_weights(layer: Tracked, inside: Any = None) -> list[tf.Variable]:
-    """Returns the layer's own weights: trainable ones first, each kind in order of creation.
+    """Returns the layer's own weights: trainable ones first, each kind in order of creation or attachment.
 
     Args:
         layer: the layer.
         inside: its members, if they are known.
     """
     own = {id(weight): (weight.made, weight) for weight in layer._tfkit.weights}
-    for path, it in layer._tfkit_members() if inside is None else inside:
-        if isinstance(it, tf.Variable):  # In an attribute: made when that was set.
-            own.setdefault(id(it), (layer._tfkit.attached.get(path.partition("/")[0], 0), it))
+    for _, it in layer._tfkit_members() if inside is None else inside:
+        # In an attribute: made when that was set, or a list got it.
+        if isinstance(it, tf.Variable):
+            own.setdefault(id(it), (layer._tfkit.first_listed.get(id(it), 0), it))
     return [it for _, it in sorted(own.values(), key=lambda w: (not made_trainable(w[1]), w[0]))]
 
 

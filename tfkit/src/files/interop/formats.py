@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -47,7 +46,7 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
         ...     os.listdir(folder)
         ['model.h5']
     """
-    check_path(filepath, ValueError)
+    weights.check_path(filepath, ValueError)
     suffix = Path(filepath).suffix
     include_optimizer = kwargs.pop("include_optimizer", True)
     as_folder = kwargs.pop("zipped", None) is False
@@ -57,15 +56,6 @@ def save_model(model: ModelLike, filepath: Any, overwrite: bool = True, **kwargs
     else:
         save = keras.save_model if suffix == ".keras" else model_file.save_model
     save(model, filepath, overwrite, include_optimizer)
-
-
-def check_path(filepath: Any, kind: type[Exception] = TypeError) -> None:
-    """Raises an error of the kind that Keras raises, for a value that is not a path."""
-    if not isinstance(filepath, (str, os.PathLike)):
-        raise kind(
-            "`filepath` must be the path of a file, a string or a `pathlib.Path`. "
-            f"Received: filepath={filepath!r} (of type {type(filepath).__name__})"
-        )
 
 
 def _check_arguments(filepath: Any, suffix: str, kwargs: dict[str, Any], as_folder: bool) -> None:
@@ -134,7 +124,7 @@ def load_weights(
         >>> sorted(report.loaded)
         ['dense/bias', 'dense/kernel']
     """
-    check_path(filepath)
+    weights.check_path(filepath)
     load = keras.load_weights if keras_files.is_keras_file(filepath) else weights.load_weights
     with with_short_messages():
         return load(

@@ -462,6 +462,7 @@ def save_weights(model: ModelLike, filepath: Any, overwrite: bool = True) -> Non
         ...     os.listdir(folder)
         ['model.weights.h5']
     """
+    weights.check_path(filepath, ValueError)
     path = Path(filepath)
     _check_writable(path, ".weights.h5", overwrite)
     weights.check_built(model, "saving")

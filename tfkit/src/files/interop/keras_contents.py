@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterable
 from typing import Any
 
@@ -129,6 +130,14 @@ def contents(
                 "lists, tuples and dicts alone. Hold it in one of these, or save to `.h5`."
             )
     groups = {path: layer.name for path, layer in places}
+    if len(groups) < len(places):
+        # Of a class `Dense_1`, and of the second layer of a class `Dense`.
+        twice, _ = collections.Counter(path for path, _ in places).most_common(1)[0]
+        raise ValueError(
+            f"Two layers of the model cannot be written to a file of Keras: their path there is {twice!r}, "
+            "made of the names of their classes and numbers. Rename the class that ends in a number, or "
+            "save to `.h5`."
+        )
     plan = keras_matching.plan(places)
     values = keras_adapted.stored_values(plan.variables, keras_adapted.adapted(places))
     for group, layer in plan.stores.items():

@@ -60,6 +60,7 @@ class KerasReader:
             if stream is None:
                 check_whole(path, self._stream.fileno())
             self._read_tree(self._stream.seek(0, os.SEEK_END))
+            self.tfkit_version = self.attribute("", "tfkit_version")
         except LoadError:
             self.close()
             raise

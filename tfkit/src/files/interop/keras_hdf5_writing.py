@@ -8,6 +8,7 @@ import h5py
 import numpy as np
 
 from tfkit.src.base.memory import BFLOAT16
+from tfkit.src.base.version import __version__
 
 
 def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
@@ -19,6 +20,7 @@ def write(target: Any, names: dict[str, str], values: dict[str, Any]) -> None:
         values: variables and arrays by path.
     """
     with h5py.File(target, "w") as file:
+        file.attrs["tfkit_version"] = __version__
         for group, name in names.items():
             file.create_group(f"{group}/vars".lstrip("/")).attrs["name"] = name
         for path, variable in values.items():

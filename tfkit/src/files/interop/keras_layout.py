@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tfkit.src.base.members import TRACKING, derived_property
+from tfkit.src.base.members import BOOKKEEPING, TRACKING, derived_property
 from tfkit.src.base.names import to_snake_case
 from tfkit.src.base.registry.configuration import is_ours
 from tfkit.src.core.layer import Layer
@@ -42,7 +42,7 @@ class Member:
     @property
     def kind(self) -> str:
         """The name of the class, without the number."""
-        return _base_name(self.value)
+        return base_name(self.value)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _named(container: Any) -> Iterator[tuple[str, Any]]:
     used: collections.Counter[str] = collections.Counter()
     for item in container.values() if isinstance(container, dict) else container:
         if isinstance(item, _KINDS):
-            base = _base_name(item)
+            base = base_name(item)
             yield f"{base}_{used[base]}" if used[base] else base, item
             used[base] += 1
 
@@ -144,7 +144,8 @@ def _order(container: Any) -> str:
     return DICT if isinstance(container, dict) else LIST
 
 
-def _base_name(value: Any) -> str:
+def base_name(value: Any) -> str:
+    """Returns what Keras calls a layer, optimizer or container in a container, without the number."""
     if not isinstance(value, (Layer, Optimizer)):
         return "container"
     name = type(value).__name__
@@ -159,6 +160,8 @@ def _children(layer: Layer) -> Iterator[tuple[str, Any, str]]:
     if in_graph:
         yield "layers", model.layers, GRAPH
     names = set(dir(layer)) - _names_of_base(type(layer)) - TRACKING
+    # Names that models have and layers do not, such as `summary`, may be those of members.
+    names |= vars(layer).keys() - _names_of_base(Layer) - BOOKKEEPING
     if is_model and not in_graph:
         names.add("layers")
     # Private names come last in Keras, whose order decides which path a shared layer gets.

@@ -14,7 +14,7 @@ import tensorflow as tf
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.core import tracking
 from tfkit.src.core.layer import Layer
-from tfkit.src.files.interop import keras_matching
+from tfkit.src.files.interop import keras_legacy_order, keras_matching
 from tfkit.src.files.interop.keras_hdf5 import KerasReader
 from tfkit.src.files.interop.keras_matching import Plan
 from tfkit.src.files.model_like import ModelLike
@@ -79,17 +79,19 @@ def plan(
     )
     result = Plan()
     for name, layer in matched.items():
-        _add(result, f"{inside}{name}", stored[name], _ordered(layer), reader)
+        group, labels = f"{inside}{name}", stored[name]
+        several = len(labels) == len(layer.weights) > len(tracking.own_weights(layer))
+        ordered = (
+            keras_legacy_order.in_order(reader, group, labels, layer, same_order)
+            if several
+            else [*layer.trainable_weights, *layer.non_trainable_weights]
+        )
+        _add(result, group, labels, ordered, reader)
     own = tracking.own_weights(model)
     top = reader.names(f"{inside}{_TOP}", _NAMES)
     if own or top:
         _add(result, f"{inside}{_TOP}", top, own, reader)
     return result
-
-
-def _ordered(layer: Layer) -> list[tf.Variable]:
-    # The order in which Keras 2 wrote weights.
-    return [*layer.trainable_weights, *layer.non_trainable_weights]
 
 
 def _matched_layers(

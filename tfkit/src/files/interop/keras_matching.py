@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -33,10 +34,12 @@ class Plan:
     Attributes:
         variables: variables by path of their dataset.
         stores: layers that read their variables themselves, by path of their group.
+        sure: ids of variables of which the user has said what they are in the file.
     """
 
     variables: dict[str, tf.Variable] = dataclasses.field(default_factory=dict)
     stores: dict[str, Layer] = dataclasses.field(default_factory=dict)
+    sure: frozenset[int] = frozenset()
 
 
 def stores_itself(layer: Layer) -> bool:
@@ -54,7 +57,7 @@ def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None)
         places: layers with the paths of their groups.
         renamed: datasets of single weights at other paths, by id of the weight.
     """
-    result = Plan()
+    result = Plan(sure=frozenset(renamed or ()))
     for path, layer in places:
         group = keras_layout.join(path, "vars")
         if stores_itself(layer):
@@ -143,6 +146,11 @@ class Matcher:
         for member in container.members:
             if not member.seen and id(member.value) not in self._renamed:
                 groups.setdefault(member.kind, []).append(member)
+        # tfkit numbers members as it does now; what Keras does follows from the names that it made.
+        is_of_keras = self._reader.tfkit_version is None
+        if container.order == keras_layout.CREATION and self._same_order and is_of_keras:
+            for kind, members in groups.items():
+                paths |= self._by_creation(container.path, kind, members)
         for members in groups.values():
             by_name = match_names(
                 [member.value for member in members],
@@ -155,6 +163,31 @@ class Matcher:
         # What the user says comes last, and replaces what was found.
         return paths | {id_: path for id_, path in self._renamed.items() if id_ in paths}
 
+    def _by_creation(self, path: str, kind: str, members: list[Member]) -> dict[int, str]:
+        """Returns the paths of layers of one class, if the file has as many, in the order of their creation.
+
+        Keras numbers automatic names in this order, which is certain for one program. The order in which
+        layers were attached is not: a list does not say whether its first item was inserted last.
+        """
+        made = re.compile(rf"{re.escape(kind)}(?:_(\d+))?")
+        stored = {
+            "/".join(name.split("/")[: path.count("/") + 2]) for name in self._reader.below(path)
+        }
+        found = {}
+        for group in stored:
+            if made.fullmatch(group.rpartition("/")[2]):
+                name = made.fullmatch(self._reader.name_of(group) or "")
+                found[int(name[1] or 0) if name else -1] = group
+        layers = [it.value for it in members if it.value.weights or stores_itself(it.value)]
+        if (
+            -1 in found
+            or len(found) != len(layers)
+            or any(not it._tfkit_auto_named for it in layers)
+        ):
+            return {}
+        layers.sort(key=lambda layer: layer._tfkit.made)
+        return {id(layer): found[key] for layer, key in zip(layers, sorted(found), strict=True)}
+
     def _note_unclear(self, entries: list[tuple[str, Any]]) -> None:
         """Records the entries that have equal shapes, so that they cannot be distinguished."""
         for unclear, any_width in ((self._unclear, False), (self._unclear_if_cast, True)):
@@ -162,18 +195,19 @@ class Matcher:
                 group = [(path, self._paths.get(id(value), path)) for path, value in alike]
                 # Members of one list have an order that is fixed in the file as well: no guess.
                 parents = {here.rpartition("/")[0] for _, here in group}
-                if len(parents) > 1 or not self._is_list(parents.pop()):
+                if len(parents) > 1 or not self._is_in_order(parents.pop(), group):
                     unclear.append(group)
 
-    def _is_list(self, path: str) -> bool:
-        """Whether there is a list or tuple at a path in the model; its members have a fixed order."""
+    def _is_in_order(self, path: str, group: list[tuple[str, str]]) -> bool:
+        """Whether members have the order of a list or tuple, at a path in the model, that holds them."""
         value: Any = self._model
         for part in path.split("/"):
             if isinstance(value, (list, tuple)) and part.isdigit():
                 value = value[int(part)]
             else:
                 value = getattr(value, part, None)
-        return isinstance(value, (list, tuple))
+        indices = [here.rpartition("/")[2] for _, here in group]
+        return isinstance(value, (list, tuple)) and indices == sorted(indices, key=int)
 
 
 def match_names(values: list[Any], stored: dict[str | None, str]) -> dict[int, str] | None:
@@ -218,6 +252,10 @@ def _signature(value: Any, known: set[int], any_width: bool) -> Any:
 def _dtype(weight: tf.Variable, any_width: bool) -> str:
     name = str(weight.dtype.name)
     return "float" if any_width and name in float_widths.FLOATS else name
+
+
+def _count_by_group(paths: Iterable[str]) -> collections.Counter[str]:
+    return collections.Counter(path.rpartition("/")[0] for path in paths)
 
 
 def unclear_message(path: Path, unclear: list[list[tuple[str, str]]]) -> str:
@@ -351,6 +389,8 @@ def check(
         reader, stores=[(p, it) for p, it in stores if not skipped or it not in skipped]
     )
     lines = []
+    # The variables of a layer are numbered: if one is missing, those after it have different numbers.
+    counts = [_count_by_group(paths) for paths in (stored, plan.variables)]
     for path, variable in plan.variables.items():
         expected = Stored(tuple(variable.shape), variable.dtype.name)
         label = getattr(variable, "path", "")
@@ -363,6 +403,17 @@ def check(
             continue
         found = stored[path]
         reason = f"the file has {found}, the model {expected}"
+        parent = path.rpartition("/")[0]
+        if (
+            skip_mismatch
+            and counts[0][parent] != counts[1][parent]
+            and id(variable) not in plan.sure
+        ):
+            numbers = [count[parent] for count in counts]
+            why = "the file has {} variables of this layer, the model {}".format(*numbers)
+            result.skipped.append((variable, why))
+            result.unused[path] = why
+            continue
         if found != expected:
             other_width = float_widths.is_other_width(found.dtype, expected.dtype)
             if found.shape != expected.shape or not other_width:

@@ -9,7 +9,7 @@ from typing import Any
 from tfkit.src.files.interop import keras
 from tfkit.src.files.interop.keras_folder import is_folder
 from tfkit.src.files.model_like import ModelLike
-from tfkit.src.files.saving.atomic import atomic_folder, temporary_folder
+from tfkit.src.files.saving.atomic import atomic_folder, naming, temporary_folder
 
 _FILES = (".keras", ".h5", ".hdf5")
 
@@ -58,7 +58,7 @@ def save_model(
             raise FileExistsError(
                 f"{str(path)!r} already exists and contains something other than a model. Name another path."
             )
-    with temporary_folder(path.parent) as apart:
+    with naming(path), temporary_folder(path.parent) as apart:
         archive = apart / "model.keras"
         keras.save_model(model, archive, include_optimizer=include_optimizer)
         with atomic_folder(path) as folder, zipfile.ZipFile(archive) as members:

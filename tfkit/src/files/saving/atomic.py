@@ -53,7 +53,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     mode = _mode(target, stat.S_ISREG, "file")
     # During writing, users who could not read the old file must not read the new one.
     with (
-        _naming(target),
+        naming(target),
         _temporary(target.parent, 0o666 if mode is None else 0o600) as (temporary, handle),
     ):
         yield temporary
@@ -67,12 +67,12 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _naming(target: Path) -> Iterator[None]:
+def naming(target: Path) -> Iterator[None]:
     """Context manager in which errors of the temporary file, or of a full disk, name `target`."""
     try:
         yield
     except OSError as error:
-        is_temporary = Path(str(error.filename)).name.startswith(_PREFIX)
+        is_temporary = any(part.startswith(_PREFIX) for part in Path(str(error.filename)).parts)
         if is_temporary or (error.filename is None and error.errno in _FULL):
             error.filename = str(target)
         raise

@@ -39,7 +39,9 @@ def save_model(
     weights.check_replaceable(path, overwrite)
     weights.check_whole(model)
     texts, groups = parts(model, include_optimizer)
-    path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
+    with contextlib.suppress(FileExistsError, NotADirectoryError):
+        path.parent.mkdir(parents=True, exist_ok=True)  # As in Keras, for this kind of file alone.
+    weights.check_writable(path, overwrite)
     with atomic_write(path) as temporary:
         hdf5_writing.write(temporary, texts, groups)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -78,6 +79,7 @@ def save_weights(
         ...     os.listdir(folder)
         ['model.weights.h5']
     """
+    check_path(filepath, ValueError)
     path = Path(filepath)
     if max_shard_size is not None and not path.name.endswith(shards.SUFFIX):
         raise ValueError(
@@ -108,6 +110,15 @@ def check_replaceable(path: Path, overwrite: bool) -> None:
     """Raises an error for a file that must not be replaced."""
     if path.exists() and not overwrite:
         raise FileExistsError(f"File {path} exists. Pass `overwrite=True` to replace it.")
+
+
+def check_path(filepath: Any, kind: type[Exception] = TypeError) -> None:
+    """Raises an error of the kind that Keras raises, for a value that is not a path."""
+    if not isinstance(filepath, (str, os.PathLike)):
+        raise kind(
+            "`filepath` must be the path of a file, a string or a `pathlib.Path`. "
+            f"Received: filepath={filepath!r} (of type {type(filepath).__name__})"
+        )
 
 
 def check_writable(path: Path, overwrite: bool) -> None:

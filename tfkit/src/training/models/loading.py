@@ -12,9 +12,9 @@ from tfkit.src.base.registry import serialization
 from tfkit.src.base.registry import tables as registry
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.interop import keras, keras_config, keras_files
-from tfkit.src.files.interop.formats import check_path
 from tfkit.src.files.saving import model_file
 from tfkit.src.files.saving.json_nest import from_json
+from tfkit.src.files.saving.weights import check_path
 from tfkit.src.training.models.model import Model
 
 
