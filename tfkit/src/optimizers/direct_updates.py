@@ -13,6 +13,7 @@ import tensorflow as tf
 from tfkit.src.base import execution
 from tfkit.src.base.registry.tables import is_builtin
 from tfkit.src.base.watching import StateWatch
+from tfkit.src.borrowed.private import strategy_of_variable
 from tfkit.src.engine.shared_programs import SharedProgram
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class DirectUpdates:
             program.run(gradients)
             return True
         count = self._counts[key] = self._counts.get(key, 0) + 1
-        if count < _MANY or None in key[1]:
+        # A variable of a strategy is updated by it, also outside of its scope.
+        if count < _MANY or None in key[1] or any(map(strategy_of_variable, variables)):
             return False
         self._counts[key] = (
             0  # If a schedule changes all the time, there is no trace for each change.
