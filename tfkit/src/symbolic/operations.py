@@ -221,10 +221,12 @@ class FunctionCall(Operation):
         self._inbound_nodes = [node]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls the function, which records the call."""
+        return self.call(*args, **kwargs)
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Calls the function."""
         return self._inbound_nodes[0].operation(*args, **kwargs)
-
-    call = __call__
 
     @property
     def __name__(self) -> str:
