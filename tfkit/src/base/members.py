@@ -115,6 +115,23 @@ def holds_members(value: Any) -> bool:
     )
 
 
+def container_sizes(attributes: dict[str, Any]) -> dict[str, int]:
+    """Returns the number of items of each list and dict in attributes, with those in items of their kind."""
+    return {
+        name: _size(value)
+        for name, value in attributes.items()
+        if isinstance(value, (list, dict)) and name not in BOOKKEEPING
+    }
+
+
+def _size(container: Any) -> int:
+    items = container.values() if isinstance(container, dict) else container
+    # Without a look at each item of long lists, such as words.
+    is_nested = isinstance(next(iter(items), None), (list, dict))
+    inside = [_size(it) for it in items if isinstance(it, (list, dict))] if is_nested else []
+    return len(container) + sum(inside)
+
+
 def walk(
     path: str,
     value: Any,

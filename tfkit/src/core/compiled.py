@@ -42,7 +42,7 @@ class DirectCalls:
 
     def __init__(self, state: LayerState) -> None:
         self._state = state
-        self._tfkit_call_in_phases = state.layer._tfkit_call_in_phases
+        self._forward = state.layer._tfkit_call_in_phases
         # The settings passed to `compile`, for a model.
         self._settings: Any = state.layer._tfkit_settings
         self._kinds: dict[Any, Kind | None] = {}
@@ -77,18 +77,16 @@ class DirectCalls:
             self._kinds, self._values = {}, values
         kinds = self._kinds
         if must_be_eager:
-            return self._tfkit_call_in_phases(args, kwargs)
+            return self._forward(args, kwargs)
         try:
             description = descriptions.describe_call(args, kwargs, tensors)
             kind_key = (uses_xla, description)
         except descriptions.NotDescribed:
-            return self._tfkit_call_in_phases(args, kwargs)
+            return self._forward(args, kwargs)
         if kind_key not in kinds:
-            outputs = self._tfkit_call_in_phases(args, kwargs)
+            outputs = self._forward(args, kwargs)
             make_call = self._settings.xla_call if self._settings and uses_xla else _plain_call
-            make_trace = functools.partial(
-                _Trace, description, make_call, self._tfkit_call_in_phases
-            )
+            make_trace = functools.partial(_Trace, description, make_call, self._forward)
             made = Kind(make_trace, [tensor.shape for tensor in tensors])
             # Another thread may have made it in the meantime.
             kinds.setdefault(kind_key, made)
@@ -96,22 +94,22 @@ class DirectCalls:
         kind = kinds[kind_key]
         # `None`: tracing failed once, and would fail again.
         if kind is None or kind.first_time(tensors):
-            return self._tfkit_call_in_phases(args, kwargs)
+            return self._forward(args, kwargs)
         try:
             # A tape cannot follow what only predicts, and XLA computes nothing by kernels.
             trace = kind.trace_for(tensors, uses_xla or recorded)
             # As in Keras, draws by TensorFlow's kernels follow each other from a seed on.
             if seed is not None and trace.call.has_draws:
-                return self._tfkit_call_in_phases(args, kwargs)
+                return self._forward(args, kwargs)
             outputs = trace.run(tensors, self._state)
         except Exception as error:
             # If XLA was requested, the user must see why it cannot be used. Otherwise the eager call computes
             # the same values, only more slowly: what cannot be traced, or differentiated, changed nothing.
             if uses_xla or isinstance(error, tf.errors.OpError):
                 raise
-            _log.debug("%s stays eager: %s", self._tfkit_call_in_phases, error)
+            _log.debug("%s stays eager: %s", self._forward, error)
             kinds[kind_key] = None
-            return self._tfkit_call_in_phases(args, kwargs)
+            return self._forward(args, kwargs)
         self._latest.note(args, kwargs, conditions, trace)
         return outputs
 

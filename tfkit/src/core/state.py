@@ -45,6 +45,7 @@ class LayerState(watching.Called):
     attached: dict[str, int] = field(default_factory=dict)  # When each attribute was set.
     listed: int = 0  # When its members were last listed, and when each of them first, by id.
     first_listed: dict[int, int] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)  # Of the containers in its attributes then.
     weights: list[Any] = field(default_factory=list)  # Its own weights, in order of creation.
     # Losses of the latest call of any thread.
     part: Part = field(default_factory=lambda: Part(None))

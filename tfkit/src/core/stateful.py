@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.members import holds_members
+from tfkit.src.base.members import container_sizes, holds_members
 from tfkit.src.base.names import check_name
 from tfkit.src.core import attributes, tracking
 from tfkit.src.core.state import LayerState
@@ -112,9 +112,10 @@ class Stateful(_Module):
             super().__setattr__(name, value)
         if holds_members(value):
             self._tfkit.attached[name] = tracking.tick()
-            # What lists contain by now comes before the next member.
-            grows = any(isinstance(it, (list, dict)) for it in vars(self).values())
-            if grows and any(tracking.walk(name, value)):
+            # What lists have got in the meantime comes before the next member.
+            sizes = container_sizes(vars(self))
+            if sizes != self._tfkit.sizes and any(tracking.walk(name, value)):
+                self._tfkit.sizes = sizes
                 tracking.members_of(self)
 
     def __delattr__(self, name: str) -> None:
