@@ -234,6 +234,18 @@ def test_xla_compiles_no_such_kernel():
     assert all("BlockLSTMV2" not in nodes for nodes in nodes_of(model))
 
 
+def test_equal_layers_share_their_programs():
+    names = set()
+    for _ in range(2):
+        layer = layers.Dense(4)
+        for _ in range(3):
+            gradients(layer, rows()[:, 0])
+        (kind,) = layer._tfkit.direct._kinds.values()
+        (pair,) = kind._traces[0].call._recorded._pairs.values()
+        names |= {pair._forward._name, pair._backward._name}
+    assert len(names) == 2
+
+
 def test_what_cannot_be_differentiated_in_a_trace_stays_eager():
     layer, x = layers.RandAugment((0, 1), seed=1), tf.ones((2, 8, 8, 3))
     for _ in range(2):

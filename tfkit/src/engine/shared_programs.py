@@ -39,6 +39,8 @@ _LABELS = (
     "_gradient_op_type",
     "_user_specified_name",
     "_construction_context",
+    "forward_function_name",
+    "backward_function_name",
     "_class",
     xla.OWN_LOOP,
 )
