@@ -223,9 +223,12 @@ class Variable(Operators, private.VariableHooks):
             return self._assign_together("assign", value)
         return super().assign(value, *args, **kwargs)  # type: ignore[misc]
 
-    def assign_add(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
-        """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable."""
-        delta = _assignable(self, delta, broadcast=True)
+    def assign_add(self, delta: Any = None, *args: Any, value: Any = None, **kwargs: Any) -> Any:
+        """Adds a value that is cast to the dtype, and broadcast to the shape, of the variable.
+
+        Its name is TensorFlow's, `delta`, or Keras's, `value`.
+        """
+        delta = _assignable(self, value if delta is None else delta, broadcast=True)
         about_to_change(self)
         if (given := given_values.of(self)) is not None and given.change(lambda old: old + delta):
             return self
@@ -233,9 +236,12 @@ class Variable(Operators, private.VariableHooks):
             return self._assign_together("assign_add", delta)
         return super().assign_add(delta, *args, **kwargs)  # type: ignore[misc]
 
-    def assign_sub(self, delta: Any, *args: Any, **kwargs: Any) -> Any:
-        """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable."""
-        delta = _assignable(self, delta, broadcast=True)
+    def assign_sub(self, delta: Any = None, *args: Any, value: Any = None, **kwargs: Any) -> Any:
+        """Subtracts a value that is cast to the dtype, and broadcast to the shape, of the variable.
+
+        Its name is TensorFlow's, `delta`, or Keras's, `value`.
+        """
+        delta = _assignable(self, value if delta is None else delta, broadcast=True)
         about_to_change(self)
         if (given := given_values.of(self)) is not None and given.change(lambda old: old - delta):
             return self
