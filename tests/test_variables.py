@@ -408,7 +408,8 @@ CHANGES = {
     "broadcast": lambda i, f: f.assign_add(1),
     "int64 array": lambda i, f: f.assign(np.array([4, 5])),
     "value": lambda i, f: f.assign(f.value + 1),
-    "by name": lambda i, f: (i.assign_add(value=2), f.assign_sub(value=[1, 2])),
+    "sum by name": lambda i, f: i.assign_add(value=2),
+    "difference by name": lambda i, f: f.assign_sub(value=[1, 2]),
 }
 
 
