@@ -15,6 +15,7 @@ SKIPPED = {
     "_tfkit_programs",
     "attached",
     "first_listed",
+    "sizes",
     "listed",
     "caller",
     "direct",
