@@ -19,7 +19,7 @@ def _soon(monkeypatch):
 
 
 def programs(optimizer):
-    return [it for it in optimizer._tfkit_untracked.direct._programs.values() if it is not None]
+    return list(optimizer._tfkit_untracked.direct._programs.values())
 
 
 def run(optimizer, steps=STEPS, change=lambda optimizer, step: None, eagerly=False):

@@ -107,5 +107,7 @@ def _packed(structure: Any, results: Any) -> Any:
     """Returns the next tensor, in the form of an `IndexedSlices` if it is one, or `None`."""
     if structure is None:
         return None
+    if isinstance(structure, tf.Tensor):
+        return next(results)
     parts = [next(results) for _ in tf.nest.flatten(structure, expand_composites=True)]
     return tf.nest.pack_sequence_as(structure, parts, expand_composites=True)

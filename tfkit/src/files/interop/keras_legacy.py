@@ -80,12 +80,7 @@ def plan(
     result = Plan()
     for name, layer in matched.items():
         group, labels = f"{inside}{name}", stored[name]
-        several = len(labels) == len(layer.weights) > len(tracking.own_weights(layer))
-        ordered = (
-            keras_legacy_order.in_order(reader, group, labels, layer, same_order)
-            if several
-            else [*layer.trainable_weights, *layer.non_trainable_weights]
-        )
+        ordered = keras_legacy_order.in_order(reader, group, labels, layer, same_order)
         _add(result, group, labels, ordered, reader)
     own = tracking.own_weights(model)
     top = reader.names(f"{inside}{_TOP}", _NAMES)

@@ -26,7 +26,7 @@ def in_order(
         reader: the file.
         group: path of the group.
         names: names of the weights in the file.
-        layer: the layer, with as many weights.
+        layer: the layer.
         same_order: whether the layers were made in the order in which the saved ones were.
 
     Raises:
@@ -34,6 +34,8 @@ def in_order(
     """
     # The order if the same layers are frozen as in the file.
     weights = [*layer.trainable_weights, *layer.non_trainable_weights]
+    if not len(names) == len(weights) > len(tracking.own_weights(layer)):
+        return weights
     owners = {
         id(weight): below
         for _, below in reversed(tracking.named_layers(layer))
