@@ -41,7 +41,7 @@ class Overlapping(layers.Layer):
     def call(self, x):
         def wait(value):
             try:
-                self.barrier.wait(2)
+                self.barrier.wait(30)
             except threading.BrokenBarrierError:
                 return np.zeros_like(value)
             return np.ones_like(value)
