@@ -190,6 +190,20 @@ def test_models_inside_stay_compiled(writer, tmp_path):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
 
 
+class NameTwice(tfkit.optimizers.SGD):
+    def __init__(self, **kwargs):
+        super().__init__(name="name_twice", **kwargs)
+
+
+@pytest.mark.parametrize("ending", ["keras", "h5"])
+def test_a_compile_configuration_that_cannot_be_used_says_why_at_the_end(ending, tmp_path):
+    model = tfkit.Sequential([tfkit.Input((1,)), tfkit.layers.Dense(1)])
+    model.compile(NameTwice(), "mse")
+    model.save(tmp_path / f"m.{ending}")
+    with pytest.raises(tfkit.saving.LoadError, match=r"`compile=False`\. TypeError: .*'name'$"):
+        tfkit.models.load_model(tmp_path / f"m.{ending}", custom_objects={"NameTwice": NameTwice})
+
+
 @pytest.mark.parametrize("ending", ["keras", "h5"])
 def test_models_inside_that_are_not_to_be_compiled(ending, tmp_path):
     def own_loss(y_true, y_pred):

@@ -579,8 +579,8 @@ def _deserialize(config: dict[str, Any], kind: str | None) -> Any:
             instance.compile_from_config(compile_config)
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"Model '{instance.name}' cannot be compiled as its configuration says: {error} To load a "
-                "file without that, pass `compile=False`."
+                f"Model '{instance.name}' cannot be compiled as its configuration says. To load a file "
+                f"without that, pass `compile=False`. {type(error).__name__}: {error}"
             ) from error
     if known is not None and isinstance(shared_id, int):
         known[shared_id] = instance

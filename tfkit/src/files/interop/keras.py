@@ -284,8 +284,8 @@ def _compile(reader: KerasReader, model: ModelLike, config: dict[str, Any]) -> N
             model.compile_from_config(config)
     except Exception as error:
         raise ConfigurationError(
-            f"File {reader.path}: the configuration of `compile` cannot be used: {error} To load the model "
-            "alone, pass `compile=False`."
+            f"File {reader.path}: the configuration of `compile` cannot be used. To load the model "
+            f"alone, pass `compile=False`. {type(error).__name__}: {error}"
         ) from error
 
 
