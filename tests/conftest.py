@@ -58,6 +58,17 @@ def only_new_objects():
     gc.freeze()
 
 
+@pytest.fixture(scope="module")
+def eager_keras():
+    """Keras trains eagerly, whatever `compile` was given: tracing takes longer than a few steps do."""
+    import keras  # After tfkit, which sets flags that TensorFlow reads.
+
+    with pytest.MonkeyPatch.context() as patch:
+        always = property(lambda model: True, lambda model, value: None)
+        patch.setattr(keras.Model, "run_eagerly", always)
+        yield
+
+
 @pytest.fixture(scope="session")
 def mnist():
     """The digits, `(x_train, y_train), (x_test, y_test)`; no test downloads them."""

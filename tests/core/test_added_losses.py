@@ -8,6 +8,8 @@ import pytest
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.arange(8, dtype="float32").reshape(4, 2)
 
 

@@ -10,6 +10,8 @@ import tensorflow as tf
 import tfkit as keras
 from tfkit import layers
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.random.default_rng(0).normal(size=(8, 6)).astype("float32")
 SERIES = X[..., None]
 

@@ -9,6 +9,8 @@ import pytest
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 A, B = np.ones((4, 2), "float32"), np.full((4, 3), 2.0, "float32")
 Pair = collections.namedtuple("Pair", "p q")
 both = pytest.mark.parametrize("package", [tfkit, keras], ids=["tfkit", "keras"])

@@ -9,6 +9,8 @@ import tensorflow as tf
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.random.default_rng(0).normal(size=(50, 4)).astype("float32")
 Y = (X @ np.ones((4, 1)) + 0.5).astype("float32")
 LABELS = (X[:, 0] > 0).astype("int32") + (X[:, 1] > 0).astype("int32")

@@ -8,6 +8,8 @@ import pytest
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.random.default_rng(0).normal(size=(32, 4)).astype("float32")
 ONE, TWO = X[:, :1] * 2, X[:, 1:3] + 1
 LABELS = (X[:, 0] > 0).astype("int32") + (X[:, 1] > 0).astype("int32")

@@ -8,6 +8,8 @@ import pytest
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.linspace(-1, 1, 24).reshape(8, 3).astype("float32")
 Y = [np.linspace(0, index + 1, 8)[:, None].astype("float32") for index in range(3)]
 Pair = collections.namedtuple("Pair", "first second")

@@ -4,6 +4,8 @@ import pytest
 
 import tfkit
 
+pytestmark = pytest.mark.usefixtures("eager_keras")
+
 X = np.arange(16, dtype="float32").reshape(8, 2) / 16
 Y = X.sum(1, keepdims=True)
 
