@@ -83,7 +83,7 @@ def refused_model():
             "`compile`: optimizer=Dense, a class where an object may be meant",
         ),
         (lambda: tfkit.layers.StringLookup().set_vocabulary(3), "`set_vocabulary`: vocabulary=3"),
-        (lambda: tfkit.callbacks.EarlyStopping(patience="a"), "`EarlyStopping`: patience='a'"),
+        (lambda: tfkit.callbacks.TensorBoard({}), "`TensorBoard`: log_dir of type dict"),
         (lambda: tfkit.distribution.DeviceMesh(3, ["a"]), "`DeviceMesh`: shape=3, axis_names="),
         (lambda: tfkit.random.randint((2,), 0, 1.5), "`randint`: shape=(2,), minval=0, maxval=1.5"),
     ],

@@ -520,6 +520,12 @@ def ConversionHook():
     # So TensorFlow asks its other ways to convert.
     assert variable._dense_var_to_tensor(dtype=tf.int32) is NotImplemented
 
+    with tf.distribute.MirroredStrategy(["CPU:0"]).scope():
+        copied = tf.Variable([1.0])
+    own = {"_cast_when_read": vars(Cast)["_cast_when_read"], "__init__": lambda self: None}
+    copied.__class__ = type("Copied", (private.ConversionHook, type(copied)), own)
+    assert (-copied).dtype == copied[0].dtype == (2 * copied).dtype == tf.float16
+
 
 @contract
 def Module(folder=None):

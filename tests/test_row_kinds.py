@@ -25,6 +25,7 @@ def kernel():
 SUMS = {
     "sum": lambda x: ops.sum(x, axis=0),
     "sum of all": tf.reduce_sum,
+    "sum in 16 bits": lambda x: tf.zeros((), "bfloat16") + tf.reduce_sum(tf.cast(x, "bfloat16")),
     "sum of a product": lambda x: tf.matmul(x, tf.square(x), transpose_a=True),
     "einsum": lambda x: ops.einsum("bi,bj->ij", x, x),
     "segments": lambda x: tf.math.unsorted_segment_sum(x, argmax(x), 5),

@@ -154,3 +154,39 @@ def test_a_step_is_traced_once_and_exchanges_one_tensor_unless_a_size_is_given(t
     process = Started([script])
     output = process.communicate(LIMIT)
     assert process.returncode == 0, output[-2000:]
+
+
+OVERFLOWS = """
+import numpy as np, tensorflow as tf
+cpus = [tf.config.LogicalDeviceConfiguration()] * 2
+tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0], cpus)
+import tfkit as keras
+
+x = np.random.RandomState(0).randn(64, 8) * 30
+found, weights = [], []
+for strategy in (tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])):
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        hidden = keras.layers.Dense(16, "relu", dtype="mixed_float16", kernel_regularizer="l2")
+        model = keras.Sequential([keras.Input((8,)), hidden, keras.layers.Dense(1)])
+        sgd = keras.optimizers.SGD(1e-4)
+        model.compile(keras.optimizers.LossScaleOptimizer(sgd, dynamic_growth_steps=5), "mse")
+    scales = []
+    for epoch in range(10):  # Of 25 rows: 13 for one replica, 12 for the other; and of the last 14.
+        model.fit(x, x[:, :1], batch_size=25, shuffle=False, verbose=0)
+        scales.append((int(model.optimizer.iterations), float(model.optimizer.dynamic_scale)))
+    found.append(scales)
+    weights.append(np.concatenate([np.ravel(it) for it in model.get_weights()]))
+assert found[0] == found[1], found
+assert found[0][1][0] == 0 and len(set(scale for _, scale in found[0])) > 4, found  # Skipped, and grown.
+np.testing.assert_allclose(*weights, atol=2e-3)  # Rounding of float16.
+"""
+
+
+def test_replicas_skip_the_updates_that_one_device_skips(tmp_path):
+    """Their gradients are as large as its parts, and a sum of finite ones may overflow."""
+    script = tmp_path / "script.py"
+    script.write_text(OVERFLOWS)
+    process = Started([script])
+    output = process.communicate(LIMIT)
+    assert process.returncode == 0, output[-2000:]

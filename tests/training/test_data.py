@@ -286,6 +286,27 @@ def test_weights_of_classes_and_of_rows_are_multiplied(column):
     np.testing.assert_allclose(found.history["loss"], [expected], rtol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["train_on_batch", "test_on_batch"])
+def test_lists_of_weights_of_one_batch_are_arrays_for_each_output(method):
+    """As in Keras, which accepts them in these methods, but not in `fit`."""
+    first, second = np.arange(8.0), np.arange(8) > 3
+    rows, targets = np.ones((8, 3)), np.arange(8.0)[:, None] / 2
+    column = first[:, None]
+    for weights in ([first], [column], [first, second], [first, None]):
+        x = keras.Input((3,))
+        outputs = [keras.layers.Dense(1, kernel_initializer="ones", name=it)(x) for it in "ab"]
+        model = keras.Model(x, outputs if len(weights) == 2 else outputs[0])
+        metrics = [["mae"]] * len(weights)
+        model.compile(keras.optimizers.SGD(0.0), "mse", weighted_metrics=metrics)
+        listed = [it if it is None else it.tolist() for it in weights]
+        forms = [weights, listed, dict(zip("ab", listed, strict=False))]
+        if len(weights) == 1:
+            forms = [weights[0], listed[0], tuple(listed[0])]
+        y = [targets, targets] if len(weights) == 2 else targets
+        found = [getattr(model, method)(rows, y, sample_weight=form) for form in forms]
+        np.testing.assert_array_equal(found[1:], found[:1] * 2)
+
+
 def test_no_more_batches_are_read_ahead_than_the_queue_has_places():
     seen = []
 

@@ -63,3 +63,40 @@ def test_a_strategy_that_keeps_one_copy_is_refused():
                 ValueError, match=r"CentralStorageStrategy.* Use `tf.distribute.Mirrored"
             ):
                 method(X, X, verbose=0)
+
+
+def test_operators_read_copied_weights_in_the_dtype_of_the_call():
+    """As those of a weight without copies: `bias[0]` and `-weight` as well as `x @ kernel`."""
+
+    class Halves(keras.layers.Layer):
+        def build(self, input_shape):
+            self.weight = self.add_weight(shape=(2, 3), initializer="ones")
+
+        def call(self, x):
+            weight = self.weight
+            values = [
+                weight[0],
+                -weight,
+                abs(weight),
+                2 * weight,
+                1 - weight,
+                weight**2,
+                x @ weight,
+            ]
+            assert all(value.dtype == tf.bfloat16 for value in values)
+            return values[-1] + weight[1]
+
+    weights = []
+    for strategy in (tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0"])):
+        keras.utils.set_random_seed(0)
+        with strategy.scope():
+            halves, gru = (
+                Halves(dtype="mixed_bfloat16"),
+                keras.layers.GRU(2, dtype="mixed_bfloat16"),
+            )
+            model = keras.Sequential([keras.Input((4, 2)), halves, gru])
+            model.compile("sgd", "mse")
+        model.fit(np.ones((2, 4, 2)), np.ones((2, 2)), verbose=0)
+        weights.append(model.get_weights())
+    for one, other in zip(*weights, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-2)  # Three digits of bfloat16.

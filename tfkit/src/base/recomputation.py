@@ -9,8 +9,12 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+import numpy as np
+import tensorflow as tf
+
 from tfkit.src.base import context
 from tfkit.src.base.calls import loss_added
+from tfkit.src.base.nests import brief
 
 
 class HasLosses(Protocol):
@@ -73,14 +77,32 @@ def is_second() -> bool:
     return recomputation is not None and recomputation.is_second
 
 
-def add_loss(owner: HasLosses, value: Any) -> None:
-    """Adds to the losses of `owner`, directly or as a result of the computation in progress."""
-    loss_added(value)
+def summed(loss: Any) -> list[tf.Tensor]:
+    """Returns the sum of each value of a nest of numbers and tensors, for `Layer.add_loss`.
+
+    Raises:
+        ValueError: for words, `None` and other objects.
+    """
+    values = tf.nest.flatten(loss)
+    for value in values:
+        dtype = value.dtype if hasattr(value, "dtype") else np.asarray(value).dtype
+        if tf.as_dtype(dtype) in (tf.string, tf.bool):  # Objects of NumPy's are strings, too.
+            raise ValueError(
+                "`loss` of `add_loss` must be a tensor or a number, or a nest of these. "
+                f"Received: {brief(value)}"
+            )
+    return [tf.reduce_sum(value) for value in values]
+
+
+def add_losses(owner: HasLosses, values: list[Any]) -> None:
+    """Adds to the losses of `owner`, directly or as results of the computation in progress."""
     recomputation = context.current().recomputation
-    if recomputation is None:
-        owner.losses.append(value)
-    else:
-        recomputation.losses.append((owner, value))
+    for value in values:
+        loss_added(value)
+        if recomputation is None:
+            owner.losses.append(value)
+        else:
+            recomputation.losses.append((owner, value))
 
 
 def as_before(read: Callable[[], Any]) -> Any:

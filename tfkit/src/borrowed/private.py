@@ -398,6 +398,10 @@ class ConversionHook:
             return NotImplemented
         return value
 
+    def _get_as_operand(self) -> Any:
+        """Is called where an operator of Python's receives a variable with copies."""
+        return self._cast_when_read(super()._get_as_operand())  # type: ignore[misc]
+
 
 def strategy_of_variable(variable: Any) -> tf.distribute.Strategy | None:
     """Returns the strategy in whose scope a variable was made; `None` if it was in none."""

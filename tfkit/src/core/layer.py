@@ -398,8 +398,7 @@ class Layer(Copied, Stateful):
             >>> float(layer.losses[0])
             5.0
         """
-        for value in tf.nest.flatten(loss):
-            recomputation.add_loss(self._tfkit, tf.reduce_sum(value))
+        recomputation.add_losses(self._tfkit, recomputation.summed(loss))
 
     @property
     def losses(self) -> list[tf.Tensor]:

@@ -167,4 +167,4 @@ def is_zero(tensor: tf.Tensor) -> bool:
     if op.type == "ZerosLike":
         return True
     value = tf.get_static_value(op.inputs[1] if op.type == "Fill" else tensor)
-    return value is not None and value.dtype.kind in "fiu" and not np.any(value)
+    return value is not None and value.dtype.kind in "fiuV" and not np.any(value)

@@ -6,7 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import given
+from tfkit.src.base.registry.constructors import Axes, given
 from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_labels
 from tfkit.src.losses.tensors import as_tensors, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
@@ -148,7 +148,7 @@ class BinaryCrossentropy(FunctionLoss):
         self,
         from_logits: bool = False,
         label_smoothing: float = 0.0,
-        axis: int = -1,
+        axis: Axes = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "binary_crossentropy",
         dtype: Any = None,
@@ -204,7 +204,7 @@ class BinaryFocalCrossentropy(FunctionLoss):
         gamma: float = 2.0,
         from_logits: bool = False,
         label_smoothing: float = 0.0,
-        axis: int = -1,
+        axis: Axes = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "binary_focal_crossentropy",
         dtype: Any = None,

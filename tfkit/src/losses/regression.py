@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.constructors import Axes
 from tfkit.src.losses.tensors import as_tensors_of_same_rank
 from tfkit.src.losses.wrapper import FunctionLoss, PlainLoss
 from tfkit.src.ops.promotion import to_float32
@@ -356,7 +357,7 @@ class CosineSimilarity(FunctionLoss):
 
     def __init__(
         self,
-        axis: int = -1,
+        axis: Axes = -1,
         reduction: str | None = "sum_over_batch_size",
         name: str | None = "cosine_similarity",
         dtype: Any = None,

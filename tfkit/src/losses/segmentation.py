@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.base.registry.constructors import given
+from tfkit.src.base.registry.constructors import Axes, given
 from tfkit.src.losses.reduction import mask_along
 from tfkit.src.losses.tensors import as_tensors
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.symbolic.masking import get_mask
 from tfkit.src.symbolic.tensors import symbolic_op
-
-Axes = int | Sequence[int] | None
 
 
 def _unmasked(y_true: Any, y_pred: Any) -> tuple[tf.Tensor, tf.Tensor]:

@@ -12,7 +12,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import constructors
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import attributes, with_checked_values
 from tfkit.src.engine.shared_programs import differing_in_xla
 from tfkit.src.losses.tensors import squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.base import Metric
@@ -220,6 +220,7 @@ class _DecisionCount(Metric):
 
     _tfkit_sums = True
 
+    @with_checked_values
     @constructors.named_after_class
     def __init__(self, thresholds: Any = None, name: str | None = None, dtype: Any = None) -> None:
         super().__init__(name=name, dtype=dtype)
@@ -366,6 +367,7 @@ class _PrecisionOrRecall(Metric):
 
     _tfkit_sums = True
 
+    @with_checked_values
     @constructors.named_after_class
     def __init__(
         self,

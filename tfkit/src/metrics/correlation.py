@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base import settings
+from tfkit.src.base.registry.constructors import Axes
 from tfkit.src.losses.tensors import as_tensors_of_same_rank
 from tfkit.src.metrics.reduction import FunctionMetric
 
@@ -103,7 +104,7 @@ class PearsonCorrelation(FunctionMetric):
     _direction = "up"
 
     def __init__(
-        self, name: str | None = "pearson_correlation", dtype: Any = None, axis: int = -1
+        self, name: str | None = "pearson_correlation", dtype: Any = None, axis: Axes = -1
     ) -> None:
         super().__init__(pearson_correlation, name, dtype, axis=axis)
 
@@ -138,6 +139,6 @@ class ConcordanceCorrelation(FunctionMetric):
     _direction = "up"
 
     def __init__(
-        self, name: str | None = "concordance_correlation", dtype: Any = None, axis: int = -1
+        self, name: str | None = "concordance_correlation", dtype: Any = None, axis: Axes = -1
     ) -> None:
         super().__init__(concordance_correlation, name, dtype, axis=axis)

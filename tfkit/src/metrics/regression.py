@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfkit.src.base import settings
 from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import Axes
 from tfkit.src.losses import regression
 from tfkit.src.losses.tensors import as_tensors_of_same_rank, squeeze_or_expand_to_same_rank
 from tfkit.src.metrics.reduction import FunctionMetric, Mean, entry_weights
@@ -249,6 +250,6 @@ class CosineSimilarity(FunctionMetric):
     _not_in_keras_configs: ClassVar[dict[str, Any]] = {"axis": -1}
 
     def __init__(
-        self, name: str | None = "cosine_similarity", dtype: Any = None, axis: int = -1
+        self, name: str | None = "cosine_similarity", dtype: Any = None, axis: Axes = -1
     ) -> None:
         super().__init__(cosine_similarity, name, dtype, axis=axis)

@@ -8,6 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
+from tfkit.src.engine import replicas
 from tfkit.src.optimizers import distribution
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.optimizers.gradients import divide
@@ -132,7 +133,9 @@ class LossScaleOptimizer(Optimizer):
         loss = tf.convert_to_tensor(loss)
         if loss.dtype != tf.float64:
             loss = tf.cast(loss, tf.float32)
-        return loss * tf.cast(self.dynamic_scale, loss.dtype)
+        # A replica's part of the mean over the batch. From the mean over its own rows, gradients would be
+        # larger than on one device, and overflow earlier.
+        return replicas.weighted(loss * tf.cast(self.dynamic_scale, loss.dtype))
 
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[tf.Variable] | None = None
@@ -146,9 +149,16 @@ class LossScaleOptimizer(Optimizer):
         if len(grads) == 0:
             return
         gradients, variables = self._tfkit_pairs(grads, trainable_variables)
+        narrow = [_dtype_before_cast(gradient) for gradient in gradients]
         gradients = distribution.all_reduce_sum(gradients)
-        # After the sum over the replicas, so that all of them skip the same updates.
-        finite = self.check_finite(gradients)
+        # After the sum over the replicas, so that all of them skip the same updates; in the dtype in which
+        # one device would have computed the sum, because parts that are finite may have one that is not.
+        finite = self.check_finite(
+            [
+                it if dtype is None else tf.cast(it, dtype)
+                for it, dtype in zip(gradients, narrow, strict=True)
+            ]
+        )
         scale = tf.convert_to_tensor(self.dynamic_scale)
         gradients = unless_overwriting(lambda kept: divide(kept, scale), gradients, variables)
         gradients = self.inner_optimizer._tfkit_clipped_unless_accumulating(gradients, variables)
@@ -197,3 +207,16 @@ class LossScaleOptimizer(Optimizer):
         """Returns the optimizer that `get_config` describes, with fresh state."""
         inner = deserialize_keras_object(config["inner_optimizer"], custom_objects)
         return cls(**{**config, "inner_optimizer": inner})
+
+
+def _dtype_before_cast(gradient: Any) -> tf.DType | None:
+    """Returns the dtype in which a replica has computed a gradient, if it was cast to the variable's.
+
+    A regularizer may have added to it.
+    """
+    if not replicas.is_divided() or not isinstance(gradient, tf.Tensor):
+        return None
+    op = gradient.op
+    terms = [term.op for term in op.inputs] if op.type in ("AddN", "AddV2") else [op]
+    casts = [term for term in terms if term.type == "Cast"]
+    return casts[0].inputs[0].dtype if len(casts) == 1 else None

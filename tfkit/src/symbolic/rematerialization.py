@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from tfkit.src.base import context
 from tfkit.src.base.calls import calls
-from tfkit.src.base.recomputation import Recomputation, add_loss
+from tfkit.src.base.recomputation import Recomputation, add_losses
 from tfkit.src.symbolic.masking import get_mask, set_mask
 
 
@@ -86,7 +86,7 @@ def remat(f: Callable[..., Any]) -> Callable[..., Any]:
         for (owner, _), loss in zip(recomputation.losses, flat, strict=True):
             # The loss that comes out of `recompute_grad`, so that its gradient is computed from the second
             # run.
-            add_loss(owner, loss)
+            add_losses(owner, [loss])
         return tf.nest.pack_sequence_as(forms[0], outputs)
 
     return rematerialized

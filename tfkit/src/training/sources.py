@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import inspect
 import itertools
+import numbers
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -127,6 +129,7 @@ def one_batch(
     """
     if class_weight is not None:
         check_class_weight(class_weight)
+    sample_weight = _listed_as_arrays(sample_weight, y)
     packed = _with_composites(x, y, sample_weight, class_weight)
     if packed is not None:
         tensors = tf.nest.map_structure(as_tensor, packed)
@@ -136,6 +139,25 @@ def one_batch(
     data = make_arrays(x, y, sample_weight, most_rows, class_weight=class_weight)
     data.tensors += (Absent(),) * (num_parts - len(data.tensors))
     return data
+
+
+def _listed_as_arrays(sample_weight: Any, y: Any) -> Any:
+    """Returns weights with arrays in place of lists of numbers, one for each output if `y` has several.
+
+    Lists of rows of different lengths stay lists, which are refused.
+    """
+    if not isinstance(sample_weight, (list, tuple, Mapping)):
+        return sample_weight
+    if nests.is_nested(y):
+        if isinstance(sample_weight, Mapping):
+            return {name: _listed_as_arrays(it, None) for name, it in sample_weight.items()}
+        kind = tuple if isinstance(sample_weight, tuple) else list
+        return kind(_listed_as_arrays(it, None) for it in sample_weight)
+    weights = nests.leaves(sample_weight)
+    if weights and all(isinstance(weight, numbers.Real) for weight in weights):
+        with contextlib.suppress(ValueError):
+            return np.asarray(sample_weight)
+    return sample_weight
 
 
 def _with_composites(x: Any, y: Any, sample_weight: Any, class_weight: Any) -> Any:

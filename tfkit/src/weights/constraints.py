@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
@@ -10,9 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.constructors import Configured, attributes
-
-_Axes = int | Sequence[int]
+from tfkit.src.base.registry.constructors import Axes, Configured, attributes
 
 
 class Constraint(Configured, watching.Watched):
@@ -48,8 +45,16 @@ class Constraint(Configured, watching.Watched):
         return {}
 
 
-def _norms(w: tf.Tensor, axis: _Axes) -> tf.Tensor:
+def _norms(w: tf.Tensor, axis: Axes) -> tf.Tensor:
     return tf.sqrt(tf.reduce_sum(tf.square(w), axis, keepdims=True))
+
+
+def _check_norms(max_value: float, min_value: float = 0) -> None:
+    if not 0 <= min_value <= max_value:
+        raise ValueError(
+            "Limits of a norm must be 0 or above, and `min_value` not above `max_value`. "
+            f"Received: min_value={min_value}, max_value={max_value}"
+        )
 
 
 class MaxNorm(Constraint):
@@ -71,7 +76,8 @@ class MaxNorm(Constraint):
                [0.8, 0.4]], dtype=float32)
     """
 
-    def __init__(self, max_value: float = 2, axis: _Axes = 0) -> None:
+    def __init__(self, max_value: float = 2, axis: Axes = 0) -> None:
+        _check_norms(max_value)
         self.max_value = max_value
         self.axis = axis
 
@@ -124,7 +130,7 @@ class UnitNorm(Constraint):
                [0.8, 0.8]], dtype=float32)
     """
 
-    def __init__(self, axis: _Axes = 0) -> None:
+    def __init__(self, axis: Axes = 0) -> None:
         self.axis = axis
 
     def __call__(self, w: Any) -> tf.Tensor:
@@ -160,8 +166,9 @@ class MinMaxNorm(Constraint):
     """
 
     def __init__(
-        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: _Axes = 0
+        self, min_value: float = 0.0, max_value: float = 1.0, rate: float = 1.0, axis: Axes = 0
     ) -> None:
+        _check_norms(max_value, min_value)
         self.min_value = min_value
         self.max_value = max_value
         self.rate = rate

@@ -319,7 +319,8 @@ def _described(name: str, value: Any, with_dtypes: bool) -> str:
         return f"{name}={value.__name__}, a class where an object may be meant"
     items = value if isinstance(value, (list, tuple)) else [value]
     if not all(item is None or isinstance(item, (*_PLAIN, list, tuple)) for item in items):
-        return ""
+        is_told = items[0] is value and name != "self" and not callable(value)
+        return f"{name} of type {type(value).__name__}" if is_told else ""
     text = f"{name}={value!r}"
     return text if len(text) <= _LONGEST else ""
 

@@ -1,17 +1,26 @@
-"""Records the arguments of constructors, for configurations."""
+"""Records the arguments of constructors, for configurations, and checks their values."""
 
 from __future__ import annotations
 
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+import itertools
+import math
+import numbers
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
-from tfkit.src.base.errors.tracebacks import shorten
+import numpy as np
+
+from tfkit.src.base.errors.tracebacks import shorten, shortened
 from tfkit.src.base.names import advice_on, is_old
 from tfkit.src.base.nests import brief
 
+Axes = int | Sequence[int] | None
+# A number of Python's or NumPy's, or a tensor or variable.
+Number = Any
 Function = TypeVar("Function", bound=Callable[..., Any])
 Made = TypeVar("Made")
 
@@ -216,3 +225,91 @@ def made_from(cls: type, arguments: dict[str, Any]) -> Any:
             f"{list(arguments)}: its `__init__` must take what its `get_config()` returns."
         )
         raise
+
+
+# --- Checks of values by the types in a signature ----------------------------------------------------
+
+
+def with_checked_values(init: Function) -> Function:
+    """Returns a constructor that refuses words as numbers, numbers as flags, and the like, by name.
+
+    Only parameters with one of the annotations below are checked. Without the check, a wrong value would be
+    noticed when the object is used, in an operation of TensorFlow that does not know the argument, or
+    never: any word is a true flag.
+
+    Raises:
+        ValueError: that states the argument, the value and what was expected.
+    """
+    parameters = list(inspect.signature(init).parameters.values())
+    checks = {it.name: found for it in parameters if (found := _check_of(it))}
+
+    @functools.wraps(init)
+    def constructor(self: Any, *args: Any, **kwargs: Any) -> None:
+        names = (it.name for it in parameters[1:])
+        for name, value in itertools.chain(zip(names, args, strict=False), kwargs.items()):
+            expected, is_valid = checks.get(name, _ANYTHING)
+            if not is_valid(value):
+                raise ValueError(
+                    f"`{name}` of {type(self).__name__} must be {expected}. Received: {name}={brief(value)}"
+                )
+        init(self, *args, **kwargs)
+
+    return shortened(constructor)  # type: ignore[return-value]
+
+
+def _check_of(parameter: inspect.Parameter) -> tuple[str, Callable[[Any], bool]] | None:
+    if parameter.annotation == "str | None" and parameter.name != "name":
+        return None  # Which words there are is checked where they are known.
+    return _CHECKS.get(parameter.annotation)
+
+
+def _is_flag(value: Any) -> bool:
+    # As 0 and 1, flags come from files of settings; no flag is the same as False.
+    is_known = value is None or isinstance(value, (np.bool_, numbers.Real))
+    return is_known and value in (None, 0, 1)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, numbers.Real):
+        return not math.isnan(value)
+    # An array or a tensor, whose values may not be known yet. Types of bfloat16 and the like are "V".
+    dtype = getattr(value, "dtype", None)
+    return dtype is not None and np.dtype(getattr(dtype, "as_numpy_dtype", dtype)).kind in "biufV"
+
+
+def _are_numbers(value: Any) -> bool:
+    return (isinstance(value, (list, tuple)) and all(map(_is_number, value))) or _is_number(value)
+
+
+def _is_integer(value: Any) -> bool:
+    try:
+        operator.index(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _are_axes(value: Any) -> bool:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    return value is None or all(map(_is_integer, listed))
+
+
+def _or_none(is_valid: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or is_valid(value)
+
+
+_ANYTHING: tuple[str, Callable[[Any], bool]] = ("anything", lambda value: True)
+_CHECKS: dict[Any, tuple[str, Callable[[Any], bool]]] = {
+    "bool": ("True or False", _is_flag),
+    "float": ("a number", _is_number),
+    "Number": ("a number", _is_number),
+    "float | None": ("a number or None", _or_none(_is_number)),
+    "Sequence[float]": ("a list of numbers", _are_numbers),
+    "int": ("an integer", _is_integer),
+    "int | None": ("an integer or None", _or_none(_is_integer)),
+    "Sequence[int] | None": ("integers or None", _are_axes),
+    "Axes": ("an integer, several of them, or None", _are_axes),
+    "Callable[..., Any]": ("a function", callable),
+    "str": ("a string", lambda value: isinstance(value, str)),
+    "str | None": ("a string or None", _or_none(lambda value: isinstance(value, str))),
+}

@@ -18,8 +18,9 @@ from typing import Any
 from tfkit.src.base import context, later
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.later import Place
-from tfkit.src.base.names import to_snake_case
+from tfkit.src.base.names import to_snake_case, words
 from tfkit.src.base.quoting import quoted
+from tfkit.src.base.registry.constructors import with_checked_values
 
 
 class _Table(Mapping[str, Any]):
@@ -93,19 +94,23 @@ def _enter(kind: str, name: str, item_or_place: Any) -> None:
 
 def _prepare(place: Place, item: Any) -> None:
     if place in _listed_kinds:
-        _shorten_errors(item)
+        _shorten_errors(item, _listed_kinds[place] in _CHECKED)
 
 
 later.when_loaded(_prepare)
 
+# The others check their arguments themselves.
+_CHECKED = words("losses metrics constraints initializers optimizers.schedules")
 
-def _shorten_errors(item: Any) -> None:
+
+def _shorten_errors(item: Any, are_values_checked: bool = False) -> None:
     if (
         inspect.isclass(item)
         and "__init__" in vars(item)
         and not hasattr(item.__init__, "__wrapped__")
     ):
-        item.__init__ = shortened(item.__init__)  # type: ignore[method-assign]
+        wrap = with_checked_values if are_values_checked else shortened
+        item.__init__ = wrap(item.__init__)  # type: ignore[method-assign]
 
 
 def register_equals(own_forms: dict[Any, Any]) -> None:

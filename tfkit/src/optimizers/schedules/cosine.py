@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes_of
+from tfkit.src.base.registry.constructors import Number, attributes_of
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -44,12 +44,12 @@ class CosineDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate: Any,
-        decay_steps: int,
+        initial_learning_rate: Number,
+        decay_steps: float,
         alpha: float = 0.0,
         name: str = "CosineDecay",
         warmup_target: float | None = None,
-        warmup_steps: int = 0,
+        warmup_steps: float = 0,
     ) -> None:
         check_positive("decay_steps", decay_steps)
         self.initial_learning_rate = initial_learning_rate
@@ -115,8 +115,8 @@ class CosineDecayRestarts(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate: Any,
-        first_decay_steps: int,
+        initial_learning_rate: Number,
+        first_decay_steps: float,
         t_mul: float = 2.0,
         m_mul: float = 1.0,
         alpha: float = 0.0,

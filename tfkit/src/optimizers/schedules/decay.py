@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes_of
+from tfkit.src.base.registry.constructors import Number, attributes_of
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -39,8 +40,8 @@ class ExponentialDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate: Any,
-        decay_steps: int,
+        initial_learning_rate: Number,
+        decay_steps: float,
         decay_rate: float,
         staircase: bool = False,
         name: str = "ExponentialDecay",
@@ -93,8 +94,8 @@ class InverseTimeDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate: Any,
-        decay_steps: int,
+        initial_learning_rate: Number,
+        decay_steps: float,
         decay_rate: float,
         staircase: bool = False,
         name: str = "InverseTimeDecay",
@@ -148,8 +149,8 @@ class PolynomialDecay(LearningRateSchedule):
 
     def __init__(
         self,
-        initial_learning_rate: Any,
-        decay_steps: int,
+        initial_learning_rate: Number,
+        decay_steps: float,
         end_learning_rate: float = 0.0001,
         power: float = 1.0,
         cycle: bool = False,
@@ -198,7 +199,7 @@ class PiecewiseConstantDecay(LearningRateSchedule):
     Output shape: The shape of `step`.
 
     Raises:
-        ValueError: if there is not one value more than boundaries.
+        ValueError: if there is not one value more than boundaries, or if they do not rise.
 
     Example:
         >>> schedule = PiecewiseConstantDecay([10, 20], [1.0, 0.5, 0.25])
@@ -214,6 +215,8 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 "There must be one value more than boundaries. "
                 f"Received: boundaries={boundaries}, values={values}"
             )
+        if any(later < each for each, later in itertools.pairwise(boundaries)):
+            raise ValueError(f"`boundaries` must rise. Received: boundaries={boundaries}")
         self.boundaries = boundaries
         self.values = values
         self.name = name

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.files.saving.atomic import is_discarding, keep_as
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.training import checkpoint
@@ -48,7 +48,7 @@ class BackupAndRestore(SparseCallback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         backup_dir: str | os.PathLike[str],

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tfkit.src.base import tree
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.training.callbacks.backup_and_restore import BackupAndRestore
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.history import History
@@ -54,7 +54,7 @@ class CallbackList(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         callbacks: Any = None,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.files.saving.atomic import is_discarding
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
@@ -31,7 +31,7 @@ class CSVLogger(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self, filename: str | os.PathLike[str], separator: str = ",", append: bool = False
     ) -> None:

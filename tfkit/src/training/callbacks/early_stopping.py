@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.progress import print_message
@@ -39,17 +39,17 @@ class EarlyStopping(MonitorCallback):
 
     _tfkit_state = ("best", "wait", "stopped_epoch", "best_epoch", "best_weights")
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         monitor: str = "val_loss",
         min_delta: float = 0,
-        patience: int = 0,
+        patience: float = 0,
         verbose: int = 0,
         mode: str = "auto",
         baseline: float | None = None,
         restore_best_weights: bool = False,
-        start_from_epoch: int = 0,
+        start_from_epoch: float = 0,
     ) -> None:
         super().__init__(monitor, mode, min_delta=min_delta)
         if patience < 0:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfkit.src.base.errors.tracebacks import shortened
-from tfkit.src.base.registry.constructors import given
+from tfkit.src.base.registry.constructors import given, with_checked_values
 from tfkit.src.training.callbacks.callback import Callback
 
 _HOOKS = {name for name in vars(Callback) if name.startswith("on_")}
@@ -35,7 +34,7 @@ class LambdaCallback(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         on_epoch_begin: Callable[..., Any] | None = None,

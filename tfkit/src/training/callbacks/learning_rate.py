@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
@@ -57,7 +57,7 @@ class LearningRateScheduler(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(self, schedule: Callable[..., float], verbose: int = 0) -> None:
         super().__init__()
         if not callable(schedule):
@@ -134,16 +134,16 @@ class ReduceLROnPlateau(MonitorCallback):
 
     _tfkit_state = ("best", "wait", "cooldown_counter")
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         monitor: str = "val_loss",
         factor: float = 0.1,
-        patience: int = 10,
+        patience: float = 10,
         verbose: int = 0,
         mode: str = "auto",
         min_delta: float = 1e-4,
-        cooldown: int = 0,
+        cooldown: float = 0,
         min_lr: float = 0.0,
     ) -> None:
         super().__init__(monitor, mode, min_delta=min_delta)
@@ -156,7 +156,7 @@ class ReduceLROnPlateau(MonitorCallback):
         self.verbose = verbose
         self.cooldown = cooldown
         self.min_lr = min_lr
-        self.cooldown_counter = 0
+        self.cooldown_counter: float = 0
         self.wait = 0
 
     def on_train_begin(self, logs: Logs | None = None) -> None:

@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.monitor_callback import MonitorCallback
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback, save_frequency
@@ -52,7 +52,7 @@ class ModelCheckpoint(MonitorCallback, SparseCallback):
 
     _tfkit_state = ("best", "_steps_since_save", "_last_batch")
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         filepath: str | os.PathLike[str],

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import did_you_mean
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.ops import arithmetic as ops
 from tfkit.src.training.callbacks.callback import Callback
 
@@ -29,7 +29,7 @@ class MonitorCallback(Callback):
             `ops.greater` once the first epoch has ended, `None` before.
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         monitor: str = "val_loss",

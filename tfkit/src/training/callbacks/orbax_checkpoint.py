@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.base.settings import positive_integer
 from tfkit.src.files.saving import contents, entries, model_file, orbax, weights
 from tfkit.src.training.callbacks.callback import Logs
@@ -62,7 +62,7 @@ class OrbaxCheckpoint(MonitorCallback, SparseCallback):
 
     _tfkit_state = ("best", "_batches", "_steps_since_save")
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         directory: str | os.PathLike[str],

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base.errors.frames import warn
-from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.quoting import shown
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.training.callbacks.callback import Callback
 
 _TIMEOUT = 10.0  # seconds
@@ -45,7 +45,7 @@ class RemoteMonitor(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         root: str = "http://localhost:9000",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.optimizers.base import Optimizer
 from tfkit.src.training.callbacks.callback import Callback, Logs
 
@@ -28,7 +28,7 @@ class SwapEMAWeights(Callback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(self, swap_on_epoch: bool = False) -> None:
         super().__init__()
         self.swap_on_epoch = swap_on_epoch

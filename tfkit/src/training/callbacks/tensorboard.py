@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.base.settings import image_data_format
 from tfkit.src.files.saving.atomic import atomic_write, is_discarding
 from tfkit.src.training.callbacks.callback import Logs
@@ -65,7 +65,7 @@ class TensorBoard(SparseCallback):
 
     takes_tensors = True  # Operations write summaries, and need not wait for the results.
 
-    @shortened
+    @with_checked_values
     def __init__(
         self,
         log_dir: str | os.PathLike[str] = "logs",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tfkit.src.base.errors.tracebacks import shortened
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.training.callbacks.callback import Logs
 from tfkit.src.training.callbacks.sparse_callback import SparseCallback
 from tfkit.src.training.progress import print_message
@@ -29,7 +29,7 @@ class TerminateOnNaN(SparseCallback):
         ```
     """
 
-    @shortened
+    @with_checked_values
     def __init__(self, raise_error: bool = False) -> None:
         super().__init__()
         self.raise_error = raise_error

@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry import constructors, serialization
-from tfkit.src.base.registry.constructors import attributes
+from tfkit.src.base.registry.constructors import attributes, with_checked_values
 from tfkit.src.base.registry.dtypes import is_int, standardize_dtype
 from tfkit.src.weights import random
 from tfkit.src.weights.initializers.base import Initializer
@@ -71,6 +71,7 @@ class RandomNormal(RandomInitializer):
         TensorShape([2, 3])
     """
 
+    @with_checked_values
     @constructors.named_after_class
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: Any = None) -> None:
         self.mean = mean
@@ -279,6 +280,7 @@ class _NamedScaling(VarianceScaling):
 
     _fixed: tuple[float, str, str]
 
+    @with_checked_values
     @constructors.named_after_class
     def __init__(
         self,
