@@ -7,7 +7,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import attributes_of
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -61,10 +60,6 @@ class ExponentialDecay(LearningRateSchedule):
                 periods = tf.floor(periods)
             return initial * tf.pow(tf.cast(self.decay_rate, initial.dtype), periods)
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(ExponentialDecay, self)
-
 
 class InverseTimeDecay(LearningRateSchedule):
     """Decay with the inverse of time: `initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
@@ -114,10 +109,6 @@ class InverseTimeDecay(LearningRateSchedule):
             if self.staircase:
                 periods = tf.floor(periods)
             return initial / (1 + tf.cast(self.decay_rate, initial.dtype) * periods)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(InverseTimeDecay, self)
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -179,10 +170,6 @@ class PolynomialDecay(LearningRateSchedule):
             left = 1 - step / length
             return (initial - end) * tf.pow(left, tf.cast(self.power, initial.dtype)) + end
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(PolynomialDecay, self)
-
 
 class PiecewiseConstantDecay(LearningRateSchedule):
     """Constant learning rates, one up to and including each boundary, the last one after all of them.
@@ -230,7 +217,3 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             # The index of the value is the number of boundaries that have been passed.
             index = tf.reduce_sum(tf.cast(step[..., tf.newaxis] > boundaries, tf.int32), axis=-1)
             return values[index] if index.shape.rank == 0 else tf.gather(values, index)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {"boundaries": self.boundaries, "values": self.values, "name": self.name}
