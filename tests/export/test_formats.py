@@ -1,5 +1,6 @@
 """StableHLO, LiteRT and ONNX files, run by those who read them."""
 
+import functools
 import re
 import sys
 from pathlib import Path
@@ -216,16 +217,41 @@ def test_openvino_says_what_it_takes(model, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_onnx_has_the_exact_gelu(tmp_path):
-    """Its `erfc` is no operation of ONNX."""
+def test_onnx_has_what_it_lacks_as_functions(tmp_path):
+    """The exact GELU, SELU and CELU, and the order of numbers, need operations that are not ONNX's."""
     pytest.importorskip("tf2onnx")
     runtime = pytest.importorskip("onnxruntime")
-    model = tfkit.Sequential([tfkit.Input((5,)), layers.Activation(tf.math.erfc)])
-    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
+    numbers = [-np.inf, -3e38, -20, -1.5, -1, -0.9, -1e-3, -1e-30, -1e-40, -0.0, 0.0, 1e-45, 1e-38]
+    numbers += [2.0**-126, 1e-6, 0.3, 0.99999994, 1, 1.9999999, 2, 50, 3e38, np.inf, np.nan]
+    found_by = {
+        "erfc": tf.math.erfc, "expm1": tf.math.expm1, "log1p": tf.math.log1p, "selu": tfkit.ops.selu,
+        "bits": functools.partial(tf.bitcast, type=tf.int32), "argsort": tfkit.ops.argsort,
+        "argmax": functools.partial(tfkit.ops.argmax, axis=-1), "signbit": tfkit.ops.signbit,
+    }  # fmt: skip
+
+    class Found(layers.Layer):
+        def call(self, x):
+            return {name: function(x) for name, function in found_by.items()}
+
+    x = tfkit.Input((len(numbers),))
+    tfkit.Model(x, Found()(x)).export(tmp_path / "model.onnx", format="onnx", verbose=False)
     session = runtime.InferenceSession(tmp_path / "model.onnx")
-    x = np.array([[-2, -0.1, 0, 0.5, 3]], "float32")
-    (found,) = session.run(None, {session.get_inputs()[0].name: x})
-    np.testing.assert_allclose(found, tf.math.erfc(x), atol=1e-6)
+    rows = np.array(
+        [numbers, numbers[::-1], np.random.default_rng(0).permutation(numbers)], "float32"
+    )
+    names = [output.name for output in session.get_outputs()]
+    results = session.run(None, {session.get_inputs()[0].name: rows})
+    expected = Found()(tf.constant(rows))
+    assert sorted(names) == sorted(expected)
+    for name, result in zip(names, results, strict=True):
+        exact = result.dtype.kind in "ib"
+        np.testing.assert_allclose(
+            result,
+            expected[name],
+            rtol=0 if exact else 3e-7,
+            atol=0 if exact else 1e-7,
+            err_msg=name,
+        )
 
 
 def test_inputs_of_onnx_come_in_the_order_of_the_model(tmp_path):

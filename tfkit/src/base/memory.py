@@ -30,6 +30,13 @@ def aligned_empty(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return memory[first : first + num_bytes].view(dtype).reshape(shape)
 
 
+def aligned(array: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """Returns a copy of an array in such memory, cast to a dtype if one is given."""
+    copy = aligned_empty(array.shape, dtype or array.dtype)
+    copy[...] = array
+    return copy
+
+
 def of_mapped_file(array: np.ndarray) -> np.ndarray | None:
     """Returns an array as one that a tensor can share, if it is a part of a file that is mapped into memory.
 

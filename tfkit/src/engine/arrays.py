@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base import settings
-from tfkit.src.base.memory import aligned_empty, of_mapped_file
+from tfkit.src.base.memory import aligned, of_mapped_file
 
 _LARGE = 2**20
 
@@ -50,7 +50,11 @@ def as_tensor(value: Any) -> Any:
     # The same as `tf.constant` in half of the time. DLPack has only numbers, in the machine's byte order, and
     # in a trace values become constants.
     is_shared = dtype.kind in "fiu" and dtype.isnative and array.size and tf.executing_eagerly()
-    return _copied(array, dtype) if is_shared else tf.constant(array.astype(dtype, copy=False))
+    return (
+        tensor_in(aligned(array, dtype))
+        if is_shared
+        else tf.constant(array.astype(dtype, copy=False))
+    )
 
 
 def _check_is_no_time(dtype: Any, shape: tuple[int, ...]) -> None:
@@ -122,13 +126,6 @@ def tensor_in(array: np.ndarray) -> tf.Tensor:
     """Returns a tensor of integers or floats in the memory of an `aligned_empty` array."""
     # The capsule holds a reference to the array: its memory is not freed before the tensor is.
     return tf.experimental.dlpack.from_dlpack(array.__dlpack__())
-
-
-def _copied(array: np.ndarray, dtype: np.dtype) -> tf.Tensor:
-    """Returns a tensor in memory that NumPy has allocated."""
-    aligned = aligned_empty(array.shape, dtype)
-    aligned[...] = array
-    return tensor_in(aligned)
 
 
 def _from_scipy(matrix: Any) -> tf.SparseTensor:

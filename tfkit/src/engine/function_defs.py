@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import AtomicFunction, context
+from tfkit.src.borrowed.private import AtomicFunction, context, function_pb2
 
 
 def traced_apart(function: Callable[..., Any], *specs: tf.TensorSpec) -> Any:
@@ -22,6 +22,28 @@ def results_of(function: Any) -> list[tf.Tensor]:
     Its `outputs` get more as soon as a tape has followed a call: values that the gradient needs.
     """
     return list(function.outputs[: len(function.function_def.signature.output_arg)])
+
+
+def source_of(reference: str) -> str:
+    """Returns the name of the node or argument that an input of a node comes from."""
+    return reference.removeprefix("^").partition(":")[0]
+
+
+def copy_of(definition: Any) -> Any:
+    """Returns a copy of a `FunctionDef`, to be changed."""
+    copy = function_pb2.FunctionDef()
+    copy.CopyFrom(definition)
+    return copy
+
+
+def add_constant(definition: Any, name: str, value: Any) -> str:
+    """Adds a constant to a `FunctionDef`, and returns a reference to it."""
+    # Built by hand, because there is no graph here in which TensorFlow's functions could be called.
+    tensor = tf.make_tensor_proto(value)
+    node = definition.node_def.add(name=name, op="Const")
+    node.attr["dtype"].type = tensor.dtype
+    node.attr["value"].tensor.CopyFrom(tensor)
+    return f"{name}:output:0"
 
 
 def functions_in(value: Any) -> Sequence[Any]:

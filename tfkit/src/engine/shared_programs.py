@@ -14,15 +14,22 @@ import contextlib
 import functools
 import hashlib
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from tfkit.src.base.errors import kernel_errors
-from tfkit.src.borrowed.private import call_in_this_thread, context, function_pb2, op_def_registry
+from tfkit.src.borrowed.private import call_in_this_thread, context, op_def_registry
 from tfkit.src.engine import passes, program_cache, xla
 from tfkit.src.engine.apart import join, set_apart
-from tfkit.src.engine.function_defs import functions_in, make_known, results_of, traced_apart
+from tfkit.src.engine.function_defs import (
+    copy_of,
+    functions_in,
+    make_known,
+    results_of,
+    traced_apart,
+)
 from tfkit.src.engine.machine import onednn_is_on
 from tfkit.src.engine.passes.equals import equal_of
 from tfkit.src.engine.passes.halves import halves_of
@@ -211,8 +218,7 @@ class _Renaming:
             in_xla: whether XLA compiles its caller.
             callers: the names of the operations that call it, the innermost first.
         """
-        copy = function_pb2.FunctionDef()
-        copy.CopyFrom(definition)
+        copy = copy_of(definition)
         # A program of few steps runs its parts without XLA: compiling them would cost more than it gains.
         if self._is_plain(definition.signature.name):
             del copy.attr["_XlaMustCompile"]
@@ -345,10 +351,7 @@ class _Renaming:
                 else reference
             )
 
-        for node in definition.node_def:
-            node.input[:] = map(pointed, node.input)
-        for result in list(definition.ret):
-            definition.ret[result] = pointed(definition.ret[result])
+        _map_references(definition, pointed)
 
 
 # The functions that return the replacement of a node, `None` for most; the first that has one decides. A node
@@ -399,11 +402,7 @@ def _number_nodes(definition: Any) -> None:
             else:
                 _rename_key(definition.ret, item.name, new)
             item.name = new
-    for node in definition.node_def:
-        for index, name in enumerate(node.input):
-            node.input[index] = _renumber(name, names)
-    for result in list(definition.ret):
-        definition.ret[result] = _renumber(definition.ret[result], names)
+    _map_references(definition, lambda reference: _renumber(reference, names))
     # A map of protobuf has no order: sorted, equal functions have equal bytes.
     results = sorted(names[result] for result in definition.control_ret.values())
     definition.control_ret.clear()
@@ -423,10 +422,15 @@ def _rename_results(definition: Any, results: dict[tuple[str, str], str]) -> Non
             results.get((node, result), f"{node}:{result}") + colon + index if colon else reference
         )
 
+    _map_references(definition, renamed)
+
+
+def _map_references(definition: Any, change: Callable[[str], str]) -> None:
+    """Replaces all references of a `FunctionDef`: the inputs of its nodes, and its results."""
     for node in definition.node_def:
-        node.input[:] = map(renamed, node.input)
+        node.input[:] = map(change, node.input)
     for result in list(definition.ret):
-        definition.ret[result] = renamed(definition.ret[result])
+        definition.ret[result] = change(definition.ret[result])
 
 
 def _rename_key(mapping: Any, old: str, new: str) -> None:

@@ -10,24 +10,136 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.inliner
+import onnx.parser
 import tensorflow as tf
 import tf2onnx
 
-_FLOATS = {1: "float32", 10: "float16", 11: "float64"}  # onnx.proto, `TensorProto.DataType`
+_DOMAIN = "tfkit"
+# Operations that ONNX lacks, in the syntax of ONNX's functions (onnx/docs/Syntax.md).
+_FUNCTIONS = {
+    "Erfc": """
+        erf = Erf (x)
+        one = CastLike (units, x)
+        y = Sub (one, erf)
+    """,
+    # tanh(x / 2) (exp(x) + 1), which does not cancel near 0.
+    "Expm1": """
+        one = CastLike (units, x)
+        two = Add (one, one)
+        half = Div (x, two)
+        tanh = Tanh (half)
+        power = Exp (x)
+        sum = Add (power, one)
+        y = Mul (tanh, sum)
+    """,
+    # 2 atanh(x / (x + 2)) near 0, where 1 + x would round.
+    "Log1p": """
+        one = CastLike (units, x)
+        two = Add (one, one)
+        sum = Add (x, one)
+        far = Log (sum)
+        next = Add (x, two)
+        ratio = Div (x, next)
+        angle = Atanh (ratio)
+        near = Mul (two, angle)
+        size = Abs (x)
+        is_far = Greater (size, one)
+        y = Where (is_far, far, near)
+    """,
+    # The bits of a float32, as an int32: sign, exponent and fraction (IEEE 754).
+    "Bitcast": """
+        size = Abs (x)
+        two = Add (units, units)
+        least = Constant <value_float = -126.0> ()
+        most = Constant <value_float = 127.0> ()
+        log = Log (size)
+        log_2 = Log (two)
+        ratio = Div (log, log_2)
+        rounded = Floor (ratio)
+        about = Clip (rounded, least, most)
+        power = Pow (two, about)
+        is_less = Less (size, power)
+        less = CastLike (is_less, x)
+        double = Mul (power, two)
+        is_more = GreaterOrEqual (size, double)
+        more = CastLike (is_more, x)
+        lower = Sub (about, less)
+        corrected = Add (lower, more)
+        exponent = Max (corrected, least)
+        scale = Pow (two, exponent)
+        fraction = Div (size, scale)
+        values = Constant <value_float = 8388608.0> ()
+        places = Mul (fraction, values)
+        place = Cast <to = 6> (places)
+        above = Sub (exponent, least)
+        steps = Cast <to = 6> (above)
+        count = Cast <to = 6> (values)
+        start = Mul (steps, count)
+        finite = Add (start, place)
+        is_infinite = IsInf (x)
+        infinity = Constant <value = int32 {2139095040}> ()
+        number = Where (is_infinite, infinity, finite)
+        is_nan = IsNaN (x)
+        nan = Constant <value = int32 {2143289344}> ()
+        positive = Where (is_nan, nan, number)
+        zero = Sub (units, units)
+        is_below = Less (x, zero)
+        inverse = Reciprocal (x)
+        is_from_below = Less (inverse, zero)
+        has_sign = Or (is_below, is_from_below)
+        sign = Constant <value = int32 {-2147483648}> ()
+        negative = Add (positive, sign)
+        y = Where (has_sign, negative, positive)
+    """,
+}
 
 
-def erfc(graph: Any, node: Any, name: str, arguments: Any) -> Any:
-    """Returns `1 - erf(x)`: ONNX has no `Erfc`, which the exact GELU uses."""
+def _function(name: str, opset: int) -> Any:
+    head = f'<opset_import: ["": {opset}], domain: "{_DOMAIN}"> {name} (x) => (y)'
+    units = "units = Constant <value_float = 1.0> ()"
+    return onnx.parser.parse_function(f"{head} {{ {units} {_FUNCTIONS[name]} }}")
+
+
+def _call_function(graph: Any, node: Any, name: str, arguments: Any) -> None:
+    """Makes a node a call of the function of its name."""
     del name, arguments
-    erf = graph.make_node("Erf", [node.input[0]])
-    dtype = _FLOATS[graph.get_dtype(node.input[0])]
-    one = graph.make_const(f"{node.name}/one", np.array(1, dtype))
-    # Read before the node is removed.
-    outputs, shapes, dtypes = node.output, node.output_shapes, node.output_dtypes
-    graph.remove_node(node.name)
-    return graph.make_node(
-        "Sub", [one.output[0], erf.output[0]], outputs=outputs, shapes=shapes, dtypes=dtypes
+    dtypes = graph.get_dtype(node.input[0]), graph.get_dtype(node.output[0])
+    if node.type == "Bitcast" and dtypes != (onnx.TensorProto.FLOAT, onnx.TensorProto.INT32):
+        return
+    node.domain = _DOMAIN
+    for attribute in list(node.attr):
+        del node.attr[attribute]
+
+
+def _top_k(graph: Any, node: Any, name: str, arguments: Any) -> None:
+    """Makes a node ONNX's `TopK` of its own dtype; `tf2onnx` would round integers to float32."""
+    del arguments
+    integers, floats = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
+    given, place = (graph.get_dtype(output) for output in node.output)
+    # onnxruntime knows these four.
+    if given not in (floats, onnx.TensorProto.DOUBLE, integers, onnx.TensorProto.INT32):
+        halves = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
+        wide = floats if given in halves else integers
+        graph.insert_new_node_on_input(node, "Cast", node.input[0], input_index=0, to=wide)
+        graph.insert_new_node_on_output("Cast", node.output[0], to=given)
+    cast = graph.make_node("Cast", [node.input[1]], attr={"to": integers})
+    one = graph.make_const(f"{name}/one", np.array([1], "int64"))
+    graph.replace_input(
+        node,
+        node.input[1],
+        graph.make_node("Reshape", [cast.output[0], one.output[0]]).output[0],
+        1,
     )
+    graph.insert_new_node_on_output("Cast", node.output[1], to=place)
+    graph.set_dtype(node.output[1], integers)
+    node.type = "TopK"
+
+
+def _where(graph: Any, node: Any, name: str, arguments: Any) -> None:
+    """Makes a node ONNX's `Where`; `tf2onnx` would multiply by 0 what is not chosen: infinity became NaN."""
+    del graph, name, arguments
+    node.type = "Where"
 
 
 def main() -> None:
@@ -45,8 +157,19 @@ def main() -> None:
         lambda *tensors: signature(**dict(zip(names, tensors, strict=True))), input_signature=specs
     )
     model, _ = tf2onnx.convert.from_function(
-        function, input_signature=specs, opset=int(opset), custom_op_handlers={"Erfc": (erfc, [])}
+        function,
+        input_signature=specs,
+        opset=int(opset),
+        custom_op_handlers={
+            "TopKV2": (_top_k, []),
+            "SelectV2": (_where, []),
+            **{name: (_call_function, []) for name in _FUNCTIONS},
+        },
+        extra_opset=[onnx.helper.make_opsetid(_DOMAIN, 1)],
     )
+    # Not every reader of ONNX knows functions: what they do stands in their place.
+    model.functions.extend(_function(name, int(opset)) for name in _FUNCTIONS)
+    model = onnx.inliner.inline_local_functions(model)
     model.producer_name, model.producer_version = "tfkit", version
     onnx.checker.check_model(model)
     onnx.save(model, file)

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import moving_average, square
-from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.moments import OfMoments
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def adam(
@@ -48,7 +49,7 @@ def bias_corrections(t: tf.Tensor, beta_1: float, beta_2: float) -> tuple[tf.Ten
 
 
 @shares_options
-class Adam(SlotsMadeOnce):
+class Adam(OfMoments):
     """Adam: steps in the direction of the mean gradient, divided by the root of its mean square.
 
     With gradient `g` in update `t`:
@@ -93,17 +94,12 @@ class Adam(SlotsMadeOnce):
         amsgrad: bool = False,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self.amsgrad = amsgrad
 
     def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moments of each variable."""
-        self._momentums, self._velocities = self.add_optimizer_variables(
-            var_list, ["momentum", "velocity"]
-        )
+        super()._tfkit_add_slots(var_list)
         if self.amsgrad:
             self._velocity_hats = self.add_optimizer_variables(var_list, "velocity_hat")
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, map_values, moving_average
-from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.moments import OfMoments
+from tfkit.src.optimizers.options import shares_options
 
 
 def adamax(
@@ -38,7 +38,7 @@ def adamax(
 
 
 @shares_options
-class Adamax(SlotsMadeOnce):
+class Adamax(OfMoments):
     """Adamax: Adam with the infinity norm of gradients in place of the second moment.
 
     With gradient `g` in update `t`:
@@ -70,19 +70,6 @@ class Adamax(SlotsMadeOnce):
         >>> round(float(w), 5)
         0.9
     """
-
-    def __init__(
-        self,
-        learning_rate: LearningRate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
 
     def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moment and the norm of each variable."""

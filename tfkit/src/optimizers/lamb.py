@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import moving_average, square
-from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.moments import OfMoments
+from tfkit.src.optimizers.options import shares_options
 
 
 def lamb(
@@ -46,7 +45,7 @@ def lamb(
 
 
 @shares_options
-class Lamb(SlotsMadeOnce):
+class Lamb(OfMoments):
     """LAMB: Adam's step for each variable, scaled to the variable's own norm; for very large batches.
 
     With `r` the direction of Adam, the step is `w -= learning_rate * norm(w) / norm(r) * r`.
@@ -75,25 +74,6 @@ class Lamb(SlotsMadeOnce):
         >>> w.numpy()
         array([2.5, 4. ], dtype=float32)
     """
-
-    def __init__(
-        self,
-        learning_rate: LearningRate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-
-    def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
-        """Makes the moments of each variable."""
-        self._momentums, self._velocities = self.add_optimizer_variables(
-            var_list, ["momentum", "velocity"]
-        )
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable and its moments."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, moving_average, square
-from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.moments import OfMoments
+from tfkit.src.optimizers.options import shares_options
 from tfkit.src.optimizers.slots import constant
 
 
@@ -48,7 +48,7 @@ def nadam(
 
 
 @shares_options
-class Nadam(SlotsMadeOnce):
+class Nadam(OfMoments):
     """Nadam: Adam with Nesterov's momentum, whose strength rises from update to update.
 
     The momentum in update `t` is `beta_1 * (1 - 0.5 * 0.96**t)`.
@@ -78,24 +78,9 @@ class Nadam(SlotsMadeOnce):
         True
     """
 
-    def __init__(
-        self,
-        learning_rate: LearningRate = 0.001,
-        beta_1: float = 0.9,
-        beta_2: float = 0.999,
-        epsilon: float = 1e-7,
-        **options: Unpack[Options],
-    ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
-
     def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes the moments of each variable, and the product of momenta."""
-        self._momentums, self._velocities = self.add_optimizer_variables(
-            var_list, ["momentum", "velocity"]
-        )
+        super()._tfkit_add_slots(var_list)
         dtype = var_list[0].dtype if var_list else None
         self._u_product = self.add_variable((), constant(1.0), dtype, name="u_product")
 

@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense, moving_average, square
-from tfkit.src.optimizers.options import Options, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.moments import OfMoments
+from tfkit.src.optimizers.options import Options, shares_options
 
 
 def schedule_free_adamw(
@@ -43,7 +44,7 @@ def schedule_free_adamw(
 
 
 @shares_options
-class ScheduleFreeAdamW(SlotsMadeOnce):
+class ScheduleFreeAdamW(OfMoments):
     """Schedule-free AdamW: replaces a schedule that depends on the number of steps.
 
     Steps like Adam's are taken by weights `z`, whose mean is `x`. Gradients are taken at
@@ -85,17 +86,12 @@ class ScheduleFreeAdamW(SlotsMadeOnce):
         warmup_steps: int = 0,
         **options: Unpack[Options],
     ) -> None:
-        super().__init__(learning_rate, **options)
-        self.beta_1 = beta_1
-        self.beta_2 = beta_2
-        self.epsilon = epsilon
+        super().__init__(learning_rate, beta_1, beta_2, epsilon, **options)
         self.warmup_steps = warmup_steps
 
     def _tfkit_add_slots(self, var_list: Sequence[tf.Variable]) -> None:
         """Makes a copy and a second moment of each variable."""
-        self._momentums, self._velocities = self.add_optimizer_variables(
-            var_list, ["momentum", "velocity"]
-        )
+        super()._tfkit_add_slots(var_list)
         # Values are copied outside of a graph: `build` may be called while a step is traced.
         with tf.init_scope():
             for z, variable in zip(self._momentums, var_list, strict=True):

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.constructors import Axes, Configured, attributes
+from tfkit.src.base.registry.constructors import Axes, Configured, own_arguments
 
 
 class Constraint(Configured, watching.Watched):
@@ -42,7 +42,7 @@ class Constraint(Configured, watching.Watched):
             >>> tfkit.constraints.MaxNorm(2, axis=0).get_config()
             {'max_value': 2, 'axis': 0}
         """
-        return {}
+        return own_arguments(self) or {}
 
 
 def _norms(w: tf.Tensor, axis: Axes) -> tf.Tensor:
@@ -89,10 +89,6 @@ class MaxNorm(Constraint):
         # by 1e-7.
         return w * (tf.clip_by_value(norms, 0, self.max_value) / (settings.epsilon() + norms))
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"max_value": self.max_value, "axis": self.axis}
-
 
 class NonNeg(Constraint):
     """Sets negative weights to zero: `max(w, 0)`.
@@ -138,10 +134,6 @@ class UnitNorm(Constraint):
         w = tf.convert_to_tensor(w)
         return w / (settings.epsilon() + _norms(w, self.axis))
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"axis": self.axis}
-
 
 class MinMaxNorm(Constraint):
     """Moves Euclidean norms of weight vectors that are outside of two bounds towards these bounds.
@@ -182,10 +174,6 @@ class MinMaxNorm(Constraint):
         # With a rate below 1 the bound is approached, a part of the way in each step.
         desired = self.rate * inside + (1 - self.rate) * norms
         return w * (desired / (settings.epsilon() + norms))
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return attributes(self, "min_value", "max_value", "rate", "axis")
 
 
 @shortened

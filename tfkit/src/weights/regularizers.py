@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings, watching
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.constructors import Configured
+from tfkit.src.base.registry.constructors import Configured, own_arguments
 
 
 class Regularizer(Configured, watching.Watched):
@@ -36,7 +36,7 @@ class Regularizer(Configured, watching.Watched):
         return 0.0
 
     def get_config(self) -> dict[str, Any]:
-        """Raises an error: a subclass that is saved must return its constructor's arguments.
+        """Returns the constructor's arguments. A subclass that is saved defines it.
 
         Raises:
             NotImplementedError: if a subclass does not define it, and is saved.
@@ -45,10 +45,13 @@ class Regularizer(Configured, watching.Watched):
             >>> tfkit.regularizers.L2(0.25).get_config()
             {'l2': 0.25}
         """
-        raise NotImplementedError(
-            f"Regularizer {type(self).__name__} must define `get_config(self)` to be saved: the "
-            "constructor's arguments as a dict."
-        )
+        config = own_arguments(self)
+        if config is None:
+            raise NotImplementedError(
+                f"Regularizer {type(self).__name__} must define `get_config(self)` to be saved: the "
+                "constructor's arguments as a dict."
+            )
+        return config
 
 
 class L1L2(Regularizer):
@@ -86,10 +89,6 @@ class L1L2(Regularizer):
             penalty += self.l2 * tf.reduce_sum(tf.square(x))
         return penalty
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"l1": self.l1, "l2": self.l2}
-
 
 class L1(Regularizer):
     """A penalty on absolute values: `l1 * sum(abs(x))`.
@@ -117,10 +116,6 @@ class L1(Regularizer):
         """Returns the penalty for `x`, a scalar."""
         return self.l1 * tf.reduce_sum(tf.abs(x))
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"l1": self.l1}
-
 
 class L2(Regularizer):
     """A penalty on squares: `l2 * sum(x**2)`.
@@ -147,10 +142,6 @@ class L2(Regularizer):
     def __call__(self, x: Any) -> tf.Tensor:
         """Returns the penalty for `x`, a scalar."""
         return self.l2 * tf.reduce_sum(tf.square(x))
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"l2": self.l2}
 
 
 class OrthogonalRegularizer(Regularizer):
@@ -200,10 +191,6 @@ class OrthogonalRegularizer(Regularizer):
         # Each pair is in the matrix twice, hence the factor 0.5 below.
         num_pairs = tf.cast(size * (size - 1), cosines.dtype) / 2
         return self.factor * 0.5 * tf.reduce_sum(tf.abs(off_diagonal)) / num_pairs
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"factor": self.factor, "mode": self.mode}
 
 
 @shortened

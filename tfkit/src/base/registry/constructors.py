@@ -30,10 +30,18 @@ def attributes(holder: Any, *names: str) -> dict[str, Any]:
     return {name: getattr(holder, name) for name in names}
 
 
-def attributes_of(cls: type, holder: Any) -> dict[str, Any]:
-    """Returns the attributes of an object that hold the arguments of the constructor of `cls`."""
-    _, *names = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    return attributes(holder, *names)
+def own_arguments(holder: Any) -> dict[str, Any] | None:
+    """Returns the attributes of an object that hold the arguments of a constructor, by their names.
+
+    It is the constructor of the first of its classes that is built in and has one; `None` without any.
+    A subclass of a user whose constructor is another one defines its own `get_config()`.
+    """
+    ours = __name__.partition(".")[0]
+    for cls in type(holder).__mro__:
+        if "__init__" in vars(cls) and cls.__module__.partition(".")[0] == ours:
+            _, *names = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+            return attributes(holder, *names)
+    return None
 
 
 def given(arguments: Mapping[str, Any], *without: str) -> dict[str, Any]:

@@ -11,11 +11,10 @@ from tfkit.src.borrowed.private import (
     AtomicFunction,
     add_function,
     data_of_handle,
-    function_pb2,
     functions_of_graph,
     get_read_only_resource_input_indices_graph,
 )
-from tfkit.src.engine.function_defs import functions_in, registered, results_of
+from tfkit.src.engine.function_defs import copy_of, functions_in, registered, results_of
 from tfkit.src.engine.guards.ordering import hold_back
 from tfkit.src.engine.guards.rewriting import Rewriter
 from tfkit.src.engine.guards.survey import Difference, Survey
@@ -78,8 +77,7 @@ class GuardedFunction:
     def _hold_back(self, name: str, made: dict[str, AtomicFunction]) -> AtomicFunction | None:
         """Returns a function with updates after refusals, which it adds; `None` if nothing has to wait."""
         notes = self._survey.notes(name)
-        definition = function_pb2.FunctionDef()
-        definition.CopyFrom(self._survey.definitions[name])
+        definition = copy_of(self._survey.definitions[name])
         # A call that both updates and refuses, as in a step that is a `tf.function`, cannot be moved as a
         # whole. So updates wait inside it: among others the optimizer's number of steps, which depends on
         # nothing, and would be assigned first.

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import add_function, attr_value_pb2, function_pb2
-from tfkit.src.engine.function_defs import registered
+from tfkit.src.borrowed.private import add_function, attr_value_pb2
+from tfkit.src.engine.function_defs import copy_of, registered
 from tfkit.src.engine.guards.check import Operation
 from tfkit.src.engine.guards.known_values import SHAPES
 from tfkit.src.engine.guards.table import CHECKS
@@ -43,8 +43,7 @@ class Predicate:
             for place, tensor in zip(variable, function.inputs, strict=True)
             if not all(operation.type in SHAPES for operation in tensor.consumers())
         ]
-        definition = function_pb2.FunctionDef()
-        definition.CopyFrom(function.function_def)
+        definition = copy_of(function.function_def)
         arguments = list(definition.signature.input_arg)
         del definition.signature.input_arg[:]
         definition.signature.input_arg.extend(

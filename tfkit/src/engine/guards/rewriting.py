@@ -20,8 +20,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.borrowed.private import AtomicFunction, function_pb2, op_def_registry, types_pb2
-from tfkit.src.engine.function_defs import functions_in, registered
+from tfkit.src.borrowed.private import AtomicFunction, op_def_registry, types_pb2
+from tfkit.src.engine.function_defs import add_constant, copy_of, functions_in, registered
 from tfkit.src.engine.guards.ahead import prune
 from tfkit.src.engine.guards.predicates import Predicate
 from tfkit.src.engine.guards.survey import CALLS, Survey, dtypes_of, led_out_functions
@@ -65,8 +65,7 @@ class Rewriter:
 
     def _ahead(self, name: str) -> AtomicFunction | None:
         """Returns a function with the same arguments and only the predicates' result, if it is cheap."""
-        definition = function_pb2.FunctionDef()
-        definition.CopyFrom(self._definitions[name])
+        definition = copy_of(self._definitions[name])
         if not prune(definition, _RESULT, self._definitions):
             return None
         definition.signature.name += "_ahead"
@@ -107,8 +106,7 @@ class Rewriter:
         return self._names[name, "condition"]
 
     def _copy(self, name: str, form: str) -> Any:
-        definition = function_pb2.FunctionDef()
-        definition.CopyFrom(self._survey.definitions[name])
+        definition = copy_of(self._survey.definitions[name])
         definition.signature.name = f"{name}_{form}_{self._number}"
         self._names[name, form] = definition.signature.name
         return definition
@@ -198,27 +196,22 @@ def _assert_shapes(definition: Any, node: Any, accepted: str) -> None:
 
     The node waits for the reshape, because XLA does not compile nodes that nothing waits for.
     """
-    one = definition.node_def.add(name=f"{node.name}/{_ADDED}/one", op="Const")
-    one.attr["dtype"].type = types_pb2.DT_INT32
-    # Built node by node, because there is no graph here in which TensorFlow's functions could be called.
-    one.attr["value"].tensor.CopyFrom(tf.make_tensor_proto([0]))
+    one = add_constant(definition, f"{node.name}/{_ADDED}/one", [0])
     number = definition.node_def.add(
         name=f"{node.name}/{_ADDED}/number", op="Cast", input=[accepted]
     )
     number.attr["SrcT"].type, number.attr["DstT"].type = _BOOL, types_pb2.DT_INT32
-    axis = definition.node_def.add(name=f"{node.name}/{_ADDED}/axis", op="Const")
-    axis.attr["dtype"].type = types_pb2.DT_INT32
-    axis.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(0))
+    axis = add_constant(definition, f"{node.name}/{_ADDED}/axis", 0)
     shape = definition.node_def.add(
         name=f"{node.name}/{_ADDED}/shape",
         op="ExpandDims",
-        input=[f"{number.name}:y:0", f"{axis.name}:output:0"],
+        input=[f"{number.name}:y:0", axis],
     )
     shape.attr["T"].type = shape.attr["Tdim"].type = types_pb2.DT_INT32
     asserted = definition.node_def.add(
         name=f"{node.name}{ASSERTED}",
         op="Reshape",
-        input=[f"{one.name}:output:0", f"{shape.name}:output:0"],
+        input=[one, f"{shape.name}:output:0"],
     )
     asserted.attr["T"].type = asserted.attr["Tshape"].type = types_pb2.DT_INT32
     # A control input, because nothing reads the reshaped tensor: TensorFlow would remove it.
@@ -239,10 +232,7 @@ def _add_argument(definition: Any) -> str:
 
 
 def _constant_true(definition: Any) -> str:
-    node = definition.node_def.add(name=f"{_RESULT}_{len(definition.node_def)}", op="Const")
-    node.attr["dtype"].type = _BOOL
-    node.attr["value"].tensor.CopyFrom(tf.make_tensor_proto(True))
-    return f"{node.name}:output:0"
+    return add_constant(definition, f"{_RESULT}_{len(definition.node_def)}", True)
 
 
 def _all_of(definition: Any, results: list[str]) -> str:

@@ -33,10 +33,7 @@ UNGUARDED: dict[str, str] = {
     **{
         f"Uniform{name}": _QUANTIZED
         for name in ("Dequantize", "Quantize", "QuantizedAdd", "QuantizedClipByValue")
-    },
-    **{
-        f"Uniform{name}": _QUANTIZED
-        for name in ("QuantizedConvolution", "QuantizedDot", "Requantize")
+        + ("QuantizedConvolution", "QuantizedDot", "Requantize")
     },
 }
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-from tfkit.src.engine.function_defs import traced_apart
+from tfkit.src.engine.function_defs import source_of, traced_apart
 
 _PRODUCTS = frozenset(("MatMul", "BatchMatMulV2", "Einsum", "XlaEinsum"))
 _UPDATES = frozenset(("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp"))
@@ -117,7 +117,7 @@ class _Graph:
     def _add(self, position: int, node: Any) -> None:
         self.positions[node.name] = position
         before = 0
-        for source in map(_source, node.input):
+        for source in map(source_of, node.input):
             self.first_uses.setdefault(source, position)
             before |= self._before.get(source, 0)
         if node.op in _PRODUCTS and (dtype := tf.as_dtype(node.attr["T"].type)).is_floating:
@@ -130,7 +130,7 @@ class _Graph:
 
     def products_before(self, reference: str) -> int:
         """Returns the products that a value is computed from; a product is one of these itself."""
-        return self._before.get(_source(reference), 0)
+        return self._before.get(source_of(reference), 0)
 
     def first_of(self, products: int) -> list[str]:
         """Returns the names of the products in a set that are not computed from others in it."""
@@ -153,17 +153,13 @@ class _Graph:
 
     def _variable(self, reference: str) -> str | None:
         """Returns the reference to the variable whose value this is, in any form, or `None`."""
-        while node := self._nodes.get(_source(reference)):
+        while node := self._nodes.get(source_of(reference)):
             if node.op == "ReadVariableOp":
                 return str(node.input[0])
             if node.op not in _FORMS:
                 return None
             reference = node.input[0]
         return None
-
-
-def _source(reference: str) -> str:
-    return reference.removeprefix("^").partition(":")[0]
 
 
 @functools.cache

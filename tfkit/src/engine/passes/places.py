@@ -13,7 +13,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.engine.function_defs import traced_apart
+from tfkit.src.engine.function_defs import source_of, traced_apart
 from tfkit.src.engine.variable_values import not_constant
 
 # By type: the inputs that say where a slice starts and ends, and the input whose constant value shows that
@@ -40,7 +40,7 @@ def computed_places(definition: Any) -> Iterator[tuple[Any, int, Any]]:
         if node.op not in _SLICES or not tf.as_dtype(node.attr["T"].type).is_floating:
             continue
         numbers, sized = _SLICES[node.op]
-        constant = nodes.get(_source(node.input[sized]))
+        constant = nodes.get(source_of(node.input[sized]))
         if constant is None or constant.op != "Const":
             continue
         sizes = tf.make_ndarray(constant.attr["value"].tensor)
@@ -66,16 +66,12 @@ def _has_one_size(node: Any, strides: Any) -> bool:
     return bool((strides == 1).all()) and whole & (1 << strides.size) - 1 == (1 << strides.size) - 1
 
 
-def _source(reference: str) -> str:
-    return reference.removeprefix("^").partition(":")[0]
-
-
 def _reads_variable(reference: str, nodes: dict[str, Any]) -> bool:
     """Whether a value is computed from the value of a variable, in one function."""
     waiting, seen = [reference], set()
     while waiting:
         reference = waiting.pop()
-        node = nodes.get(_source(reference))
+        node = nodes.get(source_of(reference))
         # A control input (`^name`) passes no value.
         if reference.startswith("^") or node is None or node.name in seen or node.op in _OF_SHAPES:
             continue

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_whole
+from tfkit.src.files.saving.opened import Opened
 
 CONFIG, METADATA, WEIGHTS = "config.json", "metadata.json", "model.weights.h5"
 ASSETS = "assets"
@@ -63,7 +64,7 @@ class Region(io.RawIOBase):
         return count
 
 
-class Archive:
+class Archive(Opened):
     """An open `.keras` file. Only assets are extracted to files, in a new folder.
 
     Args:
@@ -75,32 +76,22 @@ class Archive:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = open(path, "rb")  # noqa: SIM115
+        self._raw = open(path, "rb")  # noqa: SIM115
         try:
             self._members = self._checked_members()
         except BaseException:
             self.close()
             raise
 
-    def __enter__(self) -> Archive:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
-
     def _checked_members(self) -> dict[str, tuple[int, zipfile.ZipInfo]]:
         """Returns the position of the bytes of each member, in the order of the file."""
         try:
-            check_whole(self.path, self._file.fileno())
+            check_whole(self.path, self._raw.fileno())
             # Private, seen in Python 3.9 to 3.13: otherwise the whole directory becomes objects at once.
-            end_record = zipfile._EndRecData(self._file)  # type: ignore[attr-defined]
+            end_record = zipfile._EndRecData(self._raw)  # type: ignore[attr-defined]
             if end_record and (excess := limits.DIRECTORY.excess(end_record[_DIRECTORY_SIZE])):
                 raise zipfile.BadZipFile(f"a directory of {excess}")
-            with zipfile.ZipFile(self._file) as archive:
+            with zipfile.ZipFile(self._raw) as archive:
                 # In the order of their bytes, so that overlaps show: two entries for the same
                 # bytes could multiply the size.
                 infos = sorted(archive.infolist(), key=lambda info: info.header_offset)
@@ -153,12 +144,12 @@ class Archive:
         return members
 
     def _start_of_data(self, info: zipfile.ZipInfo) -> int:
-        self._file.seek(info.header_offset)
-        header = self._file.read(30)
+        self._raw.seek(info.header_offset)
+        header = self._raw.read(30)
         if len(header) < 30 or not header.startswith(b"PK\3\4"):
             self._refuse(info.filename, "is damaged: no header where the directory says that it is")
         name_size, extra_size = struct.unpack("<HH", header[26:30])
-        if self._file.read(name_size) != info.orig_filename.encode():
+        if self._raw.read(name_size) != info.orig_filename.encode():
             self._refuse(info.filename, "has different names in the directory and in its header")
         return info.header_offset + 30 + int(name_size) + int(extra_size)
 
@@ -173,7 +164,7 @@ class Archive:
                 f"file of Keras 3 or of tfkit. Found: {quoted(sorted(self._members))}"
             )
         start, info = self._members[name]
-        region = Region(self._file, start, info.file_size)
+        region = Region(self._raw, start, info.file_size)
         checksum = 0
         while block := region.read(_BLOCK):
             checksum = zlib.crc32(block, checksum)

@@ -6,7 +6,7 @@ import dataclasses
 import math
 import os
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from tfkit.src.base.memory import aligned_empty, dtype_named
 from tfkit.src.base.quoting import shown
 from tfkit.src.files.saving import hdf5_tree, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_whole
+from tfkit.src.files.saving.hdf5 import bytes_of
+from tfkit.src.files.saving.opened import Opened
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Stored:
         return math.prod(self.shape) * dtype_named(self.dtype).itemsize
 
 
-class KerasReader:
+class KerasReader(Opened):
     """An HDF5 file of Keras that is open for reading; all its links and sizes are checked first.
 
     Args:
@@ -55,11 +57,11 @@ class KerasReader:
         self.datasets: dict[str, Stored] = {}
         self._offsets: dict[str, int] = {}
         self._attributes: dict[str, dict[str, hdf5_tree.Attribute]] = {}
-        self._stream = stream or open(path, "rb", buffering=0)  # noqa: SIM115
+        self._raw = stream or open(path, "rb", buffering=0)  # noqa: SIM115
         try:
             if stream is None:
-                check_whole(path, self._stream.fileno())
-            self._read_tree(self._stream.seek(0, os.SEEK_END))
+                check_whole(path, self._raw.fileno())
+            self._read_tree(self._raw.seek(0, os.SEEK_END))
             self.tfkit_version = self.attribute("", "tfkit_version")
         except LoadError:
             self.close()
@@ -71,21 +73,11 @@ class KerasReader:
                 f"({error})."
             ) from None
 
-    def __enter__(self) -> KerasReader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
-
     # --- Checks before anything is read ---------------------------------------------------------------
 
     def _read_tree(self, size: int) -> None:
         """Reads the list of all groups and datasets."""
-        tree = hdf5_tree.Tree(self._stream, 0, size, old=True)
+        tree = hdf5_tree.Tree(self._raw, 0, size, old=True)
         for item in hdf5_tree.checked_items(tree, size, self._refuse):
             if item.dataset is None:
                 self._attributes[item.path] = item.attributes
@@ -110,9 +102,6 @@ class KerasReader:
             )
         return Stored(shape, dtype)
 
-    def _refuse(self, path: str, why: str) -> NoReturn:
-        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
-
     # --- Reading ----------------------------------------------------------------------------------------
 
     def below(self, group: str) -> dict[str, Stored]:
@@ -124,11 +113,11 @@ class KerasReader:
         """Returns the values of one dataset."""
         stored = self.datasets[path]
         value = aligned_empty(stored.shape, dtype_named(stored.dtype))
-        memory = value.reshape(-1).view(np.uint8).data
-        self._stream.seek(self._offsets[path])
+        memory = bytes_of(value)
+        self._raw.seek(self._offsets[path])
         done = 0
         while done < len(memory):
-            count = self._stream.readinto(memory[done : done + seal.CHUNK])
+            count = self._raw.readinto(memory[done : done + seal.CHUNK])
             if not count:
                 raise LoadError(f"File {self.path}: `{shown(path)}` is cut short.")
             done += count

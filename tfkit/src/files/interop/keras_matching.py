@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -21,10 +20,11 @@ from tfkit.src.files.interop import keras_adapted, keras_layout
 from tfkit.src.files.interop.keras_hdf5 import KerasReader, Stored
 from tfkit.src.files.interop.keras_layout import Container, Member
 from tfkit.src.files.saving import contents, float_widths
+from tfkit.src.files.saving.contents import stores_itself
 from tfkit.src.files.saving.errors import LoadError
 from tfkit.src.files.saving.matching import LoadReport
 from tfkit.src.files.saving.own_loading import OwnLoading
-from tfkit.src.files.saving.weights import shapes_of, tensor_of
+from tfkit.src.files.saving.weights import assign
 
 
 @dataclasses.dataclass
@@ -40,14 +40,6 @@ class Plan:
     variables: dict[str, tf.Variable] = dataclasses.field(default_factory=dict)
     stores: dict[str, Layer] = dataclasses.field(default_factory=dict)
     sure: frozenset[int] = frozenset()
-
-
-def stores_itself(layer: Layer) -> bool:
-    """Whether a layer defines itself what a file stores of it."""
-    return (
-        type(layer).save_own_variables is not Layer.save_own_variables
-        or type(layer).load_own_variables is not Layer.load_own_variables
-    )
 
 
 def plan(places: list[tuple[str, Layer]], renamed: dict[int, str] | None = None) -> Plan:
@@ -329,26 +321,17 @@ class Checked:
                 for path in self.reader.below(group)
             }
             fates = [names[id(variable)] for variable in layer.variables if id(variable) in names]
-            reason = own.load(
-                layer,
-                functools.partial(layer.load_own_variables, store),
-                method="load_own_variables",
-                layer_path=getattr(layer, "path", layer.name),  # An optimizer has only a name.
-                part="variables",
-                content=f" The file has: {shapes_of(store)}",
-            )
+            # An optimizer has only a name.
+            reason = own.load_variables(layer, getattr(layer, "path", layer.name), store)
             if reason is None:
                 report.loaded += fates
             else:
                 report.skipped |= dict.fromkeys(fates, reason)
         # What can fail comes first; assignments of checked values cannot.
         for layer, load in self.assets:
-            own.load(layer, load, method="load_assets", layer_path=layer.path, part="assets")
+            own.load_assets(layer, load)
         for variable, path in self.values:
-            value = self.reader.read(path)
-            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
-                value = float_widths.cast(value, variable.dtype.name)
-            variable.assign(tensor_of(value))
+            assign(variable, self.reader.read(path))
             report.loaded.append(names.get(id(variable), path))
         read = {id(variable) for variable, _ in self.values}
         keras_adapted.empty(keras_adapted.adapted(self.places), read)

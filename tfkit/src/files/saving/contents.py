@@ -95,12 +95,16 @@ def own_stores(model: ModelLike, skipped: Skipped = _NOTHING) -> list[tuple[str,
     return [
         (f"{path}/vars/".lstrip("/"), layer)
         for path, layer in tracking.named_layers(model)
-        if layer not in skipped
-        and (
-            type(layer).save_own_variables is not Layer.save_own_variables
-            or type(layer).load_own_variables is not Layer.load_own_variables
-        )
+        if layer not in skipped and stores_itself(layer)
     ]
+
+
+def stores_itself(layer: Layer) -> bool:
+    """Whether a layer defines itself what a file stores of it."""
+    return (
+        type(layer).save_own_variables is not Layer.save_own_variables
+        or type(layer).load_own_variables is not Layer.load_own_variables
+    )
 
 
 def optimizer_state(model: ModelLike, optimizer: Optimizer | None = None) -> dict[str, tf.Variable]:

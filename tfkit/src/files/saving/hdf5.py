@@ -7,7 +7,7 @@ import math
 import os
 import zlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from tfkit.src.base.memory import BFLOAT16, aligned_empty
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.files.saving import hdf5_tree, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
+from tfkit.src.files.saving.opened import Opened
 
 FORMAT = "tfkit"
 FORMAT_VERSION = 1
@@ -44,7 +45,7 @@ class _Entry:
     crc32: int
 
 
-class Reader:
+class Reader(Opened):
     """A file that is open for reading; its contents are checked before they are used.
 
     Args:
@@ -123,19 +124,6 @@ class Reader:
             self._refuse(path, "has no checksum")
         return _Entry(shape, dtype, stored, dataset.offset, dataset.size, crc32)
 
-    def _refuse(self, path: str, why: str) -> NoReturn:
-        raise LoadError(f"File {self.path}: `{shown(path)}` {why}. It is refused.")
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._raw.close()
-
     def text(self, name: str) -> Any:
         """Returns the JSON document of this name; `None` if there is none."""
         entry = self._entries.get(name)
@@ -182,22 +170,12 @@ class Reader:
     def _read(self, path: str) -> np.ndarray:
         entry = self._entries[path]
         value = aligned_empty(entry.shape, entry.stored)
-        memory = bytes_of(value)
-        done = checksum = 0
-        while done < entry.size:
-            part = memory[done : done + seal.CHUNK]
-            # Straight into the array, without a position that threads would share.
-            count = os.preadv(self._raw.fileno(), [part], entry.offset + done)
-            if not count:
-                break
-            checksum = zlib.crc32(part[:count], checksum)
-            done += count
+        checksum = 0
+        for part in seal.filled(self._raw, entry.offset, bytes_of(value)):
+            checksum = zlib.crc32(part, checksum)
         self._compare(path, entry, checksum)
         return value
 
     def _compare(self, path: str, entry: _Entry, checksum: int) -> None:
         if checksum != entry.crc32:
-            raise LoadError(
-                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the stored "
-                f"one {entry.crc32:08x}. Load another copy of the file."
-            )
+            self._refuse_sum(path, checksum, f"{entry.crc32:08x}")

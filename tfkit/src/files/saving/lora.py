@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base.memory import aligned_empty
+from tfkit.src.base.memory import aligned
 from tfkit.src.base.quoting import shown
 from tfkit.src.core import tracking
 from tfkit.src.files.model_like import ModelLike
@@ -82,7 +82,7 @@ class Sum:
                 f"File {reader.path}: `{shown(self.place.main)}` and its LoRA have no sum. "
                 f"{type(error).__name__}: {error}"
             ) from None
-        values = own | {name: _aligned(value) for name, value in made.items()}
+        values = own | {name: aligned(np.asarray(value)) for name, value in made.items()}
         return {path: values[name] for name, path in self.stored.items()}
 
     def misfit(self, stored: Stored) -> str | None:
@@ -217,14 +217,6 @@ def _other_alpha(layer: Adaptable, alpha: float) -> str:
         f"the file's `lora_alpha` is {alpha}, the layer's {layer.lora_alpha}: make it with "
         f"`enable_lora(rank, lora_alpha={alpha})`"
     )
-
-
-def _aligned(value: Any) -> np.ndarray:
-    """Returns a value in memory that a tensor can share, as a reader does."""
-    array = np.asarray(value)
-    aligned = aligned_empty(array.shape, array.dtype)
-    aligned[...] = array
-    return aligned
 
 
 def _alphas(reader: Any) -> dict[str, float]:

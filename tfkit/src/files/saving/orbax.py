@@ -14,16 +14,17 @@ import stat
 import threading
 import zlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from tfkit.src.base import limits, packages
-from tfkit.src.base.memory import aligned_empty, dtype_named
+from tfkit.src.base import limits, nests, packages
+from tfkit.src.base.memory import aligned, aligned_empty, dtype_named
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.version import __version__
 from tfkit.src.files.saving import entries, hdf5, json_nest
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError
+from tfkit.src.files.saving.opened import Opened
 
 FORMAT, FORMAT_VERSION = "tfkit", 1
 _GROUPS = (entries.WEIGHTS, entries.OPTIMIZER, entries.INNER_OPTIMIZERS, entries.METRICS)
@@ -104,7 +105,7 @@ class Writer:
                 for path, array in arrays.items()
             }
             # Orbax refuses arrays without elements; their shapes are all there is to store.
-            tree = _nested({path: array for path, array in arrays.items() if array.size})
+            tree = nests.by_path({_key(path): it for path, it in arrays.items() if it.size})
             if tree:
                 items[group] = self._orbax.args.StandardSave(tree)
         document = {
@@ -130,30 +131,18 @@ class Writer:
 
 
 def _checksum(array: np.ndarray) -> str:
-    data = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
-    return f"{zlib.crc32(data):08x}"
+    return f"{zlib.crc32(hdf5.bytes_of(array)):08x}"
 
 
-def _name(step: str) -> str:
-    """Returns a step of a path without dots, with which Orbax joins keys; in paths `%` is `%25` already."""
-    return step.replace(".", "%2E")
-
-
-def _nested(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for path, array in arrays.items():
-        *above, last = map(_name, path.split("/"))
-        branch = tree
-        for step in above:
-            branch = branch.setdefault(step, {})
-        branch[last] = array
-    return tree
+def _key(path: str) -> str:
+    """Returns a path without dots, with which Orbax joins keys; in paths `%` is `%25` already."""
+    return path.replace(".", "%2E")
 
 
 # --- Reading ----------------------------------------------------------------------------------------------
 
 
-class Reader:
+class Reader(Opened):
     """A checkpoint, of which only the JSON document is read at first; see `hdf5.Reader`.
 
     Args:
@@ -163,6 +152,8 @@ class Reader:
         ImportError: if Orbax is not installed.
         LoadError: if tfkit has not written it, or it is damaged.
     """
+
+    _kind = "Checkpoint"
 
     def __init__(self, path: Path) -> None:
         self._arrays: dict[str, dict[str, np.ndarray]] = {}
@@ -238,13 +229,8 @@ class Reader:
                     return tuple(shape), dtype, checksum
         return self._refuse(path, f"has no shape, dtype and checksum, but {quoted(item)}")
 
-    def _refuse(self, name: str, why: str) -> NoReturn:
-        raise LoadError(f"Checkpoint {self.path}: `{shown(name)}` {why}. It is refused.")
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
+        """Drops the arrays that were read."""
         self._arrays.clear()
 
     def text(self, name: str) -> Any:
@@ -288,9 +274,7 @@ class Reader:
                 "Load another checkpoint."
             )
         # Orbax's memory begins anywhere, and a variable may take over what is returned here.
-        aligned = aligned_empty(shape, value.dtype)
-        aligned[...] = value
-        return aligned
+        return aligned(value)
 
     def _read(self, group_name: str) -> dict[str, np.ndarray]:
         """Returns the arrays of a group, whose shapes are compared with the declared ones before."""
@@ -302,13 +286,15 @@ class Reader:
         folder = self.path / group_name
         handler = self._orbax.StandardCheckpointHandler()
         try:
-            found = _flat(dict(handler.metadata(folder).tree))
+            found = nests.leaves_by_path(dict(handler.metadata(folder).tree))
             shapes = {
                 path: (tuple(each.shape), np.dtype(each.dtype).name) for path, each in found.items()
             }
             same = shapes == {_key(path): entry for path, entry in stored.items()}
             arrays = (
-                _flat(handler.restore(folder, args=self._orbax.args.StandardRestore()))
+                nests.leaves_by_path(
+                    handler.restore(folder, args=self._orbax.args.StandardRestore())
+                )
                 if same
                 else {}
             )
@@ -325,16 +311,3 @@ class Reader:
                 f"{_ABOUT}/{_DOCUMENT} lists."
             )
         return {path: np.asarray(arrays[_key(path)]) for path in stored}
-
-
-def _key(path: str) -> str:
-    return "/".join(map(_name, path.split("/")))
-
-
-def _flat(tree: Any) -> dict[str, Any]:
-    """Returns the leaves of nested dicts by path."""
-    return {
-        f"{key}/{path}" if path else key: leaf
-        for key, item in tree.items()
-        for path, leaf in (_flat(item) if isinstance(item, dict) else {"": item}).items()
-    }

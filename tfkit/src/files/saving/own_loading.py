@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
+from tfkit.src.base.quoting import quoted
 from tfkit.src.core.layer import Layer
 from tfkit.src.files.saving.errors import LoadError
 
@@ -24,29 +28,35 @@ class OwnLoading:
     skip_mismatch: bool
     _restorers: list[Callable[[], None]] = dataclasses.field(default_factory=list)
 
-    def load(
-        self,
-        layer: Layer,
-        load: Callable[[], None],
-        *,
-        method: str,
-        layer_path: str,
-        part: str,
-        content: str = "",
+    def load_variables(
+        self, layer: Layer, layer_path: str, store: Mapping[str, np.ndarray]
     ) -> str | None:
         """Returns `None`, or the reason why the layer was skipped; it is then unchanged.
 
         Args:
             layer: the layer.
-            load: calls its method.
-            method: name of the method.
             layer_path: name of the layer in messages.
-            part: the part of the layer that is loaded, such as "variables".
-            content: a sentence for the error, which describes the content of the file.
+            store: what its method `load_own_variables` gets.
 
         Raises:
             LoadError: if the method raises an error, unless layers are skipped.
         """
+        shapes = quoted({key: value.shape for key, value in store.items()})
+        load = functools.partial(layer.load_own_variables, store)
+        return self._load(layer, load, "load_own_variables", layer_path, f" The file has: {shapes}")
+
+    def load_assets(self, layer: Layer, load: Callable[[], None]) -> None:
+        """Loads the files of a layer, whose method `load_assets` is called by `load`."""
+        self._load(layer, load, "load_assets", layer.path)
+
+    def _load(
+        self,
+        layer: Layer,
+        load: Callable[[], None],
+        method: str,
+        layer_path: str,
+        content: str = "",
+    ) -> str | None:
         restore = layer._tfkit_restorer()
         self._restorers.insert(0, restore)
         try:
@@ -60,6 +70,6 @@ class OwnLoading:
                 restore()
             raise LoadError(
                 f"File {self.path}: layer '{layer_path}' (of type {type(layer).__name__}) cannot load its "
-                f"{part}; nothing was loaded: {reason}.{content}"
+                f"{method.rpartition('_')[2]}; nothing was loaded: {reason}.{content}"
             ) from error
         return None

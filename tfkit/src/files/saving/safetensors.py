@@ -12,16 +12,18 @@ import math
 import os
 import zlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
 from tfkit.src.base import limits
 from tfkit.src.base.memory import aligned_empty, dtype_named
-from tfkit.src.base.quoting import quoted, shown
+from tfkit.src.base.quoting import quoted
 from tfkit.src.base.version import __version__
 from tfkit.src.files.saving import entries, json_nest, seal
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists, check_whole
+from tfkit.src.files.saving.hdf5 import bytes_of
+from tfkit.src.files.saving.opened import Opened
 
 SUFFIX = ".safetensors"
 FORMAT, FORMAT_VERSION = "tfkit", "1"
@@ -76,7 +78,7 @@ def write(path: Path, texts: dict[str, dict[str, Any]], weights: dict[str, Any])
         file.write(first)
         for weight in ordered:
             # Flattened, because a scalar cannot be viewed as bytes.
-            data = np.ascontiguousarray(weights[weight]).reshape(-1).view(np.uint8).data
+            data = bytes_of(weights[weight])
             checksums[weight] = zlib.crc32(data)
             file.write(data)
         file.seek(0)
@@ -118,7 +120,7 @@ def _header(
 # --- Reading ----------------------------------------------------------------------------------------------
 
 
-class Reader:
+class Reader(Opened):
     """An open file, checked against the format before its contents are used; see `hdf5.Reader`.
 
     Paths have slashes, whatever separates the steps in the file.
@@ -241,19 +243,6 @@ class Reader:
             self._refuse(name, f"has a shape of other than {quoted(offsets[1] - offsets[0])} bytes")
         return tuple(shape), code, offsets[0], offsets[1]
 
-    def _refuse(self, name: str, why: str) -> NoReturn:
-        raise LoadError(f"File {self.path}: `{shown(name)}` {why}. It is refused.")
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._raw.close()
-
     def text(self, name: str) -> Any:
         """Returns what the file stores about its layers, which only tfkit writes; `None` for other names."""
         own = name in _TEXTS and self._metadata.get("format") == FORMAT
@@ -281,23 +270,15 @@ class Reader:
             self._refuse(path, f"has the byte {largest} for a bool, which is 0 or 1")
         stored = self.checksums.get(path)
         if stored is not None and stored != f"{checksum:08x}":
-            raise LoadError(
-                f"File {self.path}: `{shown(path)}` is damaged: its checksum is {checksum:08x}, the stored "
-                f"one {quoted(stored)}. Load another copy of the file."
-            )
+            self._refuse_sum(path, checksum, quoted(stored))
 
     def value(self, group_name: str, path: str) -> np.ndarray:
         """Returns the values of one array."""
         shape, code, begin, end = self._entries[path]
         value = aligned_empty(shape, _DTYPES[code])
-        memory = value.reshape(-1).view(np.uint8).data
-        done = 0
-        while done < end - begin:
-            part = memory[done : done + seal.CHUNK]
-            count = os.preadv(self._raw.fileno(), [part], self._begin + begin + done)
-            if not count:
-                raise DamagedFileError(f"File {self.path} was cut short while it was read.")
-            done += count
+        parts = seal.filled(self._raw, self._begin + begin, bytes_of(value))
+        if sum(map(len, parts)) != end - begin:
+            raise DamagedFileError(f"File {self.path} was cut short while it was read.")
         return value
 
 

@@ -115,6 +115,18 @@ def _structure_checksum(file: io.FileIO, ranges: list[Range], length: int) -> in
     return checksum
 
 
+def filled(file: io.FileIO, start: int, memory: memoryview) -> Iterator[memoryview]:
+    """Reads a part of a file into memory, and yields it piece by piece; fewer pieces if the file ends."""
+    done = 0
+    while done < len(memory):
+        # Straight into the memory, without a position that threads would share.
+        count = os.preadv(file.fileno(), [memory[done : done + CHUNK]], start + done)
+        if not count:
+            return
+        yield memory[done : done + count]
+        done += count
+
+
 def chunks(file: io.FileIO, start: int, size: int) -> Iterator[memoryview]:
     """Yields a part of a file piece by piece, each overwritten by the next; fewer pieces if the file ends."""
     buffer = memoryview(bytearray(min(size, CHUNK)))

@@ -16,6 +16,7 @@ from tfkit.src.base import limits
 from tfkit.src.base.quoting import quoted
 from tfkit.src.files.saving import entries, hdf5, json_nest
 from tfkit.src.files.saving.errors import DamagedFileError, LoadError, check_exists
+from tfkit.src.files.saving.opened import Opened
 
 SUFFIX = ".weights.json"
 
@@ -37,7 +38,7 @@ def read_json(path: Path) -> Any:
         ) from None
 
 
-class ShardReader:
+class ShardReader(Opened):
     """Several files as if they were one; see `hdf5.Reader`.
 
     Args:
@@ -149,12 +150,6 @@ class ShardReader:
             raise LoadError(
                 f"File {self.path} has a `weight_map` that does not match the files it names."
             )
-
-    def __enter__(self) -> ShardReader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the files."""

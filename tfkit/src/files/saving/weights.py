@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ import tensorflow as tf
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.names import unescaped
-from tfkit.src.base.quoting import quoted
 from tfkit.src.core import hidden, tracking
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.arrays import tensor_in
@@ -266,22 +264,11 @@ class Loaded:
         """
         own = OwnLoading(self.reader.path, skip_mismatch)
         for prefix, layer, store in self.stores:
-            reason = own.load(
-                layer,
-                functools.partial(layer.load_own_variables, store),
-                method="load_own_variables",
-                layer_path=_layer_path(prefix, layer),
-                part="variables",
-                content=f" The file has: {shapes_of(store)}",
-            )
+            reason = own.load_variables(layer, _layer_path(prefix, layer), store)
             if reason is not None:
                 self.report.skip_below(prefix, reason)
         for variable, group, path in self.values:
-            value = self.value(group, path)
-            if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
-                variable.assign(float_widths.cast(value, variable.dtype.name))
-            else:
-                variable.assign(tensor_of(value))
+            assign(variable, self.value(group, path))
         for layer in self.emptied:
             layer._tfkit_empty_lora()
         float_widths.warn(self.reader.path, self.casts)
@@ -302,12 +289,16 @@ def _layer_path(prefix: str, layer: Layer) -> str:
     return prefix.removesuffix("vars/").rstrip("/") or layer.name
 
 
-def shapes_of(store: Mapping[str, np.ndarray]) -> str:
-    """Returns the shapes of stored values, for a message."""
-    return quoted({key: value.shape for key, value in store.items()})
+def assign(variable: tf.Variable, value: np.ndarray) -> None:
+    """Assigns a value of a file, whose floats may be of a different width."""
+    if float_widths.is_other_width(value.dtype.name, variable.dtype.name):
+        # A cast value is not in memory that a tensor can share.
+        variable.assign(float_widths.cast(value, variable.dtype.name))
+    else:
+        variable.assign(_tensor_of(value))
 
 
-def tensor_of(value: np.ndarray) -> Any:
+def _tensor_of(value: np.ndarray) -> Any:
     """Returns a value of a file as a tensor in the same memory, if TensorFlow can share it."""
     if value.dtype == tf.bfloat16.as_numpy_dtype:
         return tf.bitcast(tensor_in(value.view(np.uint16)), tf.bfloat16)

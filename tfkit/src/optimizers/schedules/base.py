@@ -7,7 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.errors.never_called import Overridable
-from tfkit.src.base.registry.constructors import Configured
+from tfkit.src.base.registry.constructors import Configured, own_arguments
 from tfkit.src.base.registry.serialization import deserialize_keras_object, serialize_keras_object
 from tfkit.src.base.watching import Watched
 
@@ -49,9 +49,12 @@ class LearningRateSchedule(Configured, Overridable, Watched):
             >>> schedule.get_config()["decay_rate"]
             0.9
         """
-        raise NotImplementedError(
-            f"Learning rate schedule '{type(self).__name__}' must override `get_config()` to be saved."
-        )
+        config = own_arguments(self)
+        if config is None:
+            raise NotImplementedError(
+                f"Learning rate schedule '{type(self).__name__}' must override `get_config()` to be saved."
+            )
+        return config
 
 
 def as_rate(value: Any) -> tf.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import Number, attributes_of
+from tfkit.src.base.registry.constructors import Number
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -77,10 +77,6 @@ class CosineDecay(LearningRateSchedule):
         # After the last step the rate stays at its end.
         done = tf.minimum(done, 1)
         return (1 - self.alpha) * 0.5 * (1 + tf.cos(math.pi * done)) + self.alpha
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(CosineDecay, self)
 
 
 class CosineDecayRestarts(LearningRateSchedule):
@@ -159,7 +155,3 @@ class CosineDecayRestarts(LearningRateSchedule):
                 over, tf.zeros_like(done), 0.5 * height * (1 + tf.cos(math.pi * done))
             )
             return initial * ((1 - self.alpha) * cosine + self.alpha)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(CosineDecayRestarts, self)

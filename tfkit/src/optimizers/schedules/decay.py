@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import Number, attributes_of
+from tfkit.src.base.registry.constructors import Number
 from tfkit.src.optimizers.schedules.base import LearningRateSchedule, as_rate, check_positive
 
 
@@ -62,10 +62,6 @@ class ExponentialDecay(LearningRateSchedule):
                 periods = tf.floor(periods)
             return initial * tf.pow(tf.cast(self.decay_rate, initial.dtype), periods)
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(ExponentialDecay, self)
-
 
 class InverseTimeDecay(LearningRateSchedule):
     """Decay with the inverse of time: `initial_learning_rate / (1 + decay_rate * step / decay_steps)`.
@@ -115,10 +111,6 @@ class InverseTimeDecay(LearningRateSchedule):
             if self.staircase:
                 periods = tf.floor(periods)
             return initial / (1 + tf.cast(self.decay_rate, initial.dtype) * periods)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(InverseTimeDecay, self)
 
 
 class PolynomialDecay(LearningRateSchedule):
@@ -180,10 +172,6 @@ class PolynomialDecay(LearningRateSchedule):
             left = 1 - step / length
             return (initial - end) * tf.pow(left, tf.cast(self.power, initial.dtype)) + end
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return attributes_of(PolynomialDecay, self)
-
 
 class PiecewiseConstantDecay(LearningRateSchedule):
     """Constant learning rates, one up to and including each boundary, the last one after all of them.
@@ -233,7 +221,3 @@ class PiecewiseConstantDecay(LearningRateSchedule):
             # The index of the value is the number of boundaries that have been passed.
             index = tf.reduce_sum(tf.cast(step[..., tf.newaxis] > boundaries, tf.int32), axis=-1)
             return values[index] if index.shape.rank == 0 else tf.gather(values, index)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments, as data."""
-        return {"boundaries": self.boundaries, "values": self.values, "name": self.name}

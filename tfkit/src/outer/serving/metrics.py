@@ -12,7 +12,18 @@ from collections.abc import Sequence
 PATH = "/monitoring/prometheus/metrics"
 
 
-class Counter:
+class _Series:
+    """Numbers for combinations of labels."""
+
+    def __init__(self, name: str, help: str, labels: Sequence[str]) -> None:
+        # Prometheus allows no slashes in names; TF Serving writes colons for them.
+        self.name = name.replace("/", ":")
+        self.help = help
+        self._labels = labels
+        self._lock = threading.Lock()  # Runs are counted in several threads.
+
+
+class Counter(_Series):
     """A number that grows, for each combination of labels.
 
     Args:
@@ -24,12 +35,8 @@ class Counter:
     kind = "counter"
 
     def __init__(self, name: str, help: str, labels: Sequence[str] = ()) -> None:
-        # Prometheus allows no slashes in names; TF Serving writes colons for them.
-        self.name = name.replace("/", ":")
-        self.help = help
-        self._labels = labels
+        super().__init__(name, help, labels)
         self._values: dict[tuple[str, ...], int] = {}
-        self._lock = threading.Lock()  # Runs are counted in several threads.
 
     def add(self, *labels: str, by: int = 1) -> None:
         """Adds to the number with these labels."""
@@ -44,7 +51,7 @@ class Counter:
         ]
 
 
-class Histogram:
+class Histogram(_Series):
     """The distribution of a number, for each combination of labels.
 
     Args:
@@ -61,13 +68,10 @@ class Histogram:
     def __init__(
         self, name: str, help: str, labels: Sequence[str], scale: float, growth: float, count: int
     ) -> None:
-        self.name = name.replace("/", ":")
-        self.help = help
-        self._labels = labels
+        super().__init__(name, help, labels)
         self._limits = [scale * growth**index for index in range(count)]
         self._counts: dict[tuple[str, ...], list[int]] = {}
         self._sums: dict[tuple[str, ...], float] = {}
-        self._lock = threading.Lock()
 
     def add(self, *labels: str, value: float) -> None:
         """Adds a number."""

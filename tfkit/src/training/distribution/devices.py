@@ -94,16 +94,21 @@ def initialize(
             an unknown engine.
     """
     variables = os.environ
-    job_addresses = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES")
+    given = job_addresses or variables.get("KERAS_DISTRIBUTION_JOB_ADDRESSES") or []
+    addresses = [it.strip() for it in (given.split(",") if isinstance(given, str) else given)]
     if num_processes is None and "KERAS_DISTRIBUTION_NUM_PROCESSES" in variables:
         num_processes = int(variables["KERAS_DISTRIBUTION_NUM_PROCESSES"])
+    if num_processes is None and addresses:
+        num_processes = len(addresses)
+    if process_id is None and "KERAS_DISTRIBUTION_PROCESS_ID" in variables:
+        process_id = int(variables["KERAS_DISTRIBUTION_PROCESS_ID"])
     engine = engine or variables.get("TFKIT_DISTRIBUTION_ENGINE", "tensorflow")
     if engine not in ENGINES:
         raise ValueError(f"`engine` must be 'tensorflow' or 'jax'. Received: {engine!r}")
     if engine == "jax":
-        _initialize_jax(job_addresses, num_processes, process_id)
+        _initialize_jax(addresses, num_processes, process_id)
         return
-    if not job_addresses and "TF_CONFIG" not in variables:
+    if not addresses and "TF_CONFIG" not in variables:
         if num_processes not in (None, 1):
             raise ValueError(
                 "TensorFlow does not find other processes automatically. Pass `job_addresses`, the "
@@ -114,17 +119,11 @@ def initialize(
         raise RuntimeError(
             "`initialize()` was called before. Call it once, when the program starts."
         )
-    if not job_addresses:
+    if not addresses:
         # The strategy reads the cluster from TF_CONFIG.
         _of_processes.append(_strategy())
         return
-    if isinstance(job_addresses, str):
-        job_addresses = job_addresses.split(",")
-    addresses = [address.strip() for address in job_addresses]
-    if num_processes is None:
-        num_processes = len(addresses)
-    if process_id is None:
-        process_id = int(variables.get("KERAS_DISTRIBUTION_PROCESS_ID", 0))
+    process_id = process_id or 0
     if num_processes != len(addresses) or not 0 <= process_id < len(addresses):
         raise ValueError(
             "TensorFlow needs the address of every process, and the number of this one among them. "
@@ -173,36 +172,29 @@ def place(strategy: Any) -> tuple[int, int]:
 
 
 def _initialize_jax(
-    job_addresses: str | Sequence[str] | None, num_processes: int | None, process_id: int | None
+    addresses: list[str], num_processes: int | None, process_id: int | None
 ) -> None:
     """Connects the processes by `jax.distributed`, if there are several, and uses JAX's devices."""
     if _jax:
         raise RuntimeError(
             "`initialize()` was called before. Call it once, when the program starts."
         )
-    jax, variables = _module("jax"), os.environ
-    if isinstance(job_addresses, str):
-        job_addresses = [address.strip() for address in job_addresses.split(",")]
-    if process_id is None and "KERAS_DISTRIBUTION_PROCESS_ID" in variables:
-        process_id = int(variables["KERAS_DISTRIBUTION_PROCESS_ID"])
-    if num_processes is None and job_addresses:
-        num_processes = len(job_addresses)
-    on_slurm = not job_addresses and int(variables.get("SLURM_STEP_NUM_TASKS", 1)) > 1
+    jax = _module("jax")
+    on_slurm = not addresses and int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1
     several = on_slurm or (num_processes or 1) > 1
     if several and not on_slurm:
-        number, count = num_processes or 1, len(job_addresses or ())
+        number, count = num_processes or 1, len(addresses)
         if count not in (1, number) or process_id is None or not 0 <= process_id < number:
             raise ValueError(
                 "JAX needs the address of the first process, or of all, the number of processes, and the "
-                f"number of this one. Received: job_addresses={job_addresses}, "
+                f"number of this one. Received: job_addresses={addresses}, "
                 f"num_processes={num_processes}, process_id={process_id}"
             )
     if tf.config.list_physical_devices("GPU"):
         tf.config.set_visible_devices([], "GPU")  # TensorFlow would take their memory.
     if several:
-        jax.distributed.initialize(
-            job_addresses[0] if job_addresses else None, num_processes, process_id
-        )
+        first = addresses[0] if addresses else None
+        jax.distributed.initialize(first, num_processes, process_id)
     _jax.append(several)
     if several:
         # Their weights and orders of rows must be equal.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
+from tfkit.src.base import nests
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
@@ -28,7 +29,10 @@ def get(model: Model, value_format: str) -> dict[str, Any]:
     def value(variable: tf.Variable) -> Any:
         return variable if value_format == "backend_tensor" else np.array(variable)
 
-    return {kind: _nested(paths, value) for kind, paths in _variables(model).items()}
+    return {
+        kind: nests.by_path({path: value(variable) for path, variable in paths.items()})
+        for kind, paths in _variables(model).items()
+    }
 
 
 def assign(model: Model, tree: dict[str, Any]) -> None:
@@ -40,7 +44,8 @@ def assign(model: Model, tree: dict[str, Any]) -> None:
             raise ValueError(
                 f"Unknown kind of variables in a state tree: {kind!r}. Expected keys from: {list(known)}"
             )
-        for path, value in _flat(branch, ""):
+        for place, value in nests.leaves_by_path({kind: branch}).items():
+            path = place.removeprefix(kind).lstrip("/")
             variable = known[kind].get(path)
             if variable is None:
                 raise ValueError(
@@ -94,22 +99,3 @@ def _optimizer_variables(optimizer: Optimizer, model: Model) -> dict[str, tf.Var
 def _metrics(model: Model) -> list[Any]:
     """Returns the metrics of a model, with the metrics of `compile` one by one."""
     return [each for metric in model.metrics for each in getattr(metric, "metrics", [metric])]
-
-
-def _nested(paths: dict[str, tf.Variable], value: Any) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for path, variable in paths.items():
-        *steps, last = path.split("/")
-        branch = tree
-        for step in steps:
-            branch = branch.setdefault(step, {})
-        branch[last] = value(variable)
-    return tree
-
-
-def _flat(branch: Any, path: str) -> list[tuple[str, Any]]:
-    if not isinstance(branch, dict):
-        return [(path, branch)]
-    return [
-        leaf for key, item in branch.items() for leaf in _flat(item, f"{path}/{key}".lstrip("/"))
-    ]

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import tensorflow as tf
 
-from tfkit.src.base.registry.constructors import Configured
+from tfkit.src.base.registry.constructors import Configured, own_arguments
 
 
 class Initializer(Configured):
@@ -47,7 +47,7 @@ class Initializer(Configured):
             >>> tfkit.initializers.RandomNormal(stddev=0.1, seed=1).get_config()
             {'seed': 1, 'mean': 0.0, 'stddev': 0.1}
         """
-        return {}
+        return own_arguments(self) or {}
 
     def clone(self) -> Self:
         """Returns a new initializer with the same configuration; without a seed it draws a new one.

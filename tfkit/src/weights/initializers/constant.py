@@ -9,7 +9,6 @@ import numpy as np
 import tensorflow as tf
 
 from tfkit.src.base.registry import serialization
-from tfkit.src.base.registry.constructors import attributes
 from tfkit.src.base.registry.dtypes import standardize_dtype
 from tfkit.src.weights.initializers.base import Initializer
 
@@ -119,10 +118,6 @@ class Identity(Initializer):
             )
         dtype = standardize_dtype(dtype)
         return tf.cast(self.gain, dtype) * tf.eye(*shape, dtype=dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {"gain": self.gain}
 
 
 # Windows that are sums of cosines: the weights of cos(0), cos(t), cos(2t), ... for t in [-pi, pi].
@@ -269,7 +264,3 @@ class STFT(Initializer):
             # The amplitude of a sine is then independent of the window.
             return window / np.sum(np.abs(window))
         return window
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return attributes(self, "side", "window", "periodic", "scaling")

@@ -13,7 +13,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry import constructors, serialization
-from tfkit.src.base.registry.constructors import attributes, with_checked_values
+from tfkit.src.base.registry.constructors import with_checked_values
 from tfkit.src.base.registry.dtypes import is_int, standardize_dtype
 from tfkit.src.weights import random
 from tfkit.src.weights.initializers.base import Initializer
@@ -47,7 +47,9 @@ class RandomInitializer(Initializer):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        return {"seed": serialization.serialize_keras_object(self._init_seed)}
+        config = super().get_config()
+        del config["seed"]
+        return {"seed": serialization.serialize_keras_object(self._init_seed), **config}
 
 
 class RandomNormal(RandomInitializer):
@@ -81,10 +83,6 @@ class RandomNormal(RandomInitializer):
     def __call__(self, shape: Any, dtype: Any = None) -> tf.Tensor:
         """Draws of `shape`."""
         return random.normal(shape, self.mean, self.stddev, dtype, self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "mean": self.mean, "stddev": self.stddev}
 
 
 class TruncatedNormal(RandomNormal):
@@ -147,10 +145,6 @@ class RandomUniform(RandomInitializer):
         """Draws of `shape`."""
         draw = random.randint if is_int(dtype) else random.uniform
         return draw(shape, self.minval, self.maxval, dtype, self.seed)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "minval": self.minval, "maxval": self.maxval}
 
 
 def compute_fans(
@@ -261,13 +255,6 @@ class VarianceScaling(RandomInitializer):
         limit = math.sqrt(3.0 * variance)
         return random.uniform(shape, -limit, limit, dtype, self.seed)
 
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {
-            **super().get_config(),
-            **attributes(self, "scale", "mode", "distribution", "input_axes", "output_axes"),
-        }
-
 
 class _NamedScaling(VarianceScaling):
     """A `VarianceScaling` whose first three arguments are fixed by the paper it is named after.
@@ -289,11 +276,6 @@ class _NamedScaling(VarianceScaling):
         output_axes: Sequence[int] | None = None,
     ) -> None:
         super().__init__(*self._fixed, seed, input_axes, output_axes)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        config = super().get_config()
-        return {name: config[name] for name in ("seed", "input_axes", "output_axes")}
 
 
 class GlorotUniform(_NamedScaling):
@@ -534,7 +516,3 @@ class Orthogonal(RandomInitializer):
         if num_rows < num_columns:
             q = tf.transpose(q)
         return tf.cast(self.gain * tf.reshape(q, shape), dtype)
-
-    def get_config(self) -> dict[str, Any]:
-        """Returns the constructor's arguments."""
-        return {**super().get_config(), "gain": self.gain}

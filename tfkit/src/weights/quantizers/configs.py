@@ -53,12 +53,14 @@ class QuantizationConfig(Configured):
         return default if config is None else config.activation_quantizer
 
 
-def _check_dtype(name: str, argument: str, quantizer: Any) -> None:
-    dtype = getattr(quantizer, "output_dtype", "int8")
-    if dtype != "int8":
-        raise ValueError(
-            f"{name} requires a `{argument}` with output_dtype='int8'. Received: output_dtype={dtype!r}"
-        )
+def _check_dtypes(config: QuantizationConfig) -> None:
+    for argument in ("weight_quantizer", "activation_quantizer"):
+        dtype = getattr(getattr(config, argument), "output_dtype", "int8")
+        if dtype != "int8":
+            raise ValueError(
+                f"{type(config).__name__} requires a `{argument}` with output_dtype='int8'. Received: "
+                f"output_dtype={dtype!r}"
+            )
 
 
 class Int8QuantizationConfig(QuantizationConfig):
@@ -84,8 +86,7 @@ class Int8QuantizationConfig(QuantizationConfig):
         if isinstance(activation_quantizer, str) and activation_quantizer == "default":
             activation_quantizer = AbsMaxQuantizer()
         super().__init__(weight_quantizer, activation_quantizer)
-        for argument in ("weight_quantizer", "activation_quantizer"):
-            _check_dtype(type(self).__name__, argument, getattr(self, argument))
+        _check_dtypes(self)
 
     @property
     def mode(self) -> str:
@@ -133,8 +134,7 @@ class Int4QuantizationConfig(QuantizationConfig):
                 f"column, or no quantizers. Received: block_size={block_size}, "
                 f"weight_quantizer={given[0]!r}, activation_quantizer={given[1]!r}"
             )
-        for argument in ("weight_quantizer", "activation_quantizer"):
-            _check_dtype(type(self).__name__, argument, getattr(self, argument))
+        _check_dtypes(self)
         value_range = getattr(self.weight_quantizer, "value_range", (-8, 7))
         if tuple(value_range) != (-8, 7):
             raise ValueError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +10,7 @@ import tensorflow as tf
 from tfkit.src.base.calls import calls, current_frame
 from tfkit.src.borrowed.private import BaseResourceVariable, ConversionHook, arguments_of_alias
 from tfkit.src.weights.variables import given_values
-from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable
+from tfkit.src.weights.variables.variables import WRITING_METHODS, Variable, class_over
 
 
 def _autocast(value: tf.Tensor) -> tf.Tensor:
@@ -113,13 +112,7 @@ def has_copies() -> bool:
 
 def read_in_calls_dtype(variable: Any) -> None:
     """Lets a variable with several copies, under a strategy, be read like an `AutocastVariable`."""
-    variable.__class__ = _class_over(type(variable))  # type: ignore[arg-type]
-
-
-@functools.cache
-def _class_over(base: type) -> type:
-    own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
-    return type(base)("Variable", (_ReadInCallsDtype, base), own)
+    variable.__class__ = class_over(type(variable), _ReadInCallsDtype)  # type: ignore[arg-type]
 
 
 def _writing(name: str) -> Callable[..., Any]:

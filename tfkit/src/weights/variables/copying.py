@@ -9,13 +9,9 @@ import tensorflow as tf
 from tfkit.src.base import nests
 from tfkit.src.base.members import TRACKING, View
 from tfkit.src.weights.variables.stateless import stored_dtype
-from tfkit.src.weights.variables.variables import make_variable
+from tfkit.src.weights.variables.variables import AGGREGATIONS, make_variable
 
-_AGGREGATIONS = {
-    tf.VariableAggregation.MEAN: "mean",
-    tf.VariableAggregation.SUM: "sum",
-    tf.VariableAggregation.ONLY_FIRST_REPLICA: "only_first_replica",
-}
+_AGGREGATIONS = {kind: name for name, kind in AGGREGATIONS.items()}
 _LABELS = ("label", "made", "path")
 
 

@@ -26,7 +26,7 @@ from tfkit.src.weights.variables import given_values
 from tfkit.src.weights.variables.name_scope import current_path
 from tfkit.src.weights.variables.operators import Operators, Value
 
-_AGGREGATIONS = {
+AGGREGATIONS = {
     None: tf.VariableAggregation.NONE,
     "none": tf.VariableAggregation.NONE,
     "mean": tf.VariableAggregation.MEAN,
@@ -354,11 +354,11 @@ for _name in _SCATTERING:
 
 
 @functools.cache
-def _class_over(base: type) -> type:
-    """Returns a class of TensorFlow's with `Variable` as an additional base."""
+def class_over(base: type, added: type = Variable) -> type:
+    """Returns a class of TensorFlow's with an additional base in front."""
     # `Variable(...)` would call the constructor of TensorFlow's class on its result.
     own = {"__init__": lambda self, *args, **kwargs: None, "__module__": Variable.__module__}
-    return type(base)("Variable", (Variable, base), own)
+    return type(base)("Variable", (added, base), own)
 
 
 _LARGE = 1 << 18  # elements: below this size drawing takes little time and memory
@@ -400,9 +400,9 @@ def make_variable(
             value of a different shape, and for an unknown aggregation.
     """
     dtype = standardize_dtype(dtype)
-    if aggregation not in _AGGREGATIONS:
+    if aggregation not in AGGREGATIONS:
         raise ValueError(
-            f"Unknown `aggregation` of {what}. Expected one of {list(_AGGREGATIONS)}. "
+            f"Unknown `aggregation` of {what}. Expected one of {list(AGGREGATIONS)}. "
             f"Received: {aggregation!r}"
         )
     shape = _checked_shape(shape, what)
@@ -428,7 +428,7 @@ def make_variable(
             trainable=trainable,
             dtype=dtype,
             name=operation_name(name or "variable", "variable"),
-            aggregation=_AGGREGATIONS[aggregation],
+            aggregation=AGGREGATIONS[aggregation],
             **options,
         )
     while isinstance(variable, private.AggregatingVariable | private.CachingVariable):
@@ -455,7 +455,7 @@ def adopt(variable: Any, path: str) -> None:
     if not isinstance(variable, Variable):
         # Its class depends on the strategy and on scopes of `tf.variable_creator_scope`.
         base: Any = type(variable)
-        variable.__class__ = _class_over(base)
+        variable.__class__ = class_over(base)
     variable.label = path.rpartition("/")[2]
     variable.path = path
 
