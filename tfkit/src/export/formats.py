@@ -21,7 +21,8 @@ from tfkit.src.engine import litert
 from tfkit.src.engine.function_defs import make_known
 from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.export.archive import DEFAULT
-from tfkit.src.export.convert.to_torch import exported_program, loaded_program
+from tfkit.src.export.convert import frameworks
+from tfkit.src.export.convert.to_torch import to_torch
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.openvino import export_openvino
 from tfkit.src.export.programs import check
@@ -297,10 +298,11 @@ def export_torch(
         raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")
     with assume_onednn(False):
         specs = list(layer_specs(layer, input_signature).values())
-        content = exported_program(layer, specs)
+        exporting = frameworks.of_torch("exporting", 'The format "torch"')
+        content = exporting.exported(to_torch(layer, *specs).eval(), specs)
         if verify:
             endpoint = layer_endpoint(ENDPOINT, layer, input_signature)
-            run, sizes_are_free = loaded_program(content, specs)
+            run, sizes_are_free = exporting.loaded(content, specs)
             check(layer, endpoint, run, f"The program of '{layer.name}'", sizes_are_free)
     with atomic_write(filepath) as temporary:
         temporary.write_bytes(content)
