@@ -102,6 +102,8 @@ def fixed_by_keras():
 
 # Their arguments are the inputs and attributes of an operation of TensorFlow, in its order.
 OF_OPERATIONS = {
+    ("tfkit.src.export.convert.gradients", "_of_normalization"),
+    ("tfkit.src.export.convert.gradients", "_of_slice"),
     ("tfkit.src.export.convert.pytorch.calling", "HostCall.__init__"),
     ("tfkit.src.export.convert.pytorch.convolutions", "_padding"),
     ("tfkit.src.export.convert.pytorch.convolutions", "_pooled"),

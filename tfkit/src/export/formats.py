@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from tfkit.src.engine import litert
 from tfkit.src.engine.function_defs import make_known
 from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.export.archive import DEFAULT
-from tfkit.src.export.convert.to_torch import exported_program, loaded_program
+from tfkit.src.export.convert import frameworks
+from tfkit.src.export.convert.to_torch import to_torch
 from tfkit.src.export.endpoints import layer_endpoint
 from tfkit.src.export.openvino import export_openvino
 from tfkit.src.export.programs import check
@@ -53,10 +55,19 @@ def export(
         **kwargs: options of the format.
 
     Raises:
-        ValueError: for any other format, and for one that the extension contradicts.
+        ValueError: for any other format, for one that the extension contradicts, and for a file name without
+            the extension that the format needs.
     """
-    writer = _WRITERS[format_of(filepath, format)]
-    writer(layer, filepath, verbose, input_signature, **kwargs)
+    name = format_of(filepath, format)
+    if name == "tf_saved_model":
+        export_saved_model(layer, filepath, verbose, input_signature, **kwargs)
+        return
+    needed = _NEEDED.get(name, "")
+    if not str(filepath).endswith(needed):
+        raise ValueError(f"Expected a file name that ends in {needed!r}. Received: {filepath!r}")
+    _WRITERS[name](layer, filepath, input_signature, **kwargs)
+    if verbose is not False:
+        say(f"Saved artifact at '{filepath}'.")
 
 
 def format_of(filepath: Any, format: str | None = None) -> str:
@@ -92,9 +103,7 @@ def format_of(filepath: Any, format: str | None = None) -> str:
     return name
 
 
-def export_stablehlo(
-    layer: Layer, filepath: Any, verbose: bool | None = None, input_signature: Any = None
-) -> None:
+def export_stablehlo(layer: Layer, filepath: Any, input_signature: Any = None) -> None:
     """Writes the call of a layer as a StableHLO module in text form, with the weights as constants.
 
     A module has fixed sizes: free ones, including the batch, are 1 unless `input_signature` specifies them.
@@ -120,7 +129,6 @@ def export_stablehlo(
     text = function.experimental_get_compiler_ir(*specs)(stage="stablehlo")
     with atomic_write(filepath) as temporary:
         temporary.write_text(text, encoding="utf-8")
-    _say(filepath, verbose)
 
 
 def _register_functions(function: Any) -> None:
@@ -132,7 +140,6 @@ def _register_functions(function: Any) -> None:
 def export_litert(
     layer: Layer,
     filepath: Any,
-    verbose: bool | None = None,
     input_signature: Any = None,
     enable_select_tf_ops: bool = False,
     **kwargs: Any,
@@ -145,18 +152,14 @@ def export_litert(
     Args:
         layer: a layer or model.
         filepath: a name that ends in `.tflite`.
-        verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
         enable_select_tf_ops: whether TensorFlow's operations may be used if LiteRT has no counterpart.
         **kwargs: attributes of `tf.lite.TFLiteConverter`, such as `optimizations`.
 
     Raises:
-        ValueError: for any other file name.
         TypeError: for an attribute that the converter does not have.
         RuntimeError: if LiteRT has no counterpart of an operation.
     """
-    if not str(filepath).endswith(".tflite"):
-        raise ValueError(f"Expected a file name that ends in '.tflite'. Received: {filepath!r}")
     with tempfile.TemporaryDirectory() as folder, assume_onednn(False):
         with litert.trace():
             # A stateful recurrent layer has states of one batch size, and LiteRT must know it.
@@ -175,7 +178,6 @@ def export_litert(
         content = _converted(converter, layer.name, enable_select_tf_ops)
     with atomic_write(filepath) as temporary:
         temporary.write_bytes(content)
-    _say(filepath, verbose)
 
 
 def _rows_of_states(layer: Layer) -> int | None:
@@ -228,7 +230,6 @@ def _why_not(name: str, message: str, arrays: bool, select: bool) -> str:
 def export_onnx(
     layer: Layer,
     filepath: Any,
-    verbose: bool | None = None,
     input_signature: Any = None,
     opset_version: int | None = None,
 ) -> None:
@@ -237,7 +238,6 @@ def export_onnx(
     Args:
         layer: a layer or model.
         filepath: file to write.
-        verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
         opset_version: version of ONNX's operations, 18 unless given.
 
@@ -265,13 +265,11 @@ def export_onnx(
             raise RuntimeError(
                 f"Cannot export '{layer.name}' to ONNX: {last[0]}. It needs operations that ONNX has."
             )
-    _say(filepath, verbose)
 
 
 def export_torch(
     layer: Layer,
     filepath: Any,
-    verbose: bool | None = None,
     input_signature: Any = None,
     verify: bool = True,
 ) -> None:
@@ -282,34 +280,25 @@ def export_torch(
     Args:
         layer: a layer or model.
         filepath: a name that ends in `.pt2`.
-        verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
         verify: whether to load the program in this process and to compare it with the layer; what differs is
             not written.
 
     Raises:
-        ValueError: for any other file name.
         ImportError: without PyTorch.
         NotImplementedError: if there is no formula for an operation.
         VerificationError: if the outputs of the program differ from the layer's.
     """
-    if not str(filepath).endswith(".pt2"):
-        raise ValueError(f"Expected a file name that ends in '.pt2'. Received: {filepath!r}")
     with assume_onednn(False):
         specs = list(layer_specs(layer, input_signature).values())
-        content = exported_program(layer, specs)
+        exporting = frameworks.of_torch("exporting", 'The format "torch"')
+        content = exporting.exported(to_torch(layer, *specs).eval(), specs)
         if verify:
             endpoint = layer_endpoint(ENDPOINT, layer, input_signature)
-            run, sizes_are_free = loaded_program(content, specs)
+            run, sizes_are_free = exporting.loaded(content, specs)
             check(layer, endpoint, run, f"The program of '{layer.name}'", sizes_are_free)
     with atomic_write(filepath) as temporary:
         temporary.write_bytes(content)
-    _say(filepath, verbose)
-
-
-def _say(filepath: Any, verbose: bool | None) -> None:
-    if verbose is not False:
-        say(f"Saved artifact at '{filepath}'.")
 
 
 _EXTENSIONS = {
@@ -319,9 +308,11 @@ _EXTENSIONS = {
     ".tflite": "litert",
     ".xml": "openvino",
 }
+# The formats whose files need their extension.
+_NEEDED = {"litert": ".tflite", "openvino": ".xml", "torch": ".pt2"}
 _OTHER_NAMES = {"tflite": "litert"}
 _SAVED = (".h5", ".hdf5", ".keras", ".safetensors")
-_WRITERS = {
+_WRITERS: dict[str, Callable[..., None]] = {
     "tf_saved_model": export_saved_model,
     "stablehlo": export_stablehlo,
     "litert": export_litert,

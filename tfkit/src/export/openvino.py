@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tfkit.src.base import packages
-from tfkit.src.base.terminal import say
 from tfkit.src.core.layer import Layer
 from tfkit.src.engine.machine import assume_onednn
 from tfkit.src.export.programs import check
@@ -20,7 +19,6 @@ from tfkit.src.files.saving.atomic import atomic_write
 def export_openvino(
     layer: Layer,
     filepath: Any,
-    verbose: bool | None = None,
     input_signature: Any = None,
     verify: bool = True,
 ) -> None:
@@ -29,21 +27,17 @@ def export_openvino(
     Args:
         layer: a layer or model.
         filepath: a name that ends in `.xml`.
-        verbose: whether to print where it was written.
         input_signature: specs to use instead of those of earlier calls.
         verify: whether to run the model in this process, in float32, and to compare it with the layer; what
             differs is not written.
 
     Raises:
-        ValueError: for any other file name.
         ImportError: without the package `openvino`.
         RuntimeError: if OpenVINO has no counterpart of an operation.
         VerificationError: if the outputs of the model differ from the layer's.
 
     Reference: https://docs.openvino.ai
     """
-    if not str(filepath).endswith(".xml"):
-        raise ValueError(f"Expected a file name that ends in '.xml'. Received: {filepath!r}")
     openvino = packages.imported("openvino", 'The format "openvino"', "OpenVINO", "openvino")
     with tempfile.TemporaryDirectory() as folder:
         with assume_onednn(False):
@@ -64,8 +58,6 @@ def export_openvino(
         with atomic_write(name.with_suffix(".bin")) as lower, atomic_write(name) as upper:
             lower.write_bytes(weights.read_bytes())
             upper.write_bytes(xml.read_bytes())
-    if verbose is not False:
-        say(f"Saved artifact at '{filepath}'.")
 
 
 def _check(openvino: Any, layer: Layer, endpoint: Any, file: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.base.protocols import LayerOptions, RegularizedOptions
+from tfkit.src.base.registry import constructors
 from tfkit.src.base.settings import standardize_data_format
 from tfkit.src.core.layer import Layer
 from tfkit.src.layers.checks import check, check_floats, check_rate, is_integer
@@ -15,7 +16,31 @@ from tfkit.src.symbolic.input_spec import InputSpec
 from tfkit.src.weights import random, regularizers
 
 
-class Dropout(Layer):
+class _Noise(Layer):
+    """A layer that changes its inputs at random, while training only."""
+
+    _tfkit_built_at_once = True
+    _level = "rate"  # The attribute that is 0 if nothing changes.
+
+    def _draw_from(self, seed: int | None) -> None:
+        self.seed = seed
+        # Without a level nothing is drawn: no variable is made that files would contain.
+        if getattr(self, self._level) > 0:
+            self.seed_generator = random.SeedGenerator(seed)
+        self.supports_masking = True
+
+    def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
+        """Returns the inputs; while training, changed at random."""
+        if not training or getattr(self, self._level) == 0:
+            return inputs
+        check_floats(self, inputs)
+        return self._changed(inputs)
+
+    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+        raise NotImplementedError
+
+
+class Dropout(_Noise):
     """While training, sets entries to zero at random and divides the others by `1 - rate`.
 
     Thus the expected value of an entry does not change. Outside of training the inputs are returned
@@ -54,8 +79,6 @@ class Dropout(Layer):
         True
     """
 
-    _tfkit_built_at_once = True
-
     def __init__(
         self,
         rate: float,
@@ -72,17 +95,9 @@ class Dropout(Layer):
         super().__init__(**kwargs)
         self.rate = rate
         self.noise_shape = None if noise_shape is None else tuple(noise_shape)
-        self.seed = seed
-        # Without a rate nothing is drawn: no variable is made that files would contain.
-        if rate > 0:
-            self.seed_generator = random.SeedGenerator(seed)
-        self.supports_masking = True
+        self._draw_from(seed)
 
-    def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """Returns the inputs; while training, with entries dropped."""
-        if not training or self.rate == 0:
-            return inputs
-        check_floats(self, inputs)
+    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
         pattern = self._pattern(inputs)
         return random.dropout(inputs, self.rate, noise_shape=pattern, seed=self.seed_generator)
 
@@ -133,7 +148,30 @@ class SpatialDropout1D(Dropout):
         return (None, 1, None)  # (batch, steps, channels)
 
 
-class SpatialDropout2D(Dropout):
+class _SpatialDropout(Dropout):
+    """While training, drops whole channels of images or volumes."""
+
+    _ndim: int
+
+    @constructors.named_after_class
+    def __init__(
+        self,
+        rate: float,
+        data_format: str | None = None,
+        seed: int | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(rate, seed=seed, name=name, dtype=dtype)
+        self.data_format = standardize_data_format(data_format)
+        self.input_spec = InputSpec(ndim=self._ndim)
+
+    def _pattern(self, inputs: Any) -> Any:
+        ones = [1] * (self._ndim - 2)
+        return (None, None, *ones) if self.data_format == "channels_first" else (None, *ones, None)
+
+
+class SpatialDropout2D(_SpatialDropout):
     """While training, sets whole channels of images to zero and divides the others by `1 - rate`.
 
     Neighbouring pixels are often alike: dropped one by one, they would regularize little.
@@ -168,23 +206,10 @@ class SpatialDropout2D(Dropout):
         True
     """
 
-    def __init__(
-        self,
-        rate: float,
-        data_format: str | None = None,
-        seed: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(rate, seed=seed, name=name, dtype=dtype)
-        self.data_format = standardize_data_format(data_format)
-        self.input_spec = InputSpec(ndim=4)
-
-    def _pattern(self, inputs: Any) -> Any:
-        return (None, None, 1, 1) if self.data_format == "channels_first" else (None, 1, 1, None)
+    _ndim = 4
 
 
-class SpatialDropout3D(Dropout):
+class SpatialDropout3D(_SpatialDropout):
     """While training, sets whole channels of volumes to zero and divides the others by `1 - rate`.
 
     Neighbouring entries are often alike: dropped one by one, they would regularize little.
@@ -219,24 +244,10 @@ class SpatialDropout3D(Dropout):
         True
     """
 
-    def __init__(
-        self,
-        rate: float,
-        data_format: str | None = None,
-        seed: int | None = None,
-        name: str | None = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(rate, seed=seed, name=name, dtype=dtype)
-        self.data_format = standardize_data_format(data_format)
-        self.input_spec = InputSpec(ndim=5)
-
-    def _pattern(self, inputs: Any) -> Any:
-        ones = (1, 1, 1)
-        return (None, None, *ones) if self.data_format == "channels_first" else (None, *ones, None)
+    _ndim = 5
 
 
-class GaussianNoise(Layer):
+class GaussianNoise(_Noise):
     """While training, adds normal noise of mean 0. Otherwise the inputs are returned unchanged.
 
     Args:
@@ -262,7 +273,7 @@ class GaussianNoise(Layer):
         TensorShape([2, 3])
     """
 
-    _tfkit_built_at_once = True
+    _level = "stddev"
 
     def __init__(
         self, stddev: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
@@ -270,22 +281,15 @@ class GaussianNoise(Layer):
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
         self.stddev = stddev
-        self.seed = seed
-        if stddev > 0:
-            self.seed_generator = random.SeedGenerator(seed)
-        self.supports_masking = True
+        self._draw_from(seed)
 
-    def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """Returns the inputs; while training, with noise."""
-        if not training or self.stddev == 0:
-            return inputs
-        check_floats(self, inputs)
+    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
         return inputs + random.normal(
             tf.shape(inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed_generator
         )
 
 
-class GaussianDropout(Layer):
+class GaussianDropout(_Noise):
     """While training, multiplies by normal noise of mean 1 and variance `rate / (1 - rate)`.
 
     Outside of training the inputs are returned unchanged.
@@ -317,8 +321,6 @@ class GaussianDropout(Layer):
         TensorShape([2, 3])
     """
 
-    _tfkit_built_at_once = True
-
     def __init__(
         self, rate: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
     ) -> None:
@@ -326,16 +328,9 @@ class GaussianDropout(Layer):
         check(self, rate < 1, "rate", "a number below 1, where the variance is finite", rate)
         super().__init__(**kwargs)
         self.rate = rate
-        self.seed = seed
-        if rate > 0:
-            self.seed_generator = random.SeedGenerator(seed)
-        self.supports_masking = True
+        self._draw_from(seed)
 
-    def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """Returns the inputs; while training, with noise."""
-        if not training or self.rate == 0:
-            return inputs
-        check_floats(self, inputs)
+    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
         # The variance that dropout of this rate would have (Srivastava et al., 2014).
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(
@@ -343,7 +338,7 @@ class GaussianDropout(Layer):
         )
 
 
-class AlphaDropout(Layer):
+class AlphaDropout(_Noise):
     """While training, sets entries to the negative limit of `selu`, then restores mean and variance.
 
     For normal inputs of mean 0 and variance 1 the outputs have the same mean and variance. Outside
@@ -379,8 +374,6 @@ class AlphaDropout(Layer):
         TensorShape([2, 3])
     """
 
-    _tfkit_built_at_once = True
-
     def __init__(
         self,
         rate: float,
@@ -392,16 +385,9 @@ class AlphaDropout(Layer):
         super().__init__(**kwargs)
         self.rate = rate
         self.noise_shape = noise_shape
-        self.seed = seed
-        if rate > 0:
-            self.seed_generator = random.SeedGenerator(seed)
-        self.supports_masking = True
+        self._draw_from(seed)
 
-    def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
-        """Returns the inputs; while training, with entries dropped."""
-        if not training or self.rate == 0:
-            return inputs
-        check_floats(self, inputs)
+    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
         if self.rate == 1:
             return tf.zeros_like(inputs)
         sizes = tf.shape(inputs)

@@ -7,9 +7,10 @@ from typing import Any
 import tensorflow as tf
 
 from tfkit.src.base.registry.constructors import Axes, given
-from tfkit.src.losses.likelihood import clip_probabilities, find_logits, smooth_labels
+from tfkit.src.losses.likelihood import find_logits, smooth_labels
 from tfkit.src.losses.tensors import as_tensors, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
+from tfkit.src.ops.losses import clip_probabilities
 from tfkit.src.symbolic.tensors import symbolic_op
 
 

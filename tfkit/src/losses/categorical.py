@@ -9,11 +9,11 @@ import tensorflow as tf
 
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.base.registry.constructors import given
-from tfkit.src.losses.likelihood import clip_probabilities, find_logits, normalized, smooth_labels
+from tfkit.src.losses.likelihood import find_logits, normalized, smooth_labels
 from tfkit.src.losses.tensors import as_class_ids, as_tensors, check_class_ids, check_same_shape
 from tfkit.src.losses.wrapper import FunctionLoss
 from tfkit.src.ops.checks import one_axis
-from tfkit.src.ops.losses import sparse_softmax_crossentropy
+from tfkit.src.ops.losses import clip_probabilities, sparse_softmax_crossentropy
 from tfkit.src.ops.promotion import promote
 from tfkit.src.ops.shaping import moveaxis
 from tfkit.src.symbolic.masking import set_mask
@@ -177,7 +177,8 @@ def sparse_categorical_crossentropy(
     y_pred, from_logits = find_logits(y_pred, from_logits, "Softmax")
     place = one_axis(axis, y_pred.shape.rank)
     if place != y_pred.shape.rank - 1:
-        y_pred, y_true = _with_classes_last(y_pred, y_true, place)
+        y_true = moveaxis(y_true, place, -1) if y_true.shape.rank == y_pred.shape.rank else y_true
+        y_pred = moveaxis(y_pred, place, -1)
     if y_true.shape.rank == y_pred.shape.rank and y_true.shape[-1] == 1:
         y_true = tf.squeeze(y_true, -1)
     check_class_ids(y_true, y_pred)
@@ -194,14 +195,6 @@ def sparse_categorical_crossentropy(
         losses = tf.where(is_valid, losses, 0)
         set_mask(losses, is_valid)
     return losses
-
-
-def _with_classes_last(
-    y_pred: tf.Tensor, y_true: tf.Tensor, axis: int
-) -> tuple[tf.Tensor, tf.Tensor]:
-    """Returns predictions with the classes on the last axis, and the class ids."""
-    y_true = moveaxis(y_true, axis, -1) if y_true.shape.rank == y_pred.shape.rank else y_true
-    return moveaxis(y_pred, axis, -1), y_true
 
 
 @symbolic_op

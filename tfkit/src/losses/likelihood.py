@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tensorflow as tf
 
-from tfkit.src.base import settings
 from tfkit.src.base.errors.frames import warn
 from tfkit.src.symbolic.logits import find
 
@@ -36,11 +35,6 @@ def normalized(probabilities: tf.Tensor, axis: int) -> tf.Tensor:
     A model gives such zeros for masked steps, and 0 divided by 0 would make the loss of the others NaN, too.
     """
     return tf.math.divide_no_nan(probabilities, tf.reduce_sum(probabilities, axis, keepdims=True))
-
-
-def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
-    """Returns probabilities clipped away from 0 and 1, so that logarithms are finite."""
-    return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())
 
 
 def smooth_labels(

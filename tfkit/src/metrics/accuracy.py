@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfkit.src.base import settings
 from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.tensors import as_class_ids, squeeze_or_expand_to_same_rank
-from tfkit.src.metrics.reduction import FunctionMetric
+from tfkit.src.metrics.reduction import FunctionMetric, PlainMetric
 from tfkit.src.ops.indexing import in_top_k
 
 
@@ -144,7 +144,7 @@ def sparse_top_k_categorical_accuracy(
     return tf.reshape(tf.cast(matches, settings.floatx()), tf.shape(y_true))
 
 
-class Accuracy(FunctionMetric):
+class Accuracy(PlainMetric, function=accuracy):
     """The fraction of predictions that equal their targets.
 
     Args:
@@ -167,9 +167,6 @@ class Accuracy(FunctionMetric):
     """
 
     _direction = "up"
-
-    def __init__(self, name: str | None = "accuracy", dtype: Any = None) -> None:
-        super().__init__(accuracy, name, dtype)
 
 
 class BinaryAccuracy(FunctionMetric):
@@ -201,7 +198,7 @@ class BinaryAccuracy(FunctionMetric):
         super().__init__(binary_accuracy, name, dtype, threshold=threshold)
 
 
-class CategoricalAccuracy(FunctionMetric):
+class CategoricalAccuracy(PlainMetric, function=categorical_accuracy):
     """The fraction of samples whose largest prediction is for the right class, for one-hot targets.
 
     Args:
@@ -224,11 +221,8 @@ class CategoricalAccuracy(FunctionMetric):
 
     _direction = "up"
 
-    def __init__(self, name: str | None = "categorical_accuracy", dtype: Any = None) -> None:
-        super().__init__(categorical_accuracy, name, dtype)
 
-
-class SparseCategoricalAccuracy(FunctionMetric):
+class SparseCategoricalAccuracy(PlainMetric, function=sparse_categorical_accuracy):
     """The fraction of samples whose largest prediction is for the right class, for class ids.
 
     Args:
@@ -249,9 +243,6 @@ class SparseCategoricalAccuracy(FunctionMetric):
     """
 
     _direction = "up"
-
-    def __init__(self, name: str | None = "sparse_categorical_accuracy", dtype: Any = None) -> None:
-        super().__init__(sparse_categorical_accuracy, name, dtype)
 
 
 class TopKCategoricalAccuracy(FunctionMetric):

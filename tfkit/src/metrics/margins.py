@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from tfkit.src.losses.hinge import categorical_hinge, hinge, squared_hinge
-from tfkit.src.metrics.reduction import FunctionMetric
+from tfkit.src.metrics.reduction import PlainMetric
 
 
-class Hinge(FunctionMetric):
+class Hinge(PlainMetric, function=hinge):
     """The mean of `max(1 - y_true * y_pred, 0)`, for labels -1 and 1, or 0 and 1.
 
     Args:
@@ -28,13 +26,8 @@ class Hinge(FunctionMetric):
         1.0
     """
 
-    _direction = "down"
 
-    def __init__(self, name: str | None = "hinge", dtype: Any = None) -> None:
-        super().__init__(hinge, name, dtype)
-
-
-class SquaredHinge(FunctionMetric):
+class SquaredHinge(PlainMetric, function=squared_hinge):
     """The mean of `max(1 - y_true * y_pred, 0) ** 2`, for labels -1 and 1, or 0 and 1.
 
     Args:
@@ -54,13 +47,8 @@ class SquaredHinge(FunctionMetric):
         1.25
     """
 
-    _direction = "down"
 
-    def __init__(self, name: str | None = "squared_hinge", dtype: Any = None) -> None:
-        super().__init__(squared_hinge, name, dtype)
-
-
-class CategoricalHinge(FunctionMetric):
+class CategoricalHinge(PlainMetric, function=categorical_hinge):
     """The mean of `max(1 + best wrong score - right score, 0)`, for one-hot labels.
 
     Args:
@@ -79,8 +67,3 @@ class CategoricalHinge(FunctionMetric):
         >>> float(CategoricalHinge()([[0.0, 1.0, 0.0]], [[0.5, 1.0, 0.25]]))
         0.5
     """
-
-    _direction = "down"
-
-    def __init__(self, name: str | None = "categorical_hinge", dtype: Any = None) -> None:
-        super().__init__(categorical_hinge, name, dtype)

@@ -8,10 +8,10 @@ from tfkit.src.base.registry.constructors import given
 from tfkit.src.losses.binary import binary_crossentropy
 from tfkit.src.losses.categorical import categorical_crossentropy, sparse_categorical_crossentropy
 from tfkit.src.losses.probabilistic import kl_divergence, poisson
-from tfkit.src.metrics.reduction import FunctionMetric
+from tfkit.src.metrics.reduction import FunctionMetric, PlainMetric
 
 
-class KLDivergence(FunctionMetric):
+class KLDivergence(PlainMetric, function=kl_divergence):
     """The mean Kullback-Leibler divergence: `sum(y_true * log(y_true / y_pred))`, in nats.
 
     Args:
@@ -34,13 +34,8 @@ class KLDivergence(FunctionMetric):
         0.1438
     """
 
-    _direction = "down"
 
-    def __init__(self, name: str | None = "kl_divergence", dtype: Any = None) -> None:
-        super().__init__(kl_divergence, name, dtype)
-
-
-class Poisson(FunctionMetric):
+class Poisson(PlainMetric, function=poisson):
     """The mean of `y_pred - y_true * log(y_pred)` over all samples and entries.
 
     Up to a term that does not depend on predictions, it is minus the log-likelihood of counts with
@@ -62,11 +57,6 @@ class Poisson(FunctionMetric):
         >>> float(Poisson()([[2.0, 0.0]], [[1.0, 2.0]]).numpy().round(4))
         1.5
     """
-
-    _direction = "down"
-
-    def __init__(self, name: str | None = "poisson", dtype: Any = None) -> None:
-        super().__init__(poisson, name, dtype)
 
 
 class BinaryCrossentropy(FunctionMetric):
@@ -90,8 +80,6 @@ class BinaryCrossentropy(FunctionMetric):
         >>> round(float(BinaryCrossentropy()([[0.0, 1.0]], [[0.5, 0.5]])), 4)
         0.6931
     """
-
-    _direction = "down"
 
     def __init__(
         self,
@@ -126,8 +114,6 @@ class CategoricalCrossentropy(FunctionMetric):
         >>> round(float(CategoricalCrossentropy()(y_true, y_pred)), 4)
         0.6931
     """
-
-    _direction = "down"
 
     def __init__(
         self,
@@ -168,8 +154,6 @@ class SparseCategoricalCrossentropy(FunctionMetric):
         >>> round(float(SparseCategoricalCrossentropy()(y_true, y_pred)), 4)
         0.2877
     """
-
-    _direction = "down"
 
     def __init__(
         self,

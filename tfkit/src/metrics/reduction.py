@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import tensorflow as tf
 
@@ -260,3 +260,25 @@ class FunctionMetric(MeanMetricWrapper):
             if arguments[name] == default:
                 del arguments[name]
         return {"name": self.name, "dtype": self.dtype, **arguments}
+
+
+class PlainMetric(FunctionMetric):
+    """A metric without options: `class MeanSquaredError(PlainMetric, function=mean_squared_error)`."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, name: str | None = ..., dtype: Any = ...) -> None: ...
+
+    def __init_subclass__(cls, function: Callable[..., Any] | None = None) -> None:
+        """Gives a metric of tfkit its constructor, in which the name is the function's by default."""
+        super().__init_subclass__()
+        if function is None:  # A subclass of a user.
+            return
+
+        def __init__(
+            self: PlainMetric, name: str | None = function.__name__, dtype: Any = None
+        ) -> None:
+            FunctionMetric.__init__(self, function, name, dtype)
+
+        __init__.__qualname__ = f"{cls.__qualname__}.__init__"
+        type.__setattr__(cls, "__init__", __init__)

@@ -11,11 +11,11 @@ from tfkit.src.base.errors.tracebacks import shortened
 from tfkit.src.base.registry.constructors import Axes
 from tfkit.src.losses import regression
 from tfkit.src.losses.tensors import as_tensors_of_same_rank, squeeze_or_expand_to_same_rank
-from tfkit.src.metrics.reduction import FunctionMetric, Mean, entry_weights
+from tfkit.src.metrics.reduction import FunctionMetric, Mean, PlainMetric, entry_weights
 from tfkit.src.symbolic.masking import get_mask
 
 
-class MeanSquaredError(FunctionMetric):
+class MeanSquaredError(PlainMetric, function=regression.mean_squared_error):
     """The mean of squared errors, `(y_true - y_pred) ** 2`, over all samples and entries.
 
     Args:
@@ -36,11 +36,6 @@ class MeanSquaredError(FunctionMetric):
         >>> float(metric.result())
         0.25
     """
-
-    _direction = "down"
-
-    def __init__(self, name: str | None = "mean_squared_error", dtype: Any = None) -> None:
-        super().__init__(regression.mean_squared_error, name, dtype)
 
 
 class RootMeanSquaredError(Mean):
@@ -88,7 +83,7 @@ class RootMeanSquaredError(Mean):
         return tf.sqrt(super().result())
 
 
-class MeanAbsoluteError(FunctionMetric):
+class MeanAbsoluteError(PlainMetric, function=regression.mean_absolute_error):
     """The mean of absolute errors, `abs(y_true - y_pred)`, over all samples and entries.
 
     Args:
@@ -108,13 +103,8 @@ class MeanAbsoluteError(FunctionMetric):
         1.0
     """
 
-    _direction = "down"
 
-    def __init__(self, name: str | None = "mean_absolute_error", dtype: Any = None) -> None:
-        super().__init__(regression.mean_absolute_error, name, dtype)
-
-
-class MeanAbsolutePercentageError(FunctionMetric):
+class MeanAbsolutePercentageError(PlainMetric, function=regression.mean_absolute_percentage_error):
     """The mean of absolute errors in percent: `100 * abs(y_true - y_pred) / abs(y_true)`.
 
     Targets nearer to 0 than `tfkit.config.epsilon()` are divided by this instead.
@@ -136,15 +126,8 @@ class MeanAbsolutePercentageError(FunctionMetric):
         25.0
     """
 
-    _direction = "down"
 
-    def __init__(
-        self, name: str | None = "mean_absolute_percentage_error", dtype: Any = None
-    ) -> None:
-        super().__init__(regression.mean_absolute_percentage_error, name, dtype)
-
-
-class MeanSquaredLogarithmicError(FunctionMetric):
+class MeanSquaredLogarithmicError(PlainMetric, function=regression.mean_squared_logarithmic_error):
     """The mean of `(log(y_true + 1) - log(y_pred + 1)) ** 2`. Negative numbers count as 0.
 
     Args:
@@ -164,13 +147,6 @@ class MeanSquaredLogarithmicError(FunctionMetric):
         >>> round(float(metric([[0.0, 1.0]], [[1.0, 1.0]])), 4)
         0.2402
     """
-
-    _direction = "down"
-
-    def __init__(
-        self, name: str | None = "mean_squared_logarithmic_error", dtype: Any = None
-    ) -> None:
-        super().__init__(regression.mean_squared_logarithmic_error, name, dtype)
 
 
 class LogCoshError(FunctionMetric):
@@ -194,8 +170,6 @@ class LogCoshError(FunctionMetric):
         >>> round(float(LogCoshError()([[0.0, 0.0]], [[0.0, 1.0]])), 4)
         0.2169
     """
-
-    _direction = "down"
 
     def __init__(self, name: str | None = "logcosh", dtype: Any = None) -> None:
         super().__init__(regression.log_cosh, name, dtype)

@@ -16,6 +16,7 @@ from tfkit.src.ops.promotion import (
     promote,
     promote_tensors,
     to_float,
+    to_wide_float,
     without_bool,
 )
 from tfkit.src.ops.roots import root_of_sum
@@ -390,11 +391,6 @@ def arctan2(x1: Any, x2: Any) -> tf.Tensor:
     return tf.atan2(*map(to_float, promote_tensors(x1, x2)))
 
 
-def _to_wide_float(x: Any) -> Any:
-    """Returns `x` as floats; int64 becomes float64 and not the default float, as in Keras."""
-    return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
-
-
 @symbolic_op
 def hypot(x1: Any, x2: Any) -> tf.Tensor:
     """Returns `sqrt(x1**2 + x2**2)`, without overflow in the squares.
@@ -413,7 +409,7 @@ def hypot(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.hypot([3.0, 3e30], [4.0, 4e30]).numpy()
         array([5.e+00, 5.e+30], dtype=float32)
     """
-    x1, x2 = map(_to_wide_float, promote_tensors(x1, x2))
+    x1, x2 = map(to_wide_float, promote_tensors(x1, x2))
     infinite = tf.math.is_inf(x1) | tf.math.is_inf(x2)
     larger = tf.stop_gradient(tf.maximum(tf.abs(x1), tf.abs(x2)))
     scale = tf.where(infinite | tf.equal(larger, 0), tf.ones_like(larger), larger)
@@ -439,7 +435,7 @@ def heaviside(x1: Any, x2: Any) -> tf.Tensor:
         >>> ops.heaviside([-2.0, 0.0, 3.0], 0.5).numpy().tolist()
         [0.0, 0.5, 1.0]
     """
-    x1, x2 = map(_to_wide_float, promote_tensors(x1, x2))
+    x1, x2 = map(to_wide_float, promote_tensors(x1, x2))
     at_zero = tf.where(tf.math.is_nan(x1), x1, x2)
     return tf.where(x1 < 0, tf.zeros_like(x1), tf.where(x1 > 0, tf.ones_like(x1), at_zero))
 

@@ -261,17 +261,9 @@ def _depthwise(
         # The kernel requires equal strides; along the axis of size 1 they make no difference.
         outputs = _depthwise(x[:, None], kernel[None], strides * 2, padding, [1, *dilations])
         return tf.squeeze(outputs, [1])
-    if max(dilations) > 1 and max(strides) > 1:
+    if strides[0] != strides[1] or (max(dilations) > 1 and max(strides) > 1):
         x = _padded(x, kernel, strides, dilations) if padding == "SAME" else x
         outputs = tf.nn.depthwise_conv2d(x, kernel, [1, 1, 1, 1], "VALID", dilations=dilations)
-        return _picked(outputs, strides)
-    if strides[0] != strides[1]:
-        outputs = tf.nn.depthwise_conv2d(
-            _padded(x, kernel, strides, dilations) if padding == "SAME" else x,
-            kernel,
-            [1, 1, 1, 1],
-            "VALID",
-        )
         return _picked(outputs, strides)
     return tf.nn.depthwise_conv2d(x, kernel, [1, *strides, 1], padding, dilations=dilations)
 
@@ -293,7 +285,19 @@ def _picked(outputs: Any, strides: list[int]) -> tf.Tensor:
     return outputs[(slice(None), *(slice(None, None, step) for step in strides))]
 
 
-def _check_spatial_axes(inputs: Any, kernel: Any, data_format: str | None) -> int:
+def _by_channel(
+    what: str,
+    inputs: Any,
+    kernel: Any,
+    *,
+    strides: Any,
+    padding: str,
+    data_format: str | None,
+    dilation_rate: Any,
+    after: Callable[[tf.Tensor], tf.Tensor] = lambda outputs: outputs,
+) -> tf.Tensor:
+    """Returns `after` of a depthwise convolution; `what` is its name, for an error."""
+    inputs, kernel = as_tensor(inputs), as_tensor(kernel)
     num_axes = inputs.shape.rank - 2
     if num_axes not in (1, 2):
         raise ValueError(
@@ -305,7 +309,27 @@ def _check_spatial_axes(inputs: Any, kernel: Any, data_format: str | None) -> in
             "The number of input channels must match the kernel's last axis but one. "
             f"Received: inputs.shape={inputs.shape}, kernel.shape={kernel.shape}"
         )
-    return num_axes
+    strides = per_axis("strides", strides, num_axes)
+    dilations = per_axis("dilation_rate", dilation_rate, num_axes)
+    padding = _check_padding(padding)
+
+    def convolve(x: Any) -> Any:
+        return after(_depthwise(x, kernel, strides, padding, dilations=dilations))
+
+    return channels_last(
+        inputs,
+        data_format,
+        lambda x: _over_kernel(
+            what,
+            convolve,
+            x,
+            kernel,
+            strides,
+            padding,
+            dilations=dilations,
+            always=True,  # Its gradient.
+        ),
+    )
 
 
 @symbolic_op
@@ -343,28 +367,14 @@ def depthwise_conv(
         >>> ops.depthwise_conv(tf.ones((1, 4, 4, 3)), tf.ones((2, 2, 3, 2))).shape
         TensorShape([1, 3, 3, 6])
     """
-    inputs, kernel = as_tensor(inputs), as_tensor(kernel)
-    num_axes = _check_spatial_axes(inputs, kernel, data_format)
-    strides = per_axis("strides", strides, num_axes)
-    dilations = per_axis("dilation_rate", dilation_rate, num_axes)
-    padding = _check_padding(padding)
-
-    def convolve(x: Any) -> Any:
-        return _depthwise(x, kernel, strides, padding, dilations=dilations)
-
-    return channels_last(
+    return _by_channel(
+        "depthwise convolution",
         inputs,
-        data_format,
-        lambda x: _over_kernel(
-            "depthwise convolution",
-            convolve,
-            x,
-            kernel,
-            strides,
-            padding,
-            dilations=dilations,
-            always=True,  # Its gradient.
-        ),
+        kernel,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
     )
 
 
@@ -412,30 +422,18 @@ def separable_conv(
         >>> ops.separable_conv(tf.ones((1, 4, 4, 3)), depthwise, pointwise).shape
         TensorShape([1, 3, 3, 5])
     """
-    inputs, pointwise_kernel = as_tensor(inputs), as_tensor(pointwise_kernel)
-    depthwise_kernel = as_tensor(depthwise_kernel)
-    num_axes = _check_spatial_axes(inputs, depthwise_kernel, data_format)
-    strides = per_axis("strides", strides, num_axes)
-    dilations = per_axis("dilation_rate", dilation_rate, num_axes)
-    padding = _check_padding(padding)
-
-    def convolve(x: Any) -> Any:
-        x = _depthwise(x, depthwise_kernel, strides, padding, dilations=dilations)
-        return _convolve(x, pointwise_kernel, 1, "VALID", 1)  # 1 by 1: a product over channels
-
-    return channels_last(
+    pointwise_kernel = as_tensor(pointwise_kernel)
+    return _by_channel(
+        "separable convolution",
         inputs,
-        data_format,
-        lambda x: _over_kernel(
-            "separable convolution",
-            convolve,
-            x,
-            depthwise_kernel,
-            strides,
-            padding,
-            dilations=dilations,
-            always=True,
-        ),
+        depthwise_kernel,
+        strides=strides,
+        padding=padding,
+        data_format=data_format,
+        dilation_rate=dilation_rate,
+        after=lambda x: _convolve(
+            x, pointwise_kernel, 1, "VALID", 1
+        ),  # 1 by 1: a product over channels
     )
 
 

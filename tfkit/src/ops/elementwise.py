@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, without_bool
+from tfkit.src.ops.promotion import as_tensor, to_float, to_float32, to_wide_float, without_bool
 from tfkit.src.ops.sparse import made_dense, zeros_stay
 
 # --- Powers, exponentials, logarithms -------------------------------------------------------------
@@ -86,8 +86,7 @@ def cbrt(x: Any) -> tf.Tensor:
         >>> ops.cbrt([-8.0, 0.0, 27.0]).numpy().round(4)
         array([-2.,  0.,  3.], dtype=float32)
     """
-    x = as_tensor(x)
-    x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
+    x = to_wide_float(x)
     # A third in half precision is off by enough to change powers of large numbers by a twentieth.
     wide = to_float32(x)
     return tf.cast(tf.sign(wide) * tf.pow(tf.abs(wide), 1.0 / 3.0), x.dtype)
@@ -483,11 +482,6 @@ def sinc(x: Any) -> tf.Tensor:
     return tf.cast(tf.where(near, parabola, tf.where(far, tf.zeros_like(x), quotient)), dtype)
 
 
-def _to_wide_float(x: Any) -> Any:
-    x = as_tensor(x)
-    return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
-
-
 @zeros_stay
 def deg2rad(x: Any) -> tf.Tensor:
     """Returns angles in radians from angles in degrees: `x * pi / 180`.
@@ -503,7 +497,7 @@ def deg2rad(x: Any) -> tf.Tensor:
         >>> ops.deg2rad([0, 90, 180]).numpy().round(4)
         array([0.    , 1.5708, 3.1416], dtype=float32)
     """
-    x = _to_wide_float(x)
+    x = to_wide_float(x)
     return x * (tf.constant(math.pi, x.dtype) / tf.constant(180.0, x.dtype))
 
 
@@ -522,7 +516,7 @@ def rad2deg(x: Any) -> tf.Tensor:
         >>> ops.rad2deg([0.0, np.pi / 2, np.pi]).numpy().round(3)
         array([  0.,  90., 180.], dtype=float32)
     """
-    x = _to_wide_float(x)
+    x = to_wide_float(x)
     return x * (tf.constant(180.0, x.dtype) / tf.constant(math.pi, x.dtype))
 
 
@@ -543,7 +537,7 @@ def i0(x: Any) -> tf.Tensor:
         >>> ops.i0([0.0, 1.0, -1.0]).numpy().round(4)
         array([1.    , 1.2661, 1.2661], dtype=float32)
     """
-    x = _to_wide_float(x)
+    x = to_wide_float(x)
     if x.dtype in (tf.float16, tf.bfloat16):
         return tf.cast(tf.math.bessel_i0(tf.cast(x, tf.float32)), x.dtype)
     return tf.math.bessel_i0(x)

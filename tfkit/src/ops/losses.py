@@ -41,8 +41,9 @@ def _check_same_shape(target: Any, output: Any) -> None:
         )
 
 
-def _clip(output: Any) -> tf.Tensor:
-    return tf.clip_by_value(output, settings.epsilon(), 1.0 - settings.epsilon())
+def clip_probabilities(probabilities: tf.Tensor) -> tf.Tensor:
+    """Returns probabilities clipped away from 0 and 1, so that logarithms are finite."""
+    return tf.clip_by_value(probabilities, settings.epsilon(), 1.0 - settings.epsilon())
 
 
 @symbolic_op
@@ -76,7 +77,7 @@ def binary_crossentropy(target: Any, output: Any, from_logits: bool = False) -> 
     output, from_logits = _find_logits(output, from_logits, "Sigmoid", "binary_crossentropy")
     if from_logits:
         return tf.nn.sigmoid_cross_entropy_with_logits(target, output)
-    output = _clip(output)
+    output = clip_probabilities(output)
     return -(target * tf.math.log(output) + (1 - target) * tf.math.log(1 - output))
 
 
@@ -120,7 +121,7 @@ def categorical_crossentropy(
     output, from_logits = _find_logits(output, from_logits, "Softmax", "categorical_crossentropy")
     if from_logits:
         return tf.nn.softmax_cross_entropy_with_logits(target, output, axis)
-    output = _clip(output / tf.reduce_sum(output, axis, keepdims=True))
+    output = clip_probabilities(output / tf.reduce_sum(output, axis, keepdims=True))
     return -tf.reduce_sum(target * tf.math.log(output), axis)
 
 
@@ -177,7 +178,7 @@ def sparse_categorical_crossentropy(
         output = moveaxis(output, place, -1)
     if not from_logits:
         # `sparse_softmax_crossentropy` accepts logits: log(p) are logits of p.
-        output = tf.math.log(_clip(output))
+        output = tf.math.log(clip_probabilities(output))
     return sparse_softmax_crossentropy(target, output)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -222,11 +223,4 @@ def rearrange(tensor: Any, pattern: str, **axes_lengths: int) -> tf.Tensor:
     # One axis for each name, then the new order, then the new groups.
     split = tf.reshape(tensor, [lengths[name] for name in names])
     moved = tf.transpose(split, [names.index(name) for name in order])
-    return tf.reshape(moved, [_product(lengths[name] for name in group) for group in targets])
-
-
-def _product(sizes: Any) -> Any:
-    result = 1
-    for size in sizes:
-        result = result * size
-    return result
+    return tf.reshape(moved, [math.prod(lengths[name] for name in group) for group in targets])

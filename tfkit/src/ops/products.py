@@ -15,6 +15,7 @@ from tfkit.src.ops.promotion import (
     promote_tensors,
     to_float,
     to_float32,
+    to_wide_float,
 )
 from tfkit.src.ops.shaping import moveaxis, static_or_dynamic_shape
 from tfkit.src.ops.sparse import is_sparse
@@ -306,9 +307,7 @@ def correlate(x1: Any, x2: Any, mode: str = "valid") -> tf.Tensor:
     """
     if mode not in ("valid", "same", "full"):
         raise ValueError(f"`mode` must be 'valid', 'same' or 'full'. Received: mode={mode!r}")
-    x1, x2 = promote_tensors(x1, x2)
-    dtype = tf.float64 if x1.dtype == tf.int64 else to_float(x1).dtype
-    x1, x2 = tf.cast(x1, dtype), tf.cast(x2, dtype)
+    x1, x2 = map(to_wide_float, promote_tensors(x1, x2))
     length1, length2 = x1.shape[0], x2.shape[0]
     if mode == "valid" and None not in (length1, length2) and length1 < length2:
         return tf.reverse(correlate(x2, x1), [0])  # The shorter one moves along the longer one.
@@ -342,8 +341,7 @@ def corrcoef(x: Any) -> tf.Tensor:
         >>> ops.corrcoef([[1, 2, 3], [3, 2, 1]]).numpy().round(4).tolist()
         [[1.0, -1.0], [-1.0, 1.0]]
     """
-    x = as_tensor(x)
-    x = tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
+    x = to_wide_float(x)
     dtype, x = x.dtype, to_float32(x)
     centered = x - tf.reduce_mean(x, -1, keepdims=True)  # (variables, observations)
     covariance = tf.tensordot(centered, centered, [[-1], [-1]])

@@ -143,6 +143,12 @@ def to_float(x: Any) -> Any:
     return cast(x, settings.floatx())
 
 
+def to_wide_float(x: Any) -> Any:
+    """Returns `x` as floats; int64 becomes float64 and not the default float, as in Keras."""
+    x = as_tensor(x)
+    return tf.cast(x, tf.float64) if x.dtype == tf.int64 else to_float(x)
+
+
 def to_float32(x: Any) -> Any:
     """Returns `x` as a tensor of at least float32 precision, for sums of half precision."""
     x = as_tensor(x)

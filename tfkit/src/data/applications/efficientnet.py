@@ -9,9 +9,9 @@ from typing import NamedTuple
 from tfkit.src.data.applications.describing import Family
 from tfkit.src.data.applications.efficientnet_parts import (
     DEVIATIONS,
-    DROP_RATE,
     activated,
     added,
+    blocks,
     convolved,
     filtered,
     normalized,
@@ -115,18 +115,10 @@ def _efficientnet(options: Options, name: str, architecture: str) -> Model:
     x = convolved(x, divisible(32 * scale.width), 3, "stem_conv", strides=2, padding="valid")
     x = activated(x, "stem_bn", "stem_activation", _MOMENTUM)
     repeats = [math.ceil(scale.depth * stage.repeats) for stage in _STAGES]
-    number = 0
-    for index, stage in enumerate(_STAGES):
-        for block in range(repeats[index]):
-            # Only the first block of a stage changes the resolution.
-            form = stage._replace(
-                filters=divisible(stage.filters * scale.width),
-                strides=1 if block else stage.strides,
-            )
-            # From 0 on, the rate rises by the same step from block to block.
-            rate = DROP_RATE * number / sum(repeats)
-            x = _block(x, form, rate, f"block{index + 1}{chr(ord('a') + block)}")
-            number += 1
+    for form, rate, block in blocks(
+        _STAGES, repeats, sum(repeats), lambda filters: divisible(filters * scale.width)
+    ):
+        x = _block(x, form, rate, block)
     x = convolved(x, divisible(1280 * scale.width), 1, "top_conv")
     x = activated(x, "top_bn", "top_activation", _MOMENTUM)
     return finish(options, image, top(x, options, scale.dropout), name, file)

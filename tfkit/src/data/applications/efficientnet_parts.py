@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from tfkit.src.data.applications.input_and_classifier import pooled
 from tfkit.src.data.applications.input_shape import channel_axis, with_channels
@@ -24,6 +25,30 @@ MEANS = (0.485, 0.456, 0.406)
 DEVIATIONS = (0.229, 0.224, 0.225)
 # Rate of the dropped residuals of a block after the last one; the rate of the first is 0.
 DROP_RATE = 0.2
+
+
+Stage = TypeVar("Stage", bound=Any)
+
+
+def blocks(
+    stages: Iterable[Stage], counts: Sequence[int], last: int, filters: Callable[[int], int]
+) -> Iterator[tuple[Stage, float, str]]:
+    """Yields the form of each block, the rate at which it is dropped, and its name.
+
+    Args:
+        stages: rows of the table of the paper, with `filters` and `strides`.
+        counts: number of blocks of each stage.
+        last: number of the block whose rate would be `DROP_RATE`: from 0 on, rates rise by equal steps.
+        filters: returns the number of filters of the network for that of a stage.
+    """
+    number = 0
+    for index, (stage, count) in enumerate(zip(stages, counts, strict=True), start=1):
+        for block in range(count):
+            # Only the first block of a stage changes the resolution.
+            strides = 1 if block else stage.strides
+            form = stage._replace(filters=filters(stage.filters), strides=strides)
+            yield form, DROP_RATE * number / last, f"block{index}{chr(ord('a') + block)}"
+            number += 1
 
 
 def _drawn() -> VarianceScaling:

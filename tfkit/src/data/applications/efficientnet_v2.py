@@ -9,10 +9,10 @@ from tfkit.src.base.registry.constructors import made_of
 from tfkit.src.data.applications.describing import Family, application
 from tfkit.src.data.applications.efficientnet_parts import (
     DEVIATIONS,
-    DROP_RATE,
     MEANS,
     activated,
     added,
+    blocks,
     convolved,
     filtered,
     normalized,
@@ -120,16 +120,11 @@ def _efficientnet_v2(
     x = activated(x, "stem_bn", "stem_activation", _MOMENTUM)
     # The rates are those of a network of unscaled depth.
     unscaled = sum(stage.repeats for stage in network.stages)
-    number = 0
-    for index, stage in enumerate(network.stages, start=1):
-        for block in range(math.ceil(network.depth * stage.repeats)):
-            form = stage._replace(
-                filters=_rounded(stage.filters * network.width),
-                strides=1 if block else stage.strides,
-            )
-            rate = DROP_RATE * number / unscaled
-            x = _block(x, form, rate, f"block{index}{chr(ord('a') + block)}")
-            number += 1
+    repeats = [math.ceil(network.depth * stage.repeats) for stage in network.stages]
+    for form, rate, block in blocks(
+        network.stages, repeats, unscaled, lambda filters: _rounded(filters * network.width)
+    ):
+        x = _block(x, form, rate, block)
     x = convolved(x, _rounded(1280 * network.width), 1, "top_conv")
     x = activated(x, "top_bn", "top_activation", _MOMENTUM)
     x = top(x, options, dropout=0.2, bias_initializer=Constant(0.0))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from tfkit.src.export.convert import blocks, images
+from tfkit.src.export.convert import blocks, diagonals, images
 from tfkit.src.export.convert.gradients import SELU, SELU_SLOPE
 from tfkit.src.export.convert.kit import Formula, Kit
 
@@ -18,6 +18,7 @@ _FUNCTIONS = [
     *"Angle Ceil Conj Cos Cosh Exp Expm1 Floor Imag IsFinite IsInf IsNan".split(),  # noqa: SIM905
     *"Log Log1p Real Round Sign Sin Sinh Square Tan Tanh".split(),  # noqa: SIM905
 ]
+_SPECIAL = ["Digamma", "Erf", "Erfc", "Erfinv"]
 _INVERSES = ["Acos", "Acosh", "Asin", "Asinh", "Atan", "Atanh"]
 
 
@@ -32,6 +33,8 @@ def alike(kit: Kit) -> dict[str, Formula]:
     named |= {kind: getattr(np, f"arc{kind[1:]}") for kind in _INVERSES}
     named |= {"ComplexAbs": np.abs, "OnesLike": np.ones_like, "Rint": np.round}
     named |= {"Cholesky": np.linalg.cholesky, "MatrixDeterminant": np.linalg.det}
+    named |= {kind: getattr(special, kind.lower()) for kind in _SPECIAL}
+    named["Lgamma"] = special.gammaln
     named |= {f"Bessel{kind.upper()}": getattr(special, kind) for kind in ("i0", "i1")}
     named |= {f"Bessel{kind.upper()}e": getattr(special, f"{kind}e") for kind in ("i0", "i1")}
     return {
@@ -305,6 +308,7 @@ _FORMULAS: dict[str, Formula] = {
     "ConcatV2": lambda kit, values, axis: kit.np.concatenate(values, axis),
     "Cumprod": _cumulative("cumprod", 1),
     "Cumsum": _cumulative("cumsum", 0),
+    "Cross": lambda kit, x, y: kit.np.linalg.cross(x, y),
     "DepthToSpace": blocks.depth_to_space,
     "DivNoNan": _quotient_unless_zero,
     "Elu": lambda kit, x: kit.nn.elu(x),
@@ -341,7 +345,10 @@ _FORMULAS: dict[str, Formula] = {
     "LogicalOr": lambda kit, x, y: x | y,
     "MatMul": _matmul,
     "MatrixBandPart": _band,
+    "MatrixDiagPartV3": diagonals.diagonal_part,
+    "MatrixDiagV3": diagonals.diagonal,
     "MatrixInverse": _inverse,
+    "MatrixSetDiagV3": diagonals.with_diagonal,
     "MatrixSolve": _solve,
     "Mod": lambda kit, x, y: kit.np.fmod(x, y),
     "MulNoNan": lambda kit, x, y: kit.np.where(y == 0, 0, x * y),

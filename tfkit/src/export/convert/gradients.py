@@ -1,11 +1,11 @@
 """Formulas for operations that are gradients, in JAX and PyTorch: most differentiate the operation's formula.
 
-A function here makes the formula of a gradient from its operation's formula, `forward`, whose attributes the
-gradient has as well.
+Such a gradient is computed by its operation's formula, `forward`, whose attributes it has as well.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,113 +22,100 @@ def gradients(formulas: Mapping[str, Formula], kit: Kit) -> dict[str, Formula]:
         formulas: formulas of other operations, by type.
         kit: the functions of the framework.
     """
-    pulled = {kind: make(kit, formulas[forward]) for kind, (make, forward) in _PULLED.items()}
-    return pulled | _elementwise(kit)
+    found = _elementwise(kit)
+    for kind, (rule, name) in _PULLED.items():
+        forward = formulas[name]
+        found[kind] = with_attributes_of(forward)(functools.partial(rule, kit, forward))
+    return found
 
 
-def _of_kernel(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(x: Any, shape: list[int], dy: Any, **options: Any) -> Any:
-        # A convolution is linear in its kernel: its gradient is the same everywhere.
-        zeros = kit.zeros(shape, x)
-        return kit.pull(lambda kernel: forward(x, kernel, **options), dy, zeros)[0]
-
-    return formula
+def _of_kernel(
+    kit: Kit, forward: Formula, x: Any, shape: list[int], dy: Any, **options: Any
+) -> Any:
+    # A convolution is linear in its kernel: its gradient is the same everywhere.
+    return kit.pull(lambda kernel: forward(x, kernel, **options), dy, kit.zeros(shape, x))[0]
 
 
-def _of_input(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(shape: list[int], kernel: Any, dy: Any, **options: Any) -> Any:
-        zeros = kit.zeros(shape, dy)
-        return kit.pull(lambda x: forward(x, kernel, **options), dy, zeros)[0]
-
-    return formula
+def _of_input(
+    kit: Kit, forward: Formula, shape: list[int], kernel: Any, dy: Any, **options: Any
+) -> Any:
+    return kit.pull(lambda x: forward(x, kernel, **options), dy, kit.zeros(shape, dy))[0]
 
 
-def _of_maximum(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(x: Any, y: Any, dy: Any, **options: Any) -> Any:
-        # `y` is not used: the formula finds the largest entries again.
-        return kit.pull(lambda x: forward(x, **options), dy, x)[0]
-
-    return formula
+def _of_maximum(kit: Kit, forward: Formula, x: Any, y: Any, dy: Any, **options: Any) -> Any:
+    # `y` is not used: the formula finds the largest entries again.
+    return kit.pull(lambda x: forward(x, **options), dy, x)[0]
 
 
-def _of_mean(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(shape: list[int], dy: Any, **options: Any) -> Any:
-        return kit.pull(lambda x: forward(x, **options), dy, kit.zeros(shape, dy))[0]
-
-    return formula
+def _of_mean(kit: Kit, forward: Formula, shape: list[int], dy: Any, **options: Any) -> Any:
+    return kit.pull(lambda x: forward(x, **options), dy, kit.zeros(shape, dy))[0]
 
 
-def _of_images(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(dy: Any, x: Any, **options: Any) -> Any:
-        return kit.pull(lambda x: forward(x, list(dy.shape[1:3]), **options), dy, x)[0]
-
-    return formula
+def _of_images(kit: Kit, forward: Formula, dy: Any, x: Any, **options: Any) -> Any:
+    return kit.pull(lambda x: forward(x, list(dy.shape[1:3]), **options), dy, x)[0]
 
 
-def _of_images_by_size(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(dy: Any, size: list[int], **options: Any) -> Any:
-        zeros = kit.zeros((dy.shape[0], *size, dy.shape[-1]), dy)
-        return kit.pull(lambda x: forward(x, list(dy.shape[1:3]), **options), dy, zeros)[0]
-
-    return formula
+def _of_images_by_size(kit: Kit, forward: Formula, dy: Any, size: list[int], **options: Any) -> Any:
+    return _of_images(
+        kit, forward, dy, kit.zeros((dy.shape[0], *size, dy.shape[-1]), dy), **options
+    )
 
 
-def _of_spans(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(
-        dy: Any, x: Any, scale: list[float], translation: list[float], **options: Any
-    ) -> Any:
-        size = list(dy.shape[1:3])
-        return kit.pull(lambda x: forward(x, size, scale, translation, **options), dy, x)[0]
-
-    return formula
-
-
-def _of_mirror(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(dy: Any, paddings: list[Any], **options: Any) -> Any:
-        shape = [size - sum(pair) for size, pair in zip(dy.shape, paddings, strict=True)]
-        return kit.pull(lambda x: forward(x, paddings, **options), dy, kit.zeros(shape, dy))[0]
-
-    return formula
+def _of_spans(
+    kit: Kit,
+    forward: Formula,
+    dy: Any,
+    x: Any,
+    scale: list[float],
+    translation: list[float],
+    **options: Any,
+) -> Any:
+    size = list(dy.shape[1:3])
+    return kit.pull(lambda x: forward(x, size, scale, translation, **options), dy, x)[0]
 
 
-def _of_slice(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(
-        shape: list[int], begin: Any, end: Any, strides: Any, dy: Any, **options: Any
-    ) -> Any:
-        zeros = kit.zeros(shape, dy)
-        return kit.pull(lambda x: forward(x, begin, end, strides, **options), dy, zeros)[0]
-
-    return formula
+def _of_mirror(kit: Kit, forward: Formula, dy: Any, paddings: list[Any], **options: Any) -> Any:
+    shape = [size - sum(pair) for size, pair in zip(dy.shape, paddings, strict=True)]
+    return kit.pull(lambda x: forward(x, paddings, **options), dy, kit.zeros(shape, dy))[0]
 
 
-def _of_normalization(kit: Kit, forward: Formula) -> Formula:
-    @with_attributes_of(forward)
-    def formula(
-        dy: Any, x: Any, gamma: Any, mean: Any, variance: Any, rest: Any, **options: Any
-    ) -> list[Any]:
-        options["exponential_avg_factor"] = 1.0  # A gradient does not have it.
-
-        def normalized(x: Any, gamma: Any, beta: Any) -> Any:
-            return forward(x, gamma, beta, mean, variance, **options)[0]
-
-        beta, empty = kit.np.zeros_like(gamma), kit.zeros((0,), gamma)
-        # TensorFlow's operation has two further results, which are empty.
-        return [*kit.pull(normalized, dy, x, gamma, beta), empty, empty]
-
-    return formula
+def _of_slice(
+    kit: Kit,
+    forward: Formula,
+    shape: list[int],
+    begin: Any,
+    end: Any,
+    strides: Any,
+    dy: Any,
+    **options: Any,
+) -> Any:
+    zeros = kit.zeros(shape, dy)
+    return kit.pull(lambda x: forward(x, begin, end, strides, **options), dy, zeros)[0]
 
 
-# The function that makes the formula of a gradient, and the type of the operation that it is the gradient of.
-_PULLED = {
+def _of_normalization(
+    kit: Kit,
+    forward: Formula,
+    dy: Any,
+    x: Any,
+    gamma: Any,
+    mean: Any,
+    variance: Any,
+    rest: Any,
+    **options: Any,
+) -> list[Any]:
+    options["exponential_avg_factor"] = 1.0  # A gradient does not have it.
+
+    def normalized(x: Any, gamma: Any, beta: Any) -> Any:
+        return forward(x, gamma, beta, mean, variance, **options)[0]
+
+    beta, empty = kit.np.zeros_like(gamma), kit.zeros((0,), gamma)
+    # TensorFlow's operation has two further results, which are empty.
+    return [*kit.pull(normalized, dy, x, gamma, beta), empty, empty]
+
+
+# The formula of a gradient, and the type of the operation that it is the gradient of.
+_PULLED: dict[str, tuple[Formula, str]] = {
     "AvgPoolGrad": (_of_mean, "AvgPool"),
     "AvgPool3DGrad": (_of_mean, "AvgPool3D"),
     "Conv2DBackpropFilter": (_of_kernel, "Conv2D"),

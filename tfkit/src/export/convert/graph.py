@@ -166,14 +166,14 @@ def writes_of(node: Node, functions: Mapping[str, Function]) -> set[int]:
 
 
 def needed(
-    nodes: Sequence[Node], results: Sequence[int], functions: Mapping[str, Function]
+    nodes: Sequence[Node], results: Sequence[int], functions: Mapping[str, Function] | None = None
 ) -> list[Node]:
-    """Returns the nodes that the results or a variable depend on."""
+    """Returns the nodes that the results depend on and, with the functions they call, those that assign."""
     wanted = set(results)
     kept = []
     # From the end: when a node is reached, all that could need it has been seen.
     for node in reversed(nodes):
-        acts = node.type in ASSIGNMENTS or bool(writes_of(node, functions))
+        acts = functions is not None and (node.type in ASSIGNMENTS or writes_of(node, functions))
         if acts or not wanted.isdisjoint(node.outputs):
             kept.append(node)
             wanted.update(flat_inputs(node.inputs))

@@ -39,6 +39,7 @@ from tfkit.src.export.convert.graph import (
     Node,
     Variable,
     flat_inputs,
+    needed,
 )
 from tfkit.src.export.convert.patterns import PATTERNS, fused
 
@@ -400,7 +401,7 @@ class Interpreter:
             it if host.is_known(it) or isinstance(it, Variable) else _UNKNOWN for it in arguments
         ]
         # Only the nodes that determine the next step are computed, often a counter alone.
-        test_nodes, body_nodes = _counted(test, test.results), None
+        test_nodes, body_nodes = needed(test.nodes, test.results), None
         for step in range(_MOST_STEPS):
             (goes_on,) = self._partly(test, test_nodes, values)
             if goes_on is _UNKNOWN:
@@ -408,7 +409,7 @@ class Interpreter:
             if not goes_on:
                 return step
             if body_nodes is None:
-                body_nodes = _counted(body, _results_that_matter(test, test_nodes, body))
+                body_nodes = needed(body.nodes, _results_that_matter(test, test_nodes, body))
             values = [
                 old if place in body.unchanged else new
                 for place, (old, new) in enumerate(
@@ -469,17 +470,6 @@ _STEP = np.array([0, 1], "int32")  # To the next seed, as in `SeedGenerator`.
 _SLICES = frozenset({"begin", "end", "strides"})
 
 
-def _counted(function: Function, results: Sequence[int]) -> list[Node]:
-    """Returns the nodes that some results depend on."""
-    needed = set(results)
-    kept = []
-    for node in reversed(function.nodes):
-        if not needed.isdisjoint(node.outputs):
-            kept.append(node)
-            needed.update(flat_inputs(node.inputs))
-    return kept[::-1]
-
-
 def _results_that_matter(test: Function, test_nodes: list[Node], body: Function) -> list[int]:
     """Returns the results of a loop's body that its condition depends on, step by step."""
     places = {n for node in test_nodes for n in flat_inputs(node.inputs)} | set(test.results)
@@ -487,13 +477,11 @@ def _results_that_matter(test: Function, test_nodes: list[Node], body: Function)
     # Until nothing is added: what the condition needs may itself need other values of the step
     # before.
     while True:
-        needed = [body.results[place] for place in sorted(places)]
-        used = {n for node in _counted(body, needed) for n in flat_inputs(node.inputs)} | set(
-            needed
-        )
-        larger = places | {n for n in used if n < len(body.parameters)}
+        results = [body.results[place] for place in sorted(places)]
+        used = {n for node in needed(body.nodes, results) for n in flat_inputs(node.inputs)}
+        larger = places | {n for n in used | set(results) if n < len(body.parameters)}
         if larger == places:
-            return needed
+            return results
         places = larger
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Unpack
@@ -276,9 +277,11 @@ class FlaxLayer(JaxLayer):
                 getattr(module, method) if isinstance(method, str) else method or module.__call__
             )
             options = ("training",) if "training" in inspect.signature(called).parameters else ()
-            applied = _Applied(module, method, flax.core.DenyList(["params"]))
+            mutable = flax.core.DenyList(["params"])
+            applied = functools.partial(_applied, module, method=method, mutable=mutable)
             call_fn = _with_parameters(applied, ("params", "state", "rng", "inputs", *options))
-            init_fn = _with_parameters(_Initialized(module, method), ("rng", "inputs", *options))
+            initialized = functools.partial(_initialized, module, method=method)
+            init_fn = _with_parameters(initialized, ("rng", "inputs", *options))
         else:
             call_fn = _of_nnx(module, method, variables)
             params, state = call_fn.first()
@@ -301,31 +304,14 @@ def _config(layer: Layer, objects: tuple[str, ...], values: tuple[str, ...]) -> 
     return {**config, **named}
 
 
-class _Applied:
-    """`module.apply` as a `call_fn`."""
-
-    def __init__(self, module: Any, method: Any, mutable: Any) -> None:
-        self.module, self.method, self.mutable = module, method, mutable
-
-    def __call__(self, params: Any, state: Any, rng: Any, inputs: Any, **options: Any) -> Any:
-        return self.module.apply(
-            {**params, **state},
-            inputs,
-            rngs=rng,
-            method=self.method,
-            mutable=self.mutable,
-            **options,
-        )
+def _applied(module: Any, params: Any, state: Any, rng: Any, inputs: Any, **options: Any) -> Any:
+    """Returns `module.apply` with the arguments of a `call_fn`."""
+    return module.apply({**params, **state}, inputs, rngs=rng, **options)
 
 
-class _Initialized:
-    """`module.init` as an `init_fn`."""
-
-    def __init__(self, module: Any, method: Any) -> None:
-        self.module, self.method = module, method
-
-    def __call__(self, rng: Any, inputs: Any, **options: Any) -> Any:
-        return _split(self.module.init(rng, inputs, method=self.method, **options))
+def _initialized(module: Any, rng: Any, inputs: Any, **options: Any) -> Any:
+    """Returns the values of `module.init`, as an `init_fn` does."""
+    return _split(module.init(rng, inputs, **options))
 
 
 def _of_nnx(module: Any, method: Any, variables: Any) -> Any:

@@ -108,15 +108,6 @@ def _lanczos(radius: float) -> tuple[float, Callable[[float], float]]:
     return radius, kernel
 
 
-def _cubic(x: float) -> float:
-    # Keys's kernel with a = -0.5.
-    if x >= 2:
-        return 0.0
-    if x >= 1:
-        return ((-0.5 * x + 2.5) * x - 4) * x + 2
-    return (1.5 * x - 2.5) * x * x + 1
-
-
 def _mitchell(x: float) -> float:
     # Mitchell and Netravali (1988), with B = C = 1/3.
     if x >= 2:
@@ -138,6 +129,6 @@ _KERNELS: dict[str, tuple[float, Callable[[float], float]]] = {
     "gaussian": (1.5, lambda x: 0.0 if x >= 1.5 else math.exp(-2 * x * x)),
     "box": (0.5, _box),
     "triangle": (1.0, lambda x: max(1.0 - x, 0.0)),
-    "keyscubic": (2.0, _cubic),
+    "keyscubic": (2.0, lambda x: _keys(x, -0.5) if x < 2 else 0.0),
     "mitchellcubic": (2.0, _mitchell),
 }

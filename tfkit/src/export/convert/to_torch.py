@@ -48,33 +48,3 @@ def to_torch(layer: Layer, *examples: Any, **keywords: Any) -> TorchModule:
         layer, examples, keywords
     )
     return module
-
-
-def exported_program(layer: Layer, specs: list[Any]) -> bytes:
-    """Returns a stored `torch.export.ExportedProgram` of a layer's inference.
-
-    Args:
-        layer: a layer or model.
-        specs: a nest of `tf.TensorSpec`s for each argument of the call; unknown sizes are free there.
-
-    Raises:
-        ImportError: without PyTorch.
-        NotImplementedError: if there is no formula for an operation.
-    """
-    content: bytes = _exporting().exported(to_torch(layer, *specs).eval(), specs)
-    return content
-
-
-def loaded_program(content: bytes, specs: list[Any]) -> tuple[Any, bool]:
-    """Returns a stored program as a function of arrays, and whether it accepts batches of any size.
-
-    Args:
-        content: what `exported_program` returned.
-        specs: those that it was made for.
-    """
-    function, is_free = _exporting().loaded(content, specs)
-    return function, bool(is_free)
-
-
-def _exporting() -> Any:
-    return frameworks.of_torch("exporting", 'The format "torch"')

@@ -8,7 +8,6 @@ from typing import Any, Unpack
 import tensorflow as tf
 
 from tfkit.src.engine.variable_values import not_constant
-from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, NamedBoxedOptions, RandomImageLayer, shape_of
 from tfkit.src.layers.image.sizes import Resizing, SizedLayer
 from tfkit.src.ops.bounding_boxes import clip_to_image_size, crop
@@ -34,11 +33,11 @@ class _Crop(SizedLayer):
     The drawn numbers are `"top"` and `"left"`, and whether the part `"fits"`.
     """
 
-    def fits(self, height: Any, width: Any) -> Any:
-        """Whether images of this size are large enough; a boolean if the size is known."""
-        if isinstance(height, int) and isinstance(width, int):
-            return height >= self.height and width >= self.width
-        return tf.logical_and(height >= self.height, width >= self.width)
+    def _exceed(self, height: Any, width: Any, margin: int) -> Any:
+        """Whether both sides of images exceed the part by `margin`; a boolean if the size is known."""
+        tall, wide = height >= self.height + margin, width >= self.width + margin
+        known = isinstance(height, int) and isinstance(width, int)
+        return tall and wide if known else tf.logical_and(tall, wide)
 
     def change(self, images: tf.Tensor, drawn: Any) -> tf.Tensor:
         """Returns the parts of the images."""
@@ -129,16 +128,19 @@ class CenterCrop(_Crop):
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
-        factors.size(self, height=height, width=width)
-        self.height = int(height)
-        self.width = int(width)
+        self._set_size(height, width)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the position of the middle."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
         top, left = _middle(height - self.height, width - self.width)
-        return {"top": top, "left": left, "fits": self.fits(height, width), "input_shape": shape}
+        return {
+            "top": top,
+            "left": left,
+            "fits": self._exceed(height, width, 0),
+            "input_shape": shape,
+        }
 
 
 class RandomCrop(_Crop, RandomImageLayer):
@@ -191,9 +193,7 @@ class RandomCrop(_Crop, RandomImageLayer):
             # layers that are made later would have different seeds than in Keras.
             random.make_default_seed()
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
-        factors.size(self, height=height, width=width)
-        self.height = int(height)
-        self.width = int(width)
+        self._set_size(height, width)
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
         """Draws the position of the part; outside of training, images are resized, and nothing is drawn."""
@@ -206,20 +206,14 @@ class RandomCrop(_Crop, RandomImageLayer):
         """Returns the position of the part."""
         shape = shape_of(images)
         height, width = self.height_and_width(shape)
-        fits = self.fits(height, width)
+        fits = self._exceed(height, width, 0)
         # Keras draws for both sides or for none, and the draws after it depend on that.
         top, left = _choose(
-            self._is_random(height, width),
+            self._exceed(height, width, 1),
             lambda: self._place(height, width, seed),
             lambda: _middle(height - self.height, width - self.width),
         )
         return {"top": top, "left": left, "fits": fits, "input_shape": shape}
-
-    def _is_random(self, height: Any, width: Any) -> Any:
-        """Whether both sides of images are larger than the part; a boolean if the size is known."""
-        if isinstance(height, int) and isinstance(width, int):
-            return height > self.height and width > self.width
-        return tf.logical_and(height > self.height, width > self.width)
 
     def _place(self, height: Any, width: Any, seed: Any) -> list[tf.Tensor]:
         """Returns the number of rows above, and of columns to the left, of the part."""

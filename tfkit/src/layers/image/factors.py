@@ -9,7 +9,6 @@ import numpy as np
 
 from tfkit.src.base.registry import constructors
 from tfkit.src.core.layer import Layer
-from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image.base import BoxedOptions, RandomImageLayer
 
 
@@ -24,19 +23,16 @@ def is_pair(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and len(value) == 2 and all(map(is_number, value))
 
 
-def symmetric(
-    layer: Layer, least: float = -1.0, above: bool = False, **argument: Any
-) -> tuple[Any, Any]:
+def symmetric(layer: Layer, above: bool = False, **argument: Any) -> tuple[Any, Any]:
     """Returns the range of an argument between -1 and 1; a single number is used with both signs.
 
     Args:
         layer: the layer, for the message.
-        least: the smallest value that is allowed. Default: `-1.0`.
-        above: whether what is passed must be above `least`. Default: `False`.
+        above: whether what is passed must be above -1. Default: `False`.
         **argument: the argument, by its name.
     """
     ((name, value),) = argument.items()
-    _check(layer, name, value, least, 1.0, above)
+    _check(layer, name, value, -1.0, 1.0, above)
     if is_number(value):
         return -abs(value), abs(value)
     return min(value), max(value)
@@ -83,13 +79,6 @@ def pair_of_values(layer: Layer, value: Any) -> tuple[Any, Any]:
             f"Received: value_range={value!r} for layer {type(layer).__name__}"
         )
     return min(value), max(value)
-
-
-def size(layer: Layer, **arguments: Any) -> None:
-    """Raises an error unless heights and widths are positive integers."""
-    for name, value in arguments.items():
-        holds = (is_number(value) or is_integer(value)) and value > 0 and value == int(value)
-        check(layer, holds, name, "a positive integer", value)
 
 
 def fills(layer: Layer, fill_mode: str, interpolation: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Unpack
 
 import tensorflow as tf
 
+from tfkit.src.layers.checks import check, is_integer
 from tfkit.src.layers.image import factors
 from tfkit.src.layers.image.base import BoxedOptions, ImageLayer, shape_of
 from tfkit.src.ops.bounding_boxes import clip_to_image_size
@@ -18,6 +19,14 @@ class SizedLayer(ImageLayer):
     _only_in_training = False
     height: int
     width: int
+
+    def _set_size(self, height: Any, width: Any) -> None:
+        """Raises an error unless height and width are positive integers, and keeps them."""
+        for name, value in (("height", height), ("width", width)):
+            is_number = factors.is_number(value) or is_integer(value)
+            holds = is_number and value > 0 and value == int(value)
+            check(self, holds, name, "a positive integer", value)
+            setattr(self, name, int(value))
 
     def sizes(self, drawn: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
         """Returns height and width of the images before and after the change."""
@@ -82,9 +91,7 @@ class Resizing(SizedLayer):
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
-        factors.size(self, height=height, width=width)
-        self.height = int(height)
-        self.width = int(width)
+        self._set_size(height, width)
         self.interpolation = interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
         self.pad_to_aspect_ratio = pad_to_aspect_ratio

@@ -40,6 +40,11 @@ def _cast(x: Any, dtype: Any) -> Any:
     return x.astype(dtype)
 
 
+def _with_diagonal(matrix: Any, values: Any, number: int) -> Any:
+    rows = np.arange(values.shape[-1]) + max(-number, 0)
+    return matrix.at[..., rows, rows + number].set(values)
+
+
 def _has_slope(x: Any) -> bool:
     return jnp.issubdtype(x.dtype, jnp.floating)
 
@@ -59,6 +64,7 @@ KIT = Kit(
     cast=_cast,
     pad=padded,
     rsqrt=lax.rsqrt,
+    with_diagonal=_with_diagonal,
     stop=lax.stop_gradient,
     has_slope=_has_slope,
     pull=_pull,

@@ -20,7 +20,7 @@ from tfkit.src.export.convert.alike import alike, segments, turned
 from tfkit.src.export.convert.graph import JAX_FUNCTION
 from tfkit.src.export.convert.host import strided_slice
 from tfkit.src.export.convert.interpreter import ConversionError
-from tfkit.src.export.convert.jax import lists, matrices, neighbours, philox, recurrence
+from tfkit.src.export.convert.jax import lists, neighbours, philox, recurrence
 from tfkit.src.export.convert.jax.kit import KIT, dtype_of, padded
 
 # --- Numbers ------------------------------------------------------------------------------------------
@@ -304,12 +304,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Cast": _cast,
     "ClipByValue": _clip,
     "Complex": _of_two(lax.complex),
-    "Digamma": lambda x: jax.scipy.special.digamma(x),
-    "Erf": lambda x: lax.erf(x),
-    "Erfc": lambda x: lax.erfc(x),
-    "Erfinv": lambda x: lax.erf_inv(x),
     "LeftShift": _of_two(lax.shift_left),
-    "Lgamma": lambda x: lax.lgamma(x),
     "Maximum": _maximum,
     "Minimum": _minimum,
     "Mul": lambda x, y: x * y,
@@ -391,12 +386,8 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     # Matrices
     "BatchMatMulV2": _batch_mat_mul,
     "BatchMatMulV3": _batch_mat_mul,
-    "Cross": lambda x, y: jnp.cross(x, y),
     "Einsum": lambda values, *, equation: jnp.einsum(equation, *values),
     "Lu": _lower_upper,
-    "MatrixDiagPartV3": matrices.diagonal_part,
-    "MatrixDiagV3": matrices.diagonal,
-    "MatrixSetDiagV3": matrices.with_diagonal,
     "MatrixTriangularSolve": _triangular_solve,
     # Networks
     "AvgPool": neighbours.average_pool,

@@ -39,6 +39,10 @@ def _cast(x: Tensor, dtype: str | torch.dtype) -> Tensor:
     return x.to(dtype_of(dtype) if isinstance(dtype, str) else dtype)
 
 
+def _with_diagonal(matrix: Tensor, values: Tensor, number: int) -> Tensor:
+    return matrix.diagonal_scatter(values, number, -2, -1)
+
+
 def _has_slope(x: Tensor) -> bool:
     return x.is_floating_point() and torch.is_grad_enabled()
 
@@ -58,6 +62,7 @@ KIT = Kit(
     cast=_cast,
     pad=padded,
     rsqrt=torch.rsqrt,
+    with_diagonal=_with_diagonal,
     stop=Tensor.detach,
     has_slope=_has_slope,
     pull=_pull,

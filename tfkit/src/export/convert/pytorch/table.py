@@ -25,7 +25,6 @@ from tfkit.src.export.convert.pytorch import (
     convolutions,
     einsum,
     lists,
-    matrices,
     philox,
 )
 from tfkit.src.export.convert.pytorch.dtypes import WORD, dtype_of, wrapped
@@ -59,23 +58,7 @@ def _one_number(a: Any, b: Any) -> bool:
     return not (isinstance(a, Tensor) and isinstance(b, Tensor))
 
 
-def _mean(x: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
-    axes = _axes(axis, x)
-    return x.mean(axes, keepdim=keep_dims) if axes else x
-
-
-def _sum(x: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
-    axes = _axes(axis, x)
-    return x.sum(axes, keepdim=keep_dims, dtype=x.dtype) if axes else x
-
-
-def _prod(x: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
-    for each in sorted(_axes(axis, x), reverse=True):
-        x = x.prod(each, keepdim=keep_dims, dtype=x.dtype)
-    return x
-
-
-def _extreme(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _reduced(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def formula(x: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
         axes = _axes(axis, x)
         return function(x, axes, keep_dims) if axes else x
@@ -83,7 +66,9 @@ def _extreme(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return formula
 
 
-def _truth(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _reduced_in_turn(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """Returns the formula of a reduction for which PyTorch accepts only one axis."""
+
     def formula(x: Tensor, axis: Any, *, keep_dims: bool) -> Tensor:
         for each in sorted(_axes(axis, x), reverse=True):
             x = function(x, each, keep_dims)
@@ -477,23 +462,18 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "Minimum": _minimum,
     "ClipByValue": lambda x, low, high: torch.clamp(x, low, high),
     "Abs": lambda x: torch.abs(x),
-    "Erf": lambda x: torch.erf(x),
-    "Erfc": lambda x: torch.erfc(x),
-    "Erfinv": lambda x: torch.erfinv(x),
-    "Lgamma": lambda x: torch.lgamma(x),
-    "Digamma": lambda x: torch.digamma(x),
     "Complex": lambda x, y: torch.complex(x, y),
     # Comparison and bits
     "LeftShift": _whole(lambda x, y: x << y),
     "RightShift": _right_shift,
     # Sums and products
-    "Mean": _mean,
-    "Sum": _sum,
-    "Prod": _prod,
-    "Max": _extreme(torch.amax),
-    "Min": _extreme(torch.amin),
-    "All": _truth(torch.all),
-    "Any": _truth(torch.any),
+    "Mean": _reduced(torch.mean),
+    "Sum": _reduced(lambda x, axes, keep: x.sum(axes, keep, dtype=x.dtype)),
+    "Prod": _reduced_in_turn(lambda x, axis, keep: x.prod(axis, keep, dtype=x.dtype)),
+    "Max": _reduced(torch.amax),
+    "Min": _reduced(torch.amin),
+    "All": _reduced_in_turn(torch.all),
+    "Any": _reduced_in_turn(torch.any),
     "ArgMax": _argument(torch.argmax),
     "ArgMin": _argument(torch.argmin),
     "TopKV2": _top_k,
@@ -503,11 +483,7 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "BatchMatMulV3": _batch_matmul,
     "Einsum": einsum.einsum,
     "Lu": _lower_upper,
-    "Cross": lambda x, y: torch.linalg.cross(x, y),
     "MatrixTriangularSolve": _triangular_solve,
-    "MatrixSetDiagV3": matrices.with_diagonal,
-    "MatrixDiagPartV3": matrices.diagonal_part,
-    "MatrixDiagV3": matrices.diagonal,
     # Activations and losses
     "Relu6": lambda x: F.relu6(x),
     "LeakyRelu": lambda x, *, alpha: F.leaky_relu(x, alpha),
