@@ -15,6 +15,8 @@ import onnx.parser
 import tensorflow as tf
 import tf2onnx
 
+_Dtype = onnx.TensorProto
+_FLOATS = {_Dtype.FLOAT, _Dtype.DOUBLE, _Dtype.FLOAT16, _Dtype.BFLOAT16}
 _DOMAIN = "tfkit"
 # Operations that ONNX lacks, in the syntax of ONNX's functions (onnx/docs/Syntax.md).
 _FUNCTIONS = {
@@ -105,7 +107,7 @@ def _call_function(graph: Any, node: Any, name: str, arguments: Any) -> None:
     """Makes a node a call of the function of its name."""
     del name, arguments
     dtypes = graph.get_dtype(node.input[0]), graph.get_dtype(node.output[0])
-    if node.type == "Bitcast" and dtypes != (onnx.TensorProto.FLOAT, onnx.TensorProto.INT32):
+    if node.type == "Bitcast" and dtypes != (_Dtype.FLOAT, _Dtype.INT32):
         return
     node.domain = _DOMAIN
     for attribute in list(node.attr):
@@ -115,31 +117,35 @@ def _call_function(graph: Any, node: Any, name: str, arguments: Any) -> None:
 def _top_k(graph: Any, node: Any, name: str, arguments: Any) -> None:
     """Makes a node ONNX's `TopK` of its own dtype; `tf2onnx` would round integers to float32."""
     del arguments
-    integers, floats = onnx.TensorProto.INT64, onnx.TensorProto.FLOAT
-    given, place = (graph.get_dtype(output) for output in node.output)
-    # onnxruntime knows these four.
-    if given not in (floats, onnx.TensorProto.DOUBLE, integers, onnx.TensorProto.INT32):
-        halves = onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16
-        wide = floats if given in halves else integers
-        graph.insert_new_node_on_input(node, "Cast", node.input[0], input_index=0, to=wide)
-        graph.insert_new_node_on_output("Cast", node.output[0], to=given)
-    cast = graph.make_node("Cast", [node.input[1]], attr={"to": integers})
+    place = graph.get_dtype(node.output[1])
+    _widen(graph, node, [0], {_Dtype.FLOAT, _Dtype.DOUBLE, _Dtype.INT64, _Dtype.INT32})
+    cast = graph.make_node("Cast", [node.input[1]], attr={"to": _Dtype.INT64})
     one = graph.make_const(f"{name}/one", np.array([1], "int64"))
-    graph.replace_input(
-        node,
-        node.input[1],
-        graph.make_node("Reshape", [cast.output[0], one.output[0]]).output[0],
-        1,
-    )
+    k = graph.make_node("Reshape", [cast.output[0], one.output[0]])
+    graph.replace_input(node, node.input[1], k.output[0], 1)
     graph.insert_new_node_on_output("Cast", node.output[1], to=place)
-    graph.set_dtype(node.output[1], integers)
+    graph.set_dtype(node.output[1], _Dtype.INT64)
     node.type = "TopK"
 
 
 def _where(graph: Any, node: Any, name: str, arguments: Any) -> None:
     """Makes a node ONNX's `Where`; `tf2onnx` would multiply by 0 what is not chosen: infinity became NaN."""
-    del graph, name, arguments
+    del name, arguments
+    words_and_bytes = {_Dtype.STRING, _Dtype.INT8, _Dtype.UINT8}
+    _widen(graph, node, [1, 2], {*_FLOATS, _Dtype.INT64, _Dtype.INT32, *words_and_bytes})
     node.type = "Where"
+
+
+def _widen(graph: Any, node: Any, inputs: list[int], known: set[int]) -> None:
+    """Casts inputs of a dtype for which onnxruntime has no kernel, and the first output back."""
+    dtype = graph.get_dtype(node.output[0])
+    if dtype in known:
+        return
+    wide = _Dtype.FLOAT if dtype in _FLOATS else _Dtype.INT64
+    for index in inputs:
+        graph.insert_new_node_on_input(node, "Cast", node.input[index], input_index=index, to=wide)
+    graph.insert_new_node_on_output("Cast", node.output[0], to=dtype)
+    graph.set_dtype(node.output[0], wide)
 
 
 def main() -> None:

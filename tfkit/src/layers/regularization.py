@@ -20,23 +20,23 @@ class _Noise(Layer):
     """A layer that changes its inputs at random, while training only."""
 
     _tfkit_built_at_once = True
-    _level = "rate"  # The attribute that is 0 if nothing changes.
+    _tfkit_level = "rate"  # The attribute that is 0 if nothing changes.
 
-    def _draw_from(self, seed: int | None) -> None:
+    def _tfkit_draw_from(self, seed: int | None) -> None:
         self.seed = seed
         # Without a level nothing is drawn: no variable is made that files would contain.
-        if getattr(self, self._level) > 0:
+        if getattr(self, self._tfkit_level) > 0:
             self.seed_generator = random.SeedGenerator(seed)
         self.supports_masking = True
 
     def call(self, inputs: Any, training: Any = False) -> tf.Tensor:
         """Returns the inputs; while training, changed at random."""
-        if not training or getattr(self, self._level) == 0:
+        if not training or getattr(self, self._tfkit_level) == 0:
             return inputs
         check_floats(self, inputs)
-        return self._changed(inputs)
+        return self._tfkit_changed(inputs)
 
-    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _tfkit_changed(self, inputs: tf.Tensor) -> tf.Tensor:
         raise NotImplementedError
 
 
@@ -95,9 +95,9 @@ class Dropout(_Noise):
         super().__init__(**kwargs)
         self.rate = rate
         self.noise_shape = None if noise_shape is None else tuple(noise_shape)
-        self._draw_from(seed)
+        self._tfkit_draw_from(seed)
 
-    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _tfkit_changed(self, inputs: tf.Tensor) -> tf.Tensor:
         pattern = self._pattern(inputs)
         return random.dropout(inputs, self.rate, noise_shape=pattern, seed=self.seed_generator)
 
@@ -273,7 +273,7 @@ class GaussianNoise(_Noise):
         TensorShape([2, 3])
     """
 
-    _level = "stddev"
+    _tfkit_level = "stddev"
 
     def __init__(
         self, stddev: float, seed: int | None = None, **kwargs: Unpack[LayerOptions]
@@ -281,9 +281,9 @@ class GaussianNoise(_Noise):
         check_rate(self, stddev=stddev)
         super().__init__(**kwargs)
         self.stddev = stddev
-        self._draw_from(seed)
+        self._tfkit_draw_from(seed)
 
-    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _tfkit_changed(self, inputs: tf.Tensor) -> tf.Tensor:
         return inputs + random.normal(
             tf.shape(inputs), 0.0, self.stddev, inputs.dtype, seed=self.seed_generator
         )
@@ -328,9 +328,9 @@ class GaussianDropout(_Noise):
         check(self, rate < 1, "rate", "a number below 1, where the variance is finite", rate)
         super().__init__(**kwargs)
         self.rate = rate
-        self._draw_from(seed)
+        self._tfkit_draw_from(seed)
 
-    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _tfkit_changed(self, inputs: tf.Tensor) -> tf.Tensor:
         # The variance that dropout of this rate would have (Srivastava et al., 2014).
         stddev = math.sqrt(self.rate / (1.0 - self.rate))
         return inputs * random.normal(
@@ -385,9 +385,9 @@ class AlphaDropout(_Noise):
         super().__init__(**kwargs)
         self.rate = rate
         self.noise_shape = noise_shape
-        self._draw_from(seed)
+        self._tfkit_draw_from(seed)
 
-    def _changed(self, inputs: tf.Tensor) -> tf.Tensor:
+    def _tfkit_changed(self, inputs: tf.Tensor) -> tf.Tensor:
         if self.rate == 1:
             return tf.zeros_like(inputs)
         sizes = tf.shape(inputs)

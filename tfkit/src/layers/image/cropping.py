@@ -128,7 +128,7 @@ class CenterCrop(_Crop):
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
-        self._set_size(height, width)
+        self._tfkit_set_size(height, width)
 
     def draw(self, images: Any, seed: Any) -> Any:
         """Returns the position of the middle."""
@@ -193,7 +193,7 @@ class RandomCrop(_Crop, RandomImageLayer):
             # layers that are made later would have different seeds than in Keras.
             random.make_default_seed()
         super().__init__(seed=seed, data_format=data_format, name=name, **kwargs)
-        self._set_size(height, width)
+        self._tfkit_set_size(height, width)
 
     def get_random_transformation(self, data: Any, training: Any = True, seed: Any = None) -> Any:
         """Draws the position of the part; outside of training, images are resized, and nothing is drawn."""

@@ -20,7 +20,7 @@ class SizedLayer(ImageLayer):
     height: int
     width: int
 
-    def _set_size(self, height: Any, width: Any) -> None:
+    def _tfkit_set_size(self, height: Any, width: Any) -> None:
         """Raises an error unless height and width are positive integers, and keeps them."""
         for name, value in (("height", height), ("width", width)):
             is_number = factors.is_number(value) or is_integer(value)
@@ -91,7 +91,7 @@ class Resizing(SizedLayer):
         **kwargs: Unpack[BoxedOptions],
     ) -> None:
         super().__init__(data_format=data_format, **kwargs)
-        self._set_size(height, width)
+        self._tfkit_set_size(height, width)
         self.interpolation = interpolation
         self.crop_to_aspect_ratio = crop_to_aspect_ratio
         self.pad_to_aspect_ratio = pad_to_aspect_ratio
