@@ -273,8 +273,9 @@ def _check_of(parameter: inspect.Parameter) -> tuple[str, Callable[[Any], bool]]
 
 def _is_flag(value: Any) -> bool:
     # As 0 and 1, flags come from files of settings; no flag is the same as False.
-    is_known = value is None or isinstance(value, (np.bool_, numbers.Real))
-    return is_known and value in (None, 0, 1)
+    if value is None or getattr(value, "dtype", None) == np.bool_:
+        return True
+    return isinstance(value, numbers.Real) and value in (0, 1)
 
 
 def _is_number(value: Any) -> bool:
@@ -290,6 +291,8 @@ def _are_numbers(value: Any) -> bool:
 
 
 def _is_integer(value: Any) -> bool:
+    if isinstance(value, float):  # As files of settings and spreadsheets write integers.
+        return value.is_integer()
     try:
         operator.index(value)
     except TypeError:
