@@ -66,7 +66,7 @@ ALLOWED = {
     ),  # Of `1 / 0`, at a line of the user's that is to be shown.
     ("src/outer/launch/cluster.py", "socket"),  # To find free ports.
     ("src/outer/launch/processes.py", "subprocess"),  # The user's script.
-    ("src/export/convert/to_torch.py", "eval()"),  # A method of PyTorch's modules.
+    ("src/export/formats.py", "eval()"),  # A method of PyTorch's modules.
     ("src/export/convert/jax/nnx.py", "eval()"),  # A method of Flax's modules.
     (
         "src/files/interop/keras_unzipped.py",

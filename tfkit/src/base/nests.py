@@ -195,27 +195,6 @@ def leaves(structure: Any) -> list[Any]:
     return tf.nest.flatten(structure) if is_nested(structure) else [structure]
 
 
-def by_path(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns nested dicts, given their leaves by path: the inverse of `leaves_by_path`."""
-    tree: dict[str, Any] = {}
-    for path, leaf in leaves.items():
-        *above, last = path.split("/")
-        branch = tree
-        for step in above:
-            branch = branch.setdefault(step, {})
-        branch[last] = leaf
-    return tree
-
-
-def leaves_by_path(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the leaves of nested dicts by path: the keys above them, with slashes in between."""
-    return {
-        f"{key}/{path}" if path else key: leaf
-        for key, item in tree.items()
-        for path, leaf in (leaves_by_path(item) if isinstance(item, dict) else {"": item}).items()
-    }
-
-
 def with_leaves(function: Callable[[Any], Any], structure: Any) -> Any:
     """Returns the same nest with `function` applied to each leaf, like `tf.nest.map_structure`."""
     kind = type(structure)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tfkit.src.base import limits, nests, packages
+from tfkit.src.base import dicts, limits, packages
 from tfkit.src.base.memory import aligned, aligned_empty, dtype_named
 from tfkit.src.base.quoting import quoted, shown
 from tfkit.src.base.version import __version__
@@ -105,7 +105,7 @@ class Writer:
                 for path, array in arrays.items()
             }
             # Orbax refuses arrays without elements; their shapes are all there is to store.
-            tree = nests.by_path({_key(path): it for path, it in arrays.items() if it.size})
+            tree = dicts.by_path({_key(path): it for path, it in arrays.items() if it.size})
             if tree:
                 items[group] = self._orbax.args.StandardSave(tree)
         document = {
@@ -286,13 +286,13 @@ class Reader(Opened):
         folder = self.path / group_name
         handler = self._orbax.StandardCheckpointHandler()
         try:
-            found = nests.leaves_by_path(dict(handler.metadata(folder).tree))
+            found = dicts.leaves_by_path(dict(handler.metadata(folder).tree))
             shapes = {
                 path: (tuple(each.shape), np.dtype(each.dtype).name) for path, each in found.items()
             }
             same = shapes == {_key(path): entry for path, entry in stored.items()}
             arrays = (
-                nests.leaves_by_path(
+                dicts.leaves_by_path(
                     handler.restore(folder, args=self._orbax.args.StandardRestore())
                 )
                 if same

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from tfkit.src.base import nests
+from tfkit.src.base import dicts
 from tfkit.src.base.names import escaped, free
 from tfkit.src.core import tracking
 from tfkit.src.metrics.named_variables import named_variables
@@ -30,7 +30,7 @@ def get(model: Model, value_format: str) -> dict[str, Any]:
         return variable if value_format == "backend_tensor" else np.array(variable)
 
     return {
-        kind: nests.by_path({path: value(variable) for path, variable in paths.items()})
+        kind: dicts.by_path({path: value(variable) for path, variable in paths.items()})
         for kind, paths in _variables(model).items()
     }
 
@@ -44,7 +44,7 @@ def assign(model: Model, tree: dict[str, Any]) -> None:
             raise ValueError(
                 f"Unknown kind of variables in a state tree: {kind!r}. Expected keys from: {list(known)}"
             )
-        for place, value in nests.leaves_by_path({kind: branch}).items():
+        for place, value in dicts.leaves_by_path({kind: branch}).items():
             path = place.removeprefix(kind).lstrip("/")
             variable = known[kind].get(path)
             if variable is None:
