@@ -26,7 +26,7 @@ class SpectralNormalization(Wrapper):
 
     from the `u` of the previous call, as `v @ W @ transpose(u)`. The kernel itself is divided by it. Thus the
     outputs of an adversarial network's discriminator cannot change faster than its inputs. `vector_u` has
-    shape `(1, last axis of the kernel)` and is not trained.
+    shape `(1, last axis of the kernel)` and is not trained. A quantized kernel is not divided.
 
     Args:
         layer: the layer inside, which has a weight `kernel` or `embeddings`.
@@ -68,24 +68,42 @@ class SpectralNormalization(Wrapper):
     def build(self, input_shape: Any = None) -> None:
         """Builds the wrapped layer, and makes `vector_u`."""
         super().build(input_shape)
-        kernel = getattr(self.layer, "kernel", getattr(self.layer, "embeddings", None))
-        if kernel is None:
+        if self.kernel is None:
             raise ValueError(
                 f"Layer '{self.path}' (of type SpectralNormalization) normalizes a weight `kernel` or "
                 f"`embeddings`. {type(self.layer).__name__} object has no attribute 'kernel' nor "
                 f"'embeddings'. Received: layer={self.layer!r}"
             )
-        self.kernel = kernel
+        # Integers of 4 bits have the shape of a matrix.
+        shape = getattr(self.layer, "_tfkit_float_shape", None) or self.kernel.shape
         self.vector_u = self.add_weight(
             name="vector_u",
-            shape=(1, kernel.shape[-1]),
+            shape=(1, shape[-1]),
             initializer=TruncatedNormal(stddev=0.02),
             trainable=False,
         )
 
+    @property
+    def kernel(self) -> Any:
+        """The weight that is divided, which quantization may have replaced; with LoRA, the frozen one."""
+        inside = self.layer
+        for name in ("kernel", "embeddings"):
+            # In `vars`, because with LoRA the attribute reads as the sum.
+            weight = vars(inside)[name] if name in vars(inside) else getattr(inside, name, None)
+            if weight is not None:
+                return weight
+        return None
+
+    def _tfkit_members(self) -> list[tuple[str, Any]]:
+        """Returns the members in attributes and `kernel`, which files know as a weight of this layer."""
+        kernel = self.kernel if "layer" in vars(self) else None
+        own = [("kernel", kernel)] if isinstance(kernel, tf.Variable) else []
+        return [*super()._tfkit_members(), *own]
+
     def call(self, inputs: Any, training: Any = False) -> Any:
         """Returns the outputs of the wrapped layer; while training, its kernel is divided first."""
-        if training and not recomputation.is_second():
+        # Integers stay as they are: they are not trained.
+        if training and self.kernel.dtype.is_floating and not recomputation.is_second():
             # In the weights' dtype, because 16 bits would round the kernel.
             with CallFrame(self, training):
                 kernel, vector_u = self.normalized_weights()
