@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 
 import keras
 import numpy as np
@@ -471,3 +472,71 @@ def test_a_quantized_layer_stays_so():
     for name, message in (("float32", "stays quantized"), ("int4_from_float32", "already")):
         with pytest.raises(ValueError, match=message):
             layer.dtype_policy = name
+
+
+@pytest.mark.parametrize("writer", [tfkit, keras])
+@pytest.mark.parametrize("optimizer", ["Adam", "Muon", "ScheduleFreeAdamW"])
+def test_files_keep_the_slots_of_a_model_in_8_bit_floats(writer, optimizer, tmp_path):
+    """The scales have none: a file has the slots in the order in which the loaded model needs them."""
+    model = writer.Sequential([writer.Input((4,)), writer.layers.Dense(4)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Keras's, about the input layer.
+        model.quantize("float8")
+    options = {"use_ema": True} if optimizer == "Adam" else {}
+    model.compile(getattr(writer.optimizers, optimizer)(0.1, **options), "mse")
+    x = np.ones((2, 4), "float32")
+    model.train_on_batch(x, x)
+    model.save(tmp_path / "model.keras")
+    loaded = tfkit.saving.load_model(tmp_path / "model.keras")
+    expected = [np.asarray(it) for it in model.optimizer.variables]
+    assert any(np.ptp(it) for it in expected if it.ndim)
+    for a, b in zip(loaded.optimizer.variables, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+    loaded.train_on_batch(x, x)
+
+
+def test_a_file_with_slots_of_scales_is_read(monkeypatch, tmp_path):
+    """As files of tfkit had them until 2026."""
+    inner = tfkit.Sequential([tfkit.Input((4,)), tfkit.layers.Dense(4)])
+    model = tfkit.Sequential([tfkit.Input((4,)), inner])
+    model.quantize("float8")
+    x = np.ones((2, 4), "float32")
+    with monkeypatch.context() as patch:
+        patch.setattr("tfkit.src.optimizers.slots.is_overwritten", lambda variable: False)
+        for each in (inner, model):
+            each.compile("adam", "mse")
+            each.train_on_batch(x, x)
+        model.save(tmp_path / "model.h5")
+    loaded = tfkit.saving.load_model(tmp_path / "model.h5")
+    for a, b in ((loaded, model), (loaded.layers[0], inner)):
+        saved = {it.label: it.numpy() for it in b.optimizer.variables}
+        assert len(a.optimizer.variables) == 6 < len(saved)
+        assert a.optimizer.iterations == 1
+        kernel = next(label for label in saved if label.endswith("_kernel_momentum"))
+        np.testing.assert_array_equal(a.optimizer.variables[2], saved[kernel])
+
+
+@pytest.mark.parametrize("changes", [["int8"], ["int4"], ["float8"], ["lora"], ["lora", "int8"]])
+@pytest.mark.parametrize("name", ["model.keras", "model.h5"])
+def test_spectral_normalization_of_a_changed_layer(name, changes, tmp_path):
+    inside = tfkit.layers.EinsumDense("ab,bcd->acd", (4, 6), name="inside")
+    layer = tfkit.layers.SpectralNormalization(inside)
+    model = tfkit.Sequential([tfkit.Input((8,)), layer])
+    for change in changes:
+        if change == "lora":
+            inside.enable_lora(2)
+        else:
+            model.quantize(change)
+    model.compile("sgd", "mse")
+    x = np.arange(16, dtype="float32").reshape(2, 8) / 16
+    before = model(x)
+    model.train_on_batch(x, before)
+    normalized = "int" not in changes[-1]
+    assert (np.abs(model(x) - before).max() > 1e-3) == normalized
+    model.save(tmp_path / name)
+    loaded = tfkit.saving.load_model(tmp_path / name)
+    # The sum with LoRA is quantized again in Keras's files.
+    again = name == "model.keras" and changes == ["lora", "int8"]
+    np.testing.assert_allclose(loaded(x), model(x), atol=0.02 if again else 1e-6)
+    assert loaded.layers[0].kernel is vars(loaded.layers[0].layer)["kernel"]
+    loaded.train_on_batch(x, before)

@@ -113,7 +113,7 @@ class Adafactor(SlotsMadeOnce):
             ):
                 slots.append(self.add_variable(slot_shape, dtype=dtype, name=name))
                 slots[-1].slot = Slot(variable, kind)
-            self._v.append(self.add_variable_from_reference(variable, "velocity"))
+            self._v += self.add_optimizer_variables([variable], "velocity")
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable and its second moment."""

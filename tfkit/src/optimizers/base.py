@@ -216,9 +216,9 @@ class Optimizer(SlotOwner):
                 variables, "average"
             )
         if self.gradient_accumulation_steps:
-            self._accumulated_gradients = self.add_optimizer_variables(
-                variables, "gradient_accumulator"
-            )
+            self._accumulated_gradients = [
+                self.add_variable_from_reference(it, "gradient_accumulator") for it in variables
+            ]
         self._tfkit_untracked.variables = list(variables)
         self._tfkit_untracked.index_of = {distribution.key(v): i for i, v in enumerate(variables)}
         self._tfkit_untracked.exclusions.learn(variables)
@@ -624,20 +624,20 @@ class Optimizer(SlotOwner):
         """Returns the variables with their averages; none before `build`, or without `use_ema`."""
         if not (self.built and self.use_ema):
             return []
-        variables = self._tfkit_untracked.variables
-        return list(zip(variables, self._model_variables_moving_average, strict=True))
+        slots = zip(
+            self._tfkit_untracked.variables, self._model_variables_moving_average, strict=True
+        )
+        return [(variable, average) for variable, average in slots if average is not None]
 
     def _tfkit_update_averages(self) -> None:
         """Moves the averages, without memory in the first step, and overwrites variables if due."""
         iterations = tf.convert_to_tensor(self.iterations)
-        variables, frequency = self._tfkit_untracked.variables, self.ema_overwrite_frequency
-        averages.move(
-            self._model_variables_moving_average, variables, self.ema_momentum, iterations
-        )
+        pairs, frequency = self._tfkit_averaged(), self.ema_overwrite_frequency
+        averages.move(pairs, self.ema_momentum, iterations)
         if frequency:
             tf.cond(
                 (iterations + 1) % frequency == 0,
-                lambda: averages.overwrite(self._model_variables_moving_average, variables),
+                lambda: averages.overwrite(pairs),
                 lambda: None,
             )
 
@@ -659,7 +659,8 @@ class Optimizer(SlotOwner):
         # A model without trainable weights has no averages either.
         if self.use_ema and len(var_list):
             slots = self._model_variables_moving_average
-            averages.overwrite([slots[self._get_variable_index(v)] for v in var_list], var_list)
+            pairs = [(it, slots[self._get_variable_index(it)]) for it in var_list]
+            averages.overwrite([pair for pair in pairs if pair[1] is not None])
 
     # --- Loss scaling, pure updates, configuration ------------------------------------------------
 

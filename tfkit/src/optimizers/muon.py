@@ -13,6 +13,7 @@ from tfkit.src.optimizers.adam import adam, bias_corrections
 from tfkit.src.optimizers.base import LearningRate
 from tfkit.src.optimizers.gradients import dense
 from tfkit.src.optimizers.options import OptionsButDecay, SlotsMadeOnce, shares_options
+from tfkit.src.optimizers.overwriting import is_overwritten
 from tfkit.src.weights.variables.name_scope import variable_path
 
 
@@ -158,8 +159,8 @@ class Muon(SlotsMadeOnce):
         """Makes a momentum for each variable, and a second moment for those that Adam updates."""
         self.momentums, self._velocities = [], {}
         for index, variable in enumerate(var_list):
-            self.momentums.append(self.add_variable_from_reference(variable, "momentum"))
-            if self._should_use_adamw(variable):
+            self.momentums += self.add_optimizer_variables([variable], "momentum")
+            if self._should_use_adamw(variable) and not is_overwritten(variable):
                 velocity = self.add_variable_from_reference(variable, "velocity")
                 self._velocities[str(index)] = velocity
 

@@ -95,7 +95,8 @@ class ScheduleFreeAdamW(OfMoments):
         # Values are copied outside of a graph: `build` may be called while a step is traced.
         with tf.init_scope():
             for z, variable in zip(self._momentums, var_list, strict=True):
-                z.assign(variable)
+                if z is not None:
+                    z.assign(variable)
 
     def update_step(self, gradient: Any, variable: tf.Variable, learning_rate: Any) -> None:
         """Updates one variable and its slots."""

@@ -17,6 +17,7 @@ from tfkit.src.base.registry.serialization import resolve
 from tfkit.src.borrowed.private import Module, strategy_of_variable
 from tfkit.src.engine import replicas
 from tfkit.src.optimizers import checks
+from tfkit.src.optimizers.overwriting import is_overwritten
 from tfkit.src.weights.variables.name_scope import variable_path
 from tfkit.src.weights.variables.together import assign_all, restorer
 from tfkit.src.weights.variables.variables import make_variable
@@ -295,7 +296,8 @@ class SlotOwner(Overridable, Owner, Module):
             initializer: one for all, or a list with one for each name.
 
         Returns:
-            A list of slots; for a list of names a tuple of lists.
+            A list of slots; for a list of names a tuple of lists. A variable that updates overwrite by its
+            gradient has `None` there.
 
         Example:
             >>> weight = tfkit.Variable([1.0, 2.0])
@@ -314,18 +316,12 @@ class SlotOwner(Overridable, Owner, Module):
                 "There must be as many initializers as names. "
                 f"Received: name={name}, initializer={initializer}"
             )
+        slots: tuple[list[Any], ...] = tuple([] for _ in names)
         # Variable by variable, as in Keras's files: all slots of a variable are neighbours.
-        # `zip` makes one tuple for each name of them; without variables it would make none.
-        slots = tuple(
-            zip(
-                *(
-                    [
-                        self.add_variable_from_reference(variable, slot_name, maker)
-                        for slot_name, maker in zip(names, makers, strict=True)
-                    ]
-                    for variable in trainable_variables
-                ),
-                strict=True,
-            )
-        ) or tuple(() for _ in names)
-        return list(slots[0]) if isinstance(name, str) else tuple(list(slot) for slot in slots)
+        for variable in trainable_variables:
+            needed = not is_overwritten(variable)
+            for made, slot_name, maker in zip(slots, names, makers, strict=True):
+                made.append(
+                    self.add_variable_from_reference(variable, slot_name, maker) if needed else None
+                )
+        return slots[0] if isinstance(name, str) else slots

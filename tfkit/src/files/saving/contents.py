@@ -171,6 +171,13 @@ def slots_of(path: str) -> str:
     return f"{_SLOTS}{path}/"
 
 
+def slots_of_overwritten(model: Tracked) -> list[str]:
+    """Returns the beginnings of the paths of slots that files had until 2026, and that are not needed."""
+    return [
+        slots_of(path) for path, it in tracking.named_weights(model).items() if is_overwritten(it)
+    ]
+
+
 def inner_optimizers(model: ModelLike) -> dict[str, tuple[Optimizer, Any]]:
     """Returns a model's optimizers besides its own, by path, each with the model that has its weights.
 

@@ -172,6 +172,8 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
         new = contents.build_as_stored(optimizer, model, stored)
         _warn_of_new(loaded, new)
         variables = contents.optimizer_state(model)
+        unused = tuple(contents.slots_of_overwritten(model))
+        stored = [it for it in stored if it in variables or not it.startswith(unused)]
         _add_slots(loaded, entries.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
 
 
@@ -180,6 +182,7 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
     stored = list(loaded.reader.shapes(entries.INNER_OPTIMIZERS))
     beginnings: list[str] = []
     used: list[str] = []
+    unused: list[str] = []
     # Models may contain each other, each with an optimizer that has variables for all weights below: a small
     # file could describe very many.
     with budget.limited(stored_bytes, None):
@@ -190,9 +193,11 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
                 _warn_of_new(loaded, [f"{path}/{weight}" for weight in new])
                 beginnings += [f"{path}/{contents.slots_of(weight)}" for weight in new]
             used += [f"{path}/"] if own else []
+            unused += [f"{path}/{it}" for it in contents.slots_of_overwritten(owner) if own]
     states = contents.inner_optimizer_states(model)
     variables = {path: it for path, it in states.items() if path.startswith(tuple(used))}
     stored = [it for it in stored if it.startswith(tuple(used))]
+    stored = [it for it in stored if it in variables or not it.startswith(tuple(unused))]
     _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings)
 
 
