@@ -172,7 +172,7 @@ def slots_of(path: str) -> str:
 
 
 def slots_of_overwritten(model: Tracked) -> list[str]:
-    """Returns the beginnings of the paths of slots that files had until 2026, and that are not needed."""
+    """Returns the beginnings of the paths of slots that older files have, and that are not needed."""
     return [
         slots_of(path) for path, it in tracking.named_weights(model).items() if is_overwritten(it)
     ]
