@@ -88,3 +88,11 @@ def test_values_of_the_right_kind_may_have_any_type():
     schedules.CosineDecay(0, np.int32(5), warmup_target=np.float32(0.1), warmup_steps=2.0)
     callbacks.EarlyStopping(patience=math.inf, verbose=True, restore_best_weights=1)
     callbacks.ReduceLROnPlateau(factor=np.float64(0.5), patience=2.5, cooldown=1.5)
+
+
+def test_an_unknown_argument_is_one_error():
+    with pytest.raises(
+        TypeError, match=r"^ModelCheckpoint.__init__\(\) got an unexpected"
+    ) as caught:
+        callbacks.ModelCheckpoint("a.keras", period=2)
+    assert caught.value.__context__ is None

@@ -276,7 +276,10 @@ def add_arguments(
         return
     if not _is_accident(error, is_method="self" in inspect.signature(function).parameters):
         return
-    arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    try:
+        arguments = inspect.signature(function).bind_partial(*args, **kwargs).arguments
+    except TypeError:  # `error` is about these arguments, and names them.
+        return
     with_dtypes = isinstance(error, TypeError) or "attr '" in str(error)
     parts = [part for item in arguments.items() if (part := _described(*item, with_dtypes))]
     if not parts:
