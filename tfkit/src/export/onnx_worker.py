@@ -18,16 +18,14 @@ import tf2onnx
 _Dtype = onnx.TensorProto
 _FLOATS = {_Dtype.FLOAT, _Dtype.DOUBLE, _Dtype.FLOAT16, _Dtype.BFLOAT16}
 _DOMAIN = "tfkit"
-# Operations that ONNX lacks, in the syntax of ONNX's functions (onnx/docs/Syntax.md).
+# Operations that ONNX lacks, in the syntax of its functions (onnx/docs/Syntax.md); `one` has the dtype of x.
 _FUNCTIONS = {
     "Erfc": """
         erf = Erf (x)
-        one = CastLike (units, x)
         y = Sub (one, erf)
     """,
     # tanh(x / 2) (exp(x) + 1), which does not cancel near 0.
     "Expm1": """
-        one = CastLike (units, x)
         two = Add (one, one)
         half = Div (x, two)
         tanh = Tanh (half)
@@ -37,7 +35,6 @@ _FUNCTIONS = {
     """,
     # 2 atanh(x / (x + 2)) near 0, where 1 + x would round.
     "Log1p": """
-        one = CastLike (units, x)
         two = Add (one, one)
         sum = Add (x, one)
         far = Log (sum)
@@ -52,7 +49,7 @@ _FUNCTIONS = {
     # The bits of a float32, as an int32: sign, exponent and fraction (IEEE 754).
     "Bitcast": """
         size = Abs (x)
-        two = Add (units, units)
+        two = Add (one, one)
         least = Constant <value_float = -126.0> ()
         most = Constant <value_float = 127.0> ()
         log = Log (size)
@@ -85,7 +82,7 @@ _FUNCTIONS = {
         is_nan = IsNaN (x)
         nan = Constant <value = int32 {2143289344}> ()
         positive = Where (is_nan, nan, number)
-        zero = Sub (units, units)
+        zero = Sub (one, one)
         is_below = Less (x, zero)
         inverse = Reciprocal (x)
         is_from_below = Less (inverse, zero)
@@ -99,8 +96,8 @@ _FUNCTIONS = {
 
 def _function(name: str, opset: int) -> Any:
     head = f'<opset_import: ["": {opset}], domain: "{_DOMAIN}"> {name} (x) => (y)'
-    units = "units = Constant <value_float = 1.0> ()"
-    return onnx.parser.parse_function(f"{head} {{ {units} {_FUNCTIONS[name]} }}")
+    one = "unit = Constant <value_float = 1.0> () one = CastLike (unit, x)"
+    return onnx.parser.parse_function(f"{head} {{ {one} {_FUNCTIONS[name]} }}")
 
 
 def _call_function(graph: Any, node: Any, name: str, arguments: Any) -> None:
