@@ -172,9 +172,9 @@ def _add_optimizer(loaded: weights.Loaded, model: ModelLike) -> None:
         new = contents.build_as_stored(optimizer, model, stored)
         _warn_of_new(loaded, new)
         variables = contents.optimizer_state(model)
-        unused = tuple(contents.slots_of_overwritten(model))
-        stored = [it for it in stored if it in variables or not it.startswith(unused)]
-        _add_slots(loaded, entries.OPTIMIZER, variables, stored, [*map(contents.slots_of, new)])
+        unused = contents.slots_of_overwritten(model)
+        beginnings = [*map(contents.slots_of, new)]
+        _add_slots(loaded, entries.OPTIMIZER, variables, stored, beginnings, unused)
 
 
 def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes: int) -> None:
@@ -197,8 +197,7 @@ def _add_inner_optimizers(loaded: weights.Loaded, model: ModelLike, stored_bytes
     states = contents.inner_optimizer_states(model)
     variables = {path: it for path, it in states.items() if path.startswith(tuple(used))}
     stored = [it for it in stored if it.startswith(tuple(used))]
-    stored = [it for it in stored if it in variables or not it.startswith(tuple(unused))]
-    _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings)
+    _add_slots(loaded, entries.INNER_OPTIMIZERS, variables, stored, beginnings, unused)
 
 
 def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
@@ -210,11 +209,20 @@ def _warn_of_new(loaded: weights.Loaded, new: list[str]) -> None:
 
 
 def _add_slots(
-    loaded: weights.Loaded, group: str, variables: dict[str, Any], stored: list[str], new: list[str]
+    loaded: weights.Loaded,
+    group: str,
+    variables: dict[str, Any],
+    stored: list[str],
+    new: list[str],
+    unused: list[str],
 ) -> None:
-    """Adds the variables of optimizers, except those whose paths begin with one of `new`."""
+    """Adds the variables of optimizers, except those whose paths begin with one of `new`.
+
+    What the file has besides, under paths that begin with one of `unused`, is left out.
+    """
+    needed = [it for it in stored if it in variables or not it.startswith(tuple(unused))]
     variables = {path: it for path, it in variables.items() if not path.startswith(tuple(new))}
-    found = loaded.match(group, variables, {path: path for path in stored})
+    found = loaded.match(group, variables, {path: path for path in needed})
     matching.check(found, loaded.reader.path, entries.OPTIMIZER)
     loaded.add(group, variables, found)
 
